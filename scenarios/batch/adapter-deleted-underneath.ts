@@ -16,7 +16,7 @@ export default scenario(
     client: 'Cancels batches before it deletes their model, or creates the adapter again under the same name.',
   },
   async ({ api, clock, check, countOf, expectRefusal }) => {
-    const source = { type: 'modelhub', modelhub_url: 'https://modelhub.example/acme/tone' } as const
+    const source = { type: 'modelhub', modelhub_url: 'https://modelhub.example/acme/tone-8b' } as const
     const adapter = { base_model: 'chat', lora_name: 'tone', source, private: true } as const
     await api.createLora(adapter)
     const running = async () => (await api.getLoraStatus({ lora_name: 'tone' })).status === 'running'

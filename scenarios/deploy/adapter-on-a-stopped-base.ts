@@ -8,7 +8,7 @@ const options = {
   teaches: 'An adapter depends on its base. It cannot start before its base, and fails if its base is deleted.',
   client: 'Starts the base, and waits for the adapter by itself.',
 }
-const source = { type: 'modelhub', modelhub_url: 'https://hub.example/acme/support' } as const
+const source = { type: 'modelhub', modelhub_url: 'https://hub.example/acme/support-8b' } as const
 const support = { base_model: 'acme/chat', lora_name: 'support', source, private: true }
 
 export default scenario('an adapter on a stopped base waits for it and comes back with it', options, async props => {

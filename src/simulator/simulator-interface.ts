@@ -72,10 +72,11 @@ export interface Simulator {
   }
   readonly funds: {
     /**
-     * Sets the remaining funds in US dollars, from 0 to 40,000,000, without a charge to the card.
+     * Sets the remaining funds in US dollars, from 0 to 40,000,000. Below the threshold of an enabled top-up, as in the
+     * world `default`, the card is charged at the next move of time: let `sim.cluster.card.decline()` come before.
      *
      * @throws CommandError for any other amount
-     * @example sim.funds.set(0) // the account is out of funds at the next move of time
+     * @example sim.cluster.card.decline(); sim.funds.set(0) // out of funds at the next move of time
      */
     set(usd: number): void
   }

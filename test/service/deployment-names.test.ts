@@ -5,7 +5,7 @@ const llm = (change: object = {}) => ({ model_name: 'acme/new', gpu: 'H100-80GB'
 const lora = (base_model: string) => ({
   base_model,
   lora_name: 'tone',
-  source: { type: 'modelhub', modelhub_url: 'https://modelhub.example/acme/tone' },
+  source: { type: 'modelhub', modelhub_url: 'https://modelhub.example/acme/tone-8b' },
   private: true,
 })
 

@@ -289,7 +289,7 @@ describe('adapters', () => {
   const lora = (change = {}) => ({
     base_model: 'aurora-labs/aurora-8b-instruct',
     lora_name: 'tone',
-    source: { type: 'modelhub' as const, modelhub_url: 'https://modelhub.example/acme/tone' },
+    source: { type: 'modelhub' as const, modelhub_url: 'https://modelhub.example/acme/tone-8b' },
     private: true,
     ...change,
   })

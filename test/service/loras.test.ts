@@ -3,7 +3,7 @@ import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { refusal, refused, service } from './service-world.ts'
 
-const SOURCE = { type: 'modelhub', modelhub_url: 'https://modelhub.example/acme/tone' } as const
+const SOURCE = { type: 'modelhub', modelhub_url: 'https://modelhub.example/acme/tone-8b' } as const
 
 /** Creates a running base and a client of its world. Each event is checked for invariants. */
 function running() {

@@ -129,6 +129,40 @@ describe('deleting a model', () => {
   })
 })
 
+describe('a model of the account', () => {
+  test('has one price at every endpoint, also when it is an adapter or its deployment is deleted', async () => {
+    const { client } = service()
+    const catalog = new Map((await client.listModels()).map(({ model_name, pricing }) => [model_name, pricing]))
+    const served = new Map((await client.listServedModels()).data.map(one => [one.id, one.metadata]))
+    for (const model of ['acme/assistant', 'acme/assistant-support-tone', 'acme/prototype', 'acme/summarizer']) {
+      const { hardware } = await client.getHardware({ model })
+      expect(hardware, model).toHaveLength(1)
+      const perSecond = (hardware[0]!.pricing as { cents_per_minute: number }).cents_per_minute / 60
+      expect(perSecond, model).toBeGreaterThan(0)
+      expect((catalog.get(model) as { cents_per_sec: number }).cents_per_sec, model).toBeCloseTo(perSecond, 12)
+      const metadata = served.get(model)
+      if (metadata != null) expect(metadata.pricing.sec, model).toBeCloseTo(perSecond / 100, 9)
+    }
+  })
+
+  test('has its own pricing type in the catalog when the policy catalog_prices is own', async () => {
+    const get = async (policies: object, path: string) => {
+      const sim = createSimulator({ seed: 1, profile: { policies } })
+      const answer = await sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
+      return (await answer.json()) as { model_name: string; pricing: { type: string } }[]
+    }
+    const prices = (models: Awaited<ReturnType<typeof get>>) =>
+      models.filter(({ model_name }) => !model_name.startsWith('acme/')).map(({ pricing }) => pricing)
+    const own = prices(await get({ catalog_prices: 'own' }, '/models/deployment/list'))
+    expect(own).toEqual(prices(await get({}, '/models/list')))
+    expect(new Set(own.map(({ type }) => type))).toEqual(
+      new Set(['tokens', 'input_tokens', 'image_units', 'input_character_length', 'input_length', 'time']),
+    )
+    const byTime = prices(await get({}, '/models/deployment/list'))
+    expect(new Set(byTime.map(({ type }) => type))).toEqual(new Set(['time']))
+  })
+})
+
 describe('one model', () => {
   test.each(['default', 'two-nodes'])('has equal prices, dates and contexts at every endpoint of %s', async fixture => {
     const { client, ask } = service(fixture)

@@ -64,6 +64,12 @@ describe('an adapter', () => {
   test.each([
     ['a source that is not an address', 'not an address', [], /is not an address/],
     ['a source that is missing', 'https://hub.example/elsewhere/tone', [], /not found \(404\)/],
+    [
+      'a source that its own account does not have',
+      'https://hub.example/acme/none',
+      [],
+      /acme\/none not found \(404\)/,
+    ],
     ['a gated source', 'https://hub.example/acme/tone', [repository({ gated: true })], /is gated .*\(401\)/],
     ['a source that is not an adapter', 'https://hub.example/acme/tone', [repository({})], /is not an adapter/],
     [
@@ -82,15 +88,23 @@ describe('an adapter', () => {
     expect((await adapt('https://hub.example/acme/tone')).status).toBe('running')
   })
 
+  test('runs from a source of the account that the fixture does not have when the policy is estimate', async () => {
+    const profile = { extends: 'quick', policies: { unknown_repositories: 'estimate' as const } }
+    const { send, adapt, settle } = world({ profile })
+    const base = { model_name: 'acme/base', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+    await settle(await send('POST', '/deploy/llm', base))
+    expect((await adapt('https://hub.example/acme/none')).status).toBe('running')
+  })
+
   test('is tried again while the hub is down, and fails after the last retry', async () => {
     const { sim, adapt } = await onBase()
     sim.cluster.hub.down()
     const failed = { status: 'failed', fail_reason: 'the last of 4 downloads was lost: the hub did not answer' }
-    expect(await adapt('https://hub.example/acme/tone')).toEqual(failed)
+    expect(await adapt('https://hub.example/acme/tone-8b')).toEqual(failed)
     const { sim: other, adapt: retry } = await onBase()
     other.cluster.hub.down()
     other.cluster.hub.up({ at: '5s' })
-    expect((await retry('https://hub.example/acme/tone')).status).toBe('running')
+    expect((await retry('https://hub.example/acme/tone-8b')).status).toBe('running')
   })
 })
 

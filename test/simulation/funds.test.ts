@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { COMMANDS } from '../../src/simulation/operations/commands.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 
 const USD = 100_000_000
@@ -66,4 +67,18 @@ test('an amount that is not a dollars from 0 to 40,000,000 is rejected and chang
     expect(() => sim.funds.set(usd)).toThrow('Give US dollars from 0 to 40,000,000.')
   }
   expect([sim.digest, sim.ledger.balance]).toEqual([digest, 50 * USD])
+})
+
+test('the default world is out of funds after funds.set when the card declines, and is topped up otherwise', async () => {
+  const create = async (declines: boolean) => {
+    const sim = createSimulator({ seed: 1, check: true })
+    if (declines) sim.cluster.card.decline()
+    sim.cluster.funds.set(0)
+    await sim.clock.advance('1s')
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const body = JSON.stringify({ model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+    return (await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })).status
+  }
+  expect([await create(true), await create(false)]).toEqual([402, 200])
+  expect(COMMANDS['funds.set'].description).toMatch(/top-up .* card\.decline/)
 })

@@ -84,7 +84,7 @@ export function viewOf({ document, schema }: SchemaSide, level = 0): SchemaView 
   return { ...view, isAny }
 }
 
-/** Returns the alternatives of a schema, each with its own; the schema itself if it has none. A null is none of them. */
+/** Returns the alternatives of a schema, each with its own; the schema itself if it has none. A null does not count. */
 export function membersOf({ document, schema }: SchemaSide, level = 0): readonly SchemaSide[] {
   const part = document.follow(schema)
   const parts = partsOf(part.value, part.pointer).filter(({ of }) => of !== 'allOf')

@@ -330,6 +330,10 @@ const policies = {
     oneOf('model_list_token', ['optional', 'required']),
     'The API token of GET /v1/models. optional: the list needs none, and a wrong token is refused; required: 401 without one.',
   ),
+  catalog_prices: setting(
+    oneOf('catalog_prices', ['time', 'own']),
+    'Prices in GET /models/deployment/list. time: by the second, for every model; own: by the own pricing type of each model, as in GET /models/list.',
+  ),
   placement: setting(
     oneOf('placement', ['best-fit', 'spread']),
     'best-fit: the node with the fewest free GPUs that suffice; spread: the node with the most free GPUs.',

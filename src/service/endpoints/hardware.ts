@@ -3,6 +3,7 @@ import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
 import { endpoint } from '../endpoint.ts'
 import { qualifyModelName } from '../model-names.ts'
+import { findGpus } from '../models/own-models.ts'
 import { HardwareRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
 
@@ -13,7 +14,7 @@ export const getHardware = endpoint({
   assumptions: [
     'the query parameter is named model, and is required',
     'type can also be dedicated, with pricing.cents_per_minute (cents per hour ÷ 60, unrounded)',
-    'a model of the account has the hardware of its deployment',
+    'a model of the account has the hardware of its newest deployment, also of a deleted one; an adapter that of its base',
   ],
   refusals: { 404: 'unknown model' },
   query: { model: z.string() },
@@ -35,8 +36,9 @@ export const getHardware = endpoint({
       if (!world.store.models.has(model_name)) refuse(404, `no model ${model_name}`)
       return { hardware: [] }
     }
-    const { gpu, num_gpus } = world.deployments.findLive(model_name) ?? { gpu: 'other', num_gpus: 0 }
-    if (gpu === 'other') return { hardware: [] }
+    const found = findGpus(world, model_name)
+    if (found === undefined) return { hardware: [] }
+    const { gpu, numGpus: num_gpus } = found
     const name = `${num_gpus} x ${gpu.replace(/-(\d+)GB$/, ' $1 GB')}`
     return { hardware: [toDedicatedRecord(world, `${num_gpus}x${gpu}`, name, gpu, num_gpus)] }
   },

@@ -84,7 +84,7 @@ export const getHosted = endpoint({
     'ssh_port is 22 and ssh_user ubuntu; no machine answers there',
     'last_backup_ts is that of the fixture, else null',
     'fail_reason is null if it has no cause to give',
-    'no field has its storage',
+    'no field has its storage; GET /_sim/things/{id} of the simulator shows it',
     'a deleted instance is still returned, with its state',
   ],
   refusals: { 404: 'unknown instance' },

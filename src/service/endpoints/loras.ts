@@ -19,6 +19,7 @@ export const createLora = endpoint({
     "the base is the account's live deployment with the name base_model, else the catalog model",
     'if the base is stopped, the adapter is created as stopped',
     'lora_name has letters, digits, dot, dash and underscore',
+    'the path of modelhub_url names a repository; one that the fixture does not list fails as in a deployment (policy unknown_repositories)',
   ],
   refusals: {
     ...FUNDS_REFUSAL,
@@ -39,7 +40,7 @@ export const createLora = endpoint({
     body: {
       base_model: 'acme/assistant',
       lora_name: 'formal-tone',
-      source: { type: 'modelhub', modelhub_url: 'https://models.example/acme/formal-tone' },
+      source: { type: 'modelhub', modelhub_url: 'https://models.example/acme/formal-tone-70b' },
       private: true,
     },
   },

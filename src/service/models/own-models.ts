@@ -1,5 +1,6 @@
 /** The models of the account, as the lists and the record of a model show them. */
 import type * as z from 'zod'
+import type { DeploymentRow } from '../../simulation/deployments/deployment-row.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { AccountModel } from '../../simulation/deployments/model-versions.ts'
 import type { World } from '../../simulation/world.ts'
@@ -29,15 +30,28 @@ export function listOwnModels(world: World): readonly AccountModel[] {
   return world.modelVersions.list().filter(model => isOwnModelName(world, model.model_name))
 }
 
+/** Returns the GPUs of the newest deployment of a model of the account; undefined if it has none of its own. */
+export function findGpus(
+  { deployments }: World,
+  model_name: string,
+): Pick<DeploymentRow, 'gpu' | 'numGpus'> | undefined {
+  let newest: Readonly<DeploymentRow> | undefined
+  for (const [, row] of deployments.entries()) {
+    if (row.plan.modelName !== model_name) continue
+    if (newest === undefined || row.plan.createdAt >= newest.plan.createdAt) newest = row
+  }
+  return newest?.gpu === 'other' ? undefined : newest
+}
+
 /** Returns the catalog entry of a model of the account. Its price is the price of its GPUs. */
 export function toOwnModelEntry(world: World, model: AccountModel) {
   const deployment = world.deployments.findLive(model.model_name)
   const adapter = deployment?.type === 'lora' ? deployment : undefined
   const { details } = model
   const target = deployment && findModelTarget(world, model.model_name)
-  const isBilled = deployment?.hasInstances === true
-  const cents = isBilled ? world.ledger.priceCentsPerHour(deployment.gpu) * deployment.num_gpus : 0
-  const hardware = isBilled ? `${deployment.num_gpus}x${deployment.gpu}` : ''
+  const gpus = findGpus(world, model.model_name)
+  const cents = gpus === undefined ? 0 : world.ledger.priceCentsPerHour(gpus.gpu) * gpus.numGpus
+  const hardware = gpus === undefined ? '' : `${gpus.numGpus}x${gpus.gpu}`
   return {
     model_name: model.model_name,
     type: model.task,
@@ -45,11 +59,11 @@ export function toOwnModelEntry(world: World, model: AccountModel) {
     pricing: {
       type: 'time' as const,
       cents_per_sec: cents / 3600,
-      short: isBilled ? `$${(cents / 100).toFixed(2)} / hour` : '',
-      full: isBilled ? `$${(cents / 100).toFixed(2)} per hour and instance of ${hardware}` : '',
+      short: gpus ? `$${(cents / 100).toFixed(2)} / hour` : '',
+      full: gpus ? `$${(cents / 100).toFixed(2)} per hour and instance of ${hardware}` : '',
       table: {
         columns: ['hardware', 'USD per hour'],
-        rows: isBilled ? [[hardware, (cents / 100).toFixed(2)]] : [],
+        rows: gpus ? [[hardware, (cents / 100).toFixed(2)]] : [],
       },
     },
     // An adapter has a description and a visibility of its own.

@@ -4,7 +4,7 @@ import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Environment } from '../fleet/environment.ts'
-import { isKnownOwner } from '../fleet/known-repositories.ts'
+import { repositoryExists } from '../fleet/known-repositories.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { hubRefusal } from '../fleet/weights.ts'
 import { AdapterSlots } from './adapter-slots.ts'
@@ -25,7 +25,7 @@ const ADDRESS = /^https?:\/\/[^/\s?#]+\/([^\s?#]+?)\/?$/
 
 /** Returns the reason for which the source of an adapter cannot be loaded; undefined if it can. */
 function sourceRefusal(
-  { store, profile }: SimulationContext,
+  context: SimulationContext,
   environment: Environment,
   { plan, weights }: Readonly<DeploymentRow>,
 ): string | undefined {
@@ -34,10 +34,9 @@ function sourceRefusal(
   const path = ADDRESS.exec(plan.modelhubUrl)?.[1]
   if (path === undefined) return `adapter source ${JSON.stringify(plan.modelhubUrl)} is not an address`
   const repo = path.split('/').slice(0, 2).join('/')
-  const listed = store.hub.get(repo)
-  const policy = store.hubPolicy ?? profile.policies.unknownRepositories
+  const listed = context.store.hub.get(repo)
   // An address without an owner names no repository of the fixture, so nothing is known about it.
-  const exists = policy === 'estimate' || !repo.includes('/') || isKnownOwner(store, repo.split('/')[0]!)
+  const exists = !repo.includes('/') || repositoryExists(context, repo)
   const reference = { repo, revision: 'main', token: '' }
   const refusal = hubRefusal(listed, exists, reference, environment.repositoryState(repo))
   if (refusal !== undefined) return refusal.reason

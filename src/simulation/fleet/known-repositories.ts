@@ -19,7 +19,7 @@ export function repositoryExists(
 }
 
 /** Tells whether the fixture has a repository or a catalog model of this owner. */
-export function isKnownOwner(store: SimulationContext['store'], owner: string): boolean {
+function isKnownOwner(store: SimulationContext['store'], owner: string): boolean {
   const hasOwner = (name: string) => name.startsWith(`${owner}/`)
   return (
     store.account.display_name === owner ||

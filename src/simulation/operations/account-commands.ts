@@ -36,7 +36,8 @@ export const ACCOUNT_COMMANDS = {
   'funds.set': {
     target: 'none',
     undo: undefined,
-    description: 'the account has this many US dollars left, whatever it had',
+    description:
+      'the account has this many US dollars left, whatever it had; below the threshold of an enabled top-up the card is charged, unless card.decline comes before',
     args: { usd: { kind: 'usd' } },
     apply: (world, _, { usd }) => world.ledger.setFunds(Number(usd) * CENTS_PER_USD),
   },

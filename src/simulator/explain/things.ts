@@ -70,6 +70,7 @@ const findRental: Finder = ({ world }, id) => {
     const place = row.node < 0 ? 'It has no GPUs now' : `It has GPUs of the node ${world.nodes.read(row.node).id}`
     sentences.push(`${place}; it asks for ${row.numGpus} of the type ${row.gpu}.`)
   }
+  if (row.kind === 'hosted') sentences.push(`Its storage has ${row.storageGb} GB.`)
   if (row.failReason !== '') sentences.push(`Its reason is ${quoteText(row.failReason)}.`)
   sentences.push(row.isBilled ? 'It is billed now.' : 'It is not billed now.')
   return { kind: row.kind, id, sentences, isOwn: isAbout(id), decides: ({ kind }) => !kind.endsWith('.renamed') }

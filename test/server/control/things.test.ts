@@ -53,6 +53,18 @@ test('a deployment is shown as the service shows it, with its entries, requests,
   for (const { path } of thing.links) expect([path, (await server.ask(path)).status]).toEqual([path, 200])
 })
 
+test('a hosted instance says how large its storage is, also after its expansion', async () => {
+  const server = await running({ fixtures: 'default' })
+  const id = 'inst_HmSomZNCU5EAVUqwFpxpN9vc'
+  const storage = async () =>
+    (await inspect(server, id)).sentences.find((sentence: string) => sentence.startsWith('Its storage'))
+  expect(await storage()).toBe('Its storage has 120 GB.')
+  const headers = { 'content-type': 'application/json' }
+  await server.ask(`/v1/hosted/${id}/expand_storage`, { method: 'POST', headers, body: '{"new_size_gb":200}' })
+  await server.sim.clock.advance('10m')
+  expect(await storage()).toBe('Its storage has 200 GB.')
+})
+
 test('each kind of id is known, by its relations one comes back to where one began', async () => {
   const server = await running()
   const { sim } = server

@@ -33,7 +33,8 @@ export const listModels = endpoint({
   assumptions: [
     'a bare array: current catalog models (text-generation first), deprecated ones, models of the account',
     'deprecated is Unix seconds; a model with a time in the future is current until then',
-    'pricing is always by time: that of the cheapest dedicated hardware; GET /models/list has the own price of a model',
+    'pricing is by time: that of the cheapest dedicated hardware; with policies.catalog_prices: own of the profile it is the own price of the model, as in GET /models/list',
+    'a model of the account has the price of the GPUs of its newest deployment, also of a deleted one; an adapter that of its base',
     'max_tokens of a model of the account: the context of its deployment for text-generation, else null',
     'private of a model of the account: 1; 0 after POST /models/{model_name}/publicity, and for an adapter with private false',
   ],
@@ -41,7 +42,8 @@ export const listModels = endpoint({
   returns: z.array(DeploymentModelEntry),
   handle: ({ world }) => {
     const own = listOwnModels(world).map(model => JSON.stringify(toOwnModelEntry(world, model)))
-    return JsonText.list([...toDeploymentCatalogJson(world), ...own])
+    const isByTime = world.profile.policies.catalogPrices === 'time'
+    return JsonText.list([...(isByTime ? toDeploymentCatalogJson : toCatalogJson)(world), ...own])
   },
 })
 
