@@ -18,6 +18,7 @@ import { AccountModelRow } from './deployments/model-versions.ts'
 import { NodeRow } from './fleet/node-row.ts'
 import { InferenceRow } from './inference/request-row.ts'
 import { WebhookRow } from './inference/webhook-row.ts'
+import { InstanceEngine, type InstanceWorkload } from './load/engine.ts'
 import { type CurveRandomness, LoadCurve } from './load/load-curve.ts'
 import { FlowState } from './load/request-flow.ts'
 import { ScheduledCommandRow } from './operations/commands.ts'
@@ -58,6 +59,11 @@ export const CLASSES_ARCHIVED_BY_PARTS = {
     of: Chance,
     take: (chance: Chance): readonly unknown[] => [chance.seed],
     make: ([seed]: readonly unknown[]): Chance => new Chance(seed as string),
+  },
+  InstanceEngine: {
+    of: InstanceEngine,
+    take: ({ workload }: InstanceEngine): readonly unknown[] => [workload],
+    make: ([workload]: readonly unknown[]): InstanceEngine => new InstanceEngine(workload as InstanceWorkload),
   },
   // Compiled again on restore, because its source takes a hundredth of the bytes.
   LoadCurve: {

@@ -125,8 +125,8 @@ describe('the logs of a deployment', () => {
     await sim.clock.advance('62m')
     const counts = (await texts(deploy_id)).filter(text => text.includes('requests served'))
     expect(counts).toHaveLength(12)
-    // One instance serves 36.7 requests/s. The rest waits until the queue is full, then it is refused.
-    expect(counts[0]).toMatch(/^(INFO|WARNING) last 5m: 1\d{4} requests served, \d+ refused, \d+ waiting; 96 in work, /)
+    // One instance serves 30.0 requests/s. The rest waits until the queue is full, then it is refused.
+    expect(counts[0]).toMatch(/^(INFO|WARNING) last 5m: \d{4} requests served, \d+ refused, \d+ waiting; 96 in work, /)
     const sums = counts.map(text =>
       text
         .match(/: (\d+) requests served, (\d+) refused/)!
@@ -137,7 +137,7 @@ describe('the logs of a deployment', () => {
     const total = sums.flat().reduce((sum, one) => sum + one, waiting)
     expect(Math.abs(total - 60 * 3600)).toBeLessThanOrEqual(2)
     expect((await texts(deploy_id, { from: 'now-12m', to: 'now-3m' })).filter(text => text.includes('served'))).toEqual(
-      counts.slice(-2),
+      counts.slice(-3, -1),
     )
   })
 

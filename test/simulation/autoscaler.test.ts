@@ -141,7 +141,7 @@ describe('the autoscaler', () => {
   })
 
   test('asks for more instances when theirs are slow: the same concurrency is reached at fewer requests', () => {
-    const { sim, chat, row } = loaded({ kind: 'constant', rps: 1 }, { min_instances: 1, max_instances: 6 })
+    const { sim, chat, row } = loaded({ kind: 'constant', rps: 2 }, { min_instances: 1, max_instances: 6 })
     pass(sim, '30m')
     const before = chat.toRecord().instances.running
     for (const { name } of sim.cluster.nodes()) sim.cluster.node(name).degrade(3)

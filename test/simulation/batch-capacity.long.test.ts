@@ -5,7 +5,7 @@ import type { OfferedLoadInput } from '../../src/data/offered-load.ts'
 import type { FixturePatch } from '../../src/data/records/fixture.ts'
 import { type Micros, SECOND } from '../../src/kernel/duration.ts'
 import { advanceFlow, EMPTY_FLOW } from '../../src/simulation/load/request-flow.ts'
-import { findSpareTime, spareSeconds } from '../../src/simulation/load/throughput.ts'
+import { findSpareTime, spareSeconds } from '../../src/simulation/load/serving.ts'
 import { anyLoad, anyStretch, curveOf } from './any-load.ts'
 import { batchOf, linesIn, many } from './batch-world.ts'
 import { runs, SLOWEST, SMALLEST } from './shared-capacity.ts'
@@ -92,7 +92,7 @@ describe('a batch beside live load', () => {
   })
 
   test('follows a load that rises and falls by its integral, with no event but those of its steps', () => {
-    const here = busy({ load: { kind: 'wave', low: 0, high: CAPACITY, period: '10m', peak_at: '5m' }, lines: 10_000 })
+    const here = busy({ load: { kind: 'wave', low: 0, high: CAPACITY, period: '1m', peak_at: '30s' }, lines: 10_000 })
     expect(took(here) / ((ALONE * 10_000) / LINES)).toBeCloseTo(2, 1)
     expect(story(here.sim, here.batch.id).filter(kind => kind === 'batch.progressed')).toHaveLength(100)
   })

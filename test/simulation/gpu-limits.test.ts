@@ -61,7 +61,7 @@ describe('a GPU limit', () => {
       kind: 'steps' as const,
       steps: [
         { at: '0s', rps: 0.1 },
-        { at: '1m', rps: 8 },
+        { at: '1m', rps: 12 },
       ],
     }
     const sim = limited(2, {}, rush)

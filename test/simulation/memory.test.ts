@@ -77,7 +77,7 @@ describe('memory', () => {
       return deployments.read(ordinal).load!.speed
     }
     const [narrow, wide] = [await speedOf(2), await speedOf(8)]
-    expect(narrow.maxConcurrency).toBeLessThan(30)
-    expect(wide.maxConcurrency).toBe(256)
+    expect(narrow.places).toBeLessThan(30)
+    expect(wide.places).toBe(256)
   })
 })

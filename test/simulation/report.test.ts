@@ -189,10 +189,10 @@ describe('a report', () => {
     }
 
     const calm = served(10)
-    expect(calm.report.concurrency).toBeCloseTo(10 * speed.requestTime, 9)
+    const { concurrency, firstTokenTime } = speed.atRate(10)
+    expect(calm.report.concurrency).toBeCloseTo(concurrency, 9)
     expect(calm.report.tokens_per_second).toBeCloseTo(10 * speed.outputTokens, 9)
-    const alone = speed.firstTokenTime
-    expect(calm.report.time_to_first_token_seconds).toBeCloseTo(alone * (1 + 10 / speed.requestsPerSecond), 9)
+    expect(calm.report.time_to_first_token_seconds).toBeCloseTo(firstTokenTime, 9)
     expect(calm.row).toMatchObject(calm.report)
 
     const full = served(1000)

@@ -1,40 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { GPU_TYPES } from '../../src/data/records/gpu-config.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
+import { estimateWeights, instanceHardware } from '../../src/simulation/fleet/weights.ts'
+import { InstanceEngine, type InstanceWorkload } from '../../src/simulation/load/engine.ts'
 import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../../src/simulation/load/request-flow.ts'
-import {
-  estimateServing,
-  type InstanceWorkload,
-  instanceSpeed,
-  maxRateFor,
-  requiredInstances,
-} from '../../src/simulation/load/throughput.ts'
+import { estimateServing, maxRateFor, requiredInstances } from '../../src/simulation/load/serving.ts'
+import { anyWork } from './any-engine.ts'
 import { anyLoad, anyStretch, curveOf } from './any-load.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 
-function speedOf(about: Partial<InstanceWorkload> = {}) {
-  return instanceSpeed({
-    gpu: 'H100-80GB',
-    gpus: 1,
-    parametersB: 8,
-    maxBatchSize: 96,
-    promptTokens: 500,
-    outputTokens: 200,
-    ...about,
-  })
-}
+const rateOfEach = (engine: InstanceEngine, share: number) => engine.rateWith(share * engine.places)
 
-function anyWork(): fc.Arbitrary<InstanceWorkload> {
-  return fc.record({
-    gpu: fc.constantFrom(...GPU_TYPES.filter(gpu => gpu !== 'other')),
-    gpus: fc.integer({ min: 1, max: 8 }),
-    parametersB: fc.double({ min: 0.1, max: 700, noNaN: true }),
-    maxBatchSize: fc.integer({ min: 1, max: 256 }),
-    promptTokens: fc.double({ min: 1, max: 100_000, noNaN: true }),
-    outputTokens: fc.double({ min: 1, max: 10_000, noNaN: true }),
-  })
+function speedOf(about: Partial<InstanceWorkload> = {}) {
+  const hardware = instanceHardware(estimateWeights('acme/chat-8b'), 'H100-80GB', 1, { maxBatchSize: 96 })
+  return new InstanceEngine({ ...hardware, promptTokens: 500, outputTokens: 200, ...about })
 }
 
 const anyShare = () => fc.double({ min: 0.05, max: 1, noNaN: true })
@@ -42,87 +22,19 @@ const anyQueueLimit = () => fc.oneof(fc.integer({ min: 0, max: 5000 }), fc.const
 /** One instance takes on a few to fifty requests/s, so loads below 100/s fall on both sides of a few of them. */
 const anyReady = () => fc.integer({ min: 0, max: 4 })
 
-describe('the speed of an instance', () => {
-  test.each([
-    ['H100-80GB', 1, 8, 15_200],
-    ['H200-141GB', 1, 8, 17_700],
-    ['H100-80GB', 2, 70, 4418],
-    ['H100-80GB', 8, 405, 2920],
-    ['H200-141GB', 2, 70, 5174],
-    ['H200-141GB', 8, 405, 3328],
-  ] as const)(
-    'at full batches of 1,000 in and out, %s x%d with %dB: %d tokens/s within 3 percent',
-    (gpu, gpus, parametersB, expected) => {
-      const speed = speedOf({ gpu, gpus, parametersB, maxBatchSize: 256, promptTokens: 1000, outputTokens: 1000 })
-      expect(Math.abs(speed.tokensPerSecond / expected - 1)).toBeLessThan(0.03)
-    },
-  )
-
-  test.each([
-    ['H100-80GB', 1, 8, [60, 120], [10, 15]],
-    ['H100-80GB', 8, 70, [150, 250], [18, 28]],
-    ['H100-80GB', 8, 405, [600, 1400], [60, 100]],
-    ['A100-80GB', 1, 8, undefined, [15, 25]],
-    ['L40S-48GB', 1, 8, undefined, [25, 35]],
-  ] as const)(
-    'alone, 256 tokens in, %s x%d with %dB: first token and the next in ms',
-    (gpu, gpus, parametersB, first, next) => {
-      const speed = speedOf({ gpu, gpus, parametersB, promptTokens: 256 })
-      expect(speed.tokenTime * 1000).toBeGreaterThanOrEqual(next[0])
-      expect(speed.tokenTime * 1000).toBeLessThanOrEqual(next[1])
-      if (first === undefined) return
-      expect(speed.firstTokenTime * 1000).toBeGreaterThanOrEqual(first[0])
-      expect(speed.firstTokenTime * 1000).toBeLessThanOrEqual(first[1])
-    },
-  )
-
-  test('long prompts leave 0.18 to 0.29 of the tokens', () => {
-    const even = speedOf({ maxBatchSize: 256, promptTokens: 1000, outputTokens: 1000 })
-    const long = speedOf({ maxBatchSize: 256, promptTokens: 8192, outputTokens: 1024 })
-    const share = long.tokensPerSecond / even.tokensPerSecond
-    expect(share).toBeGreaterThan(0.18)
-    expect(share).toBeLessThan(0.29)
-  })
-
-  test('a small max_batch_size is what limits it: one request at a time', () => {
-    const speed = speedOf({ maxBatchSize: 1 })
-    expect(speed.requestsPerSecond).toBeCloseTo(1 / (speed.firstTokenTime + 200 * speed.tokenTime), 12)
-  })
-
-  test('is finite and positive, and no better for a larger model, longer texts or fewer places', () => {
-    fc.assert(
-      fc.property(anyWork(), fc.double({ min: 1, max: 5, noNaN: true }), (work, more) => {
-        const speed = instanceSpeed(work)
-        for (const figure of Object.values(speed)) {
-          expect(figure).toBeGreaterThan(0)
-          expect(figure).toBeLessThan(NEVER)
-        }
-        const most = speed.requestsPerSecond * (1 + 1e-12)
-        expect(instanceSpeed({ ...work, parametersB: work.parametersB * more }).requestsPerSecond).toBeLessThan(most)
-        expect(instanceSpeed({ ...work, promptTokens: work.promptTokens * more }).requestsPerSecond).toBeLessThan(most)
-        expect(instanceSpeed({ ...work, outputTokens: work.outputTokens * more }).requestsPerSecond).toBeLessThan(most)
-        const fewer = Math.ceil(work.maxBatchSize / more)
-        expect(instanceSpeed({ ...work, maxBatchSize: fewer }).requestsPerSecond).toBeLessThan(most)
-      }),
-    )
-  })
-})
-
 describe('instances for a rate', () => {
-  const speed = speedOf()
+  const each = rateOfEach(speedOf(), 0.7)
 
   test('none for nothing, one for a little, and more as it grows', () => {
-    expect([0, 0.001, 25, 26, 100, 1000].map(rate => requiredInstances(rate, speed, 0.7))).toEqual([0, 1, 1, 2, 4, 39])
+    expect([0, 0.001, 25, 26, 100, 1000].map(rate => requiredInstances(rate, each))).toEqual([0, 1, 1, 2, 4, 40])
   })
 
   test('never fall as the rate grows', () => {
     const rate = fc.double({ min: 0, max: 1e6, noNaN: true })
     fc.assert(
       fc.property(anyWork(), anyShare(), rate, rate, (work, share, a, b) => {
-        const one = instanceSpeed(work)
-        expect(requiredInstances(Math.min(a, b), one, share)).toBeLessThanOrEqual(
-          requiredInstances(Math.max(a, b), one, share),
-        )
+        const one = rateOfEach(new InstanceEngine(work), share)
+        expect(requiredInstances(Math.min(a, b), one)).toBeLessThanOrEqual(requiredInstances(Math.max(a, b), one))
       }),
     )
   })
@@ -130,17 +42,16 @@ describe('instances for a rate', () => {
   test('and rates for instances are inverse to the last digit', () => {
     fc.assert(
       fc.property(anyWork(), anyShare(), fc.nat(10_000), (work, share, instances) => {
-        const one = instanceSpeed(work)
-        const most = maxRateFor(instances, one, share)
-        expect(requiredInstances(most, one, share)).toBe(instances)
-        expect(requiredInstances(instances === 0 ? 1e-300 : most * (1 + Number.EPSILON), one, share)).toBe(
-          instances + 1,
-        )
+        const one = rateOfEach(new InstanceEngine(work), share)
+        const most = maxRateFor(instances, one)
+        expect(requiredInstances(most, one)).toBe(instances)
+        expect(requiredInstances(instances === 0 ? 1e-300 : most * (1 + Number.EPSILON), one)).toBe(instances + 1)
       }),
     )
     fc.assert(
       fc.property(anyShare(), fc.nat(50), fc.double({ min: 0, max: 1000, noNaN: true }), (share, instances, rate) => {
-        expect(requiredInstances(rate, speed, share) > instances).toBe(rate > maxRateFor(instances, speed, share))
+        const one = rateOfEach(speedOf(), share)
+        expect(requiredInstances(rate, one) > instances).toBe(rate > maxRateFor(instances, one))
       }),
     )
   })
@@ -148,16 +59,16 @@ describe('instances for a rate', () => {
   test('tell an autoscaler when a day next changes its mind', () => {
     const curve = curveOf({ kind: 'wave', low: 2, high: 200 })
     let t = 2 * HOUR
-    let instances = requiredInstances(curve.rateAt(t), speed, 0.7)
+    let instances = requiredInstances(curve.rateAt(t), each)
     const decisions = [instances]
     while (t < 26 * HOUR) {
       t = Math.min(
-        curve.firstAbove(maxRateFor(instances, speed, 0.7), t, 26 * HOUR),
-        instances === 0 ? NEVER : curve.firstAtMost(maxRateFor(instances - 1, speed, 0.7), t, 26 * HOUR),
+        curve.firstAbove(maxRateFor(instances, each), t, 26 * HOUR),
+        instances === 0 ? NEVER : curve.firstAtMost(maxRateFor(instances - 1, each), t, 26 * HOUR),
       )
       if (t === NEVER) break
-      expect(requiredInstances(curve.rateAt(t - 1), speed, 0.7)).toBe(instances)
-      instances = requiredInstances(curve.rateAt(t), speed, 0.7)
+      expect(requiredInstances(curve.rateAt(t - 1), each)).toBe(instances)
+      instances = requiredInstances(curve.rateAt(t), each)
       decisions.push(instances)
     }
     expect(decisions).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 7, 6, 5, 4, 3, 2, 1])
@@ -171,7 +82,7 @@ describe('serving', () => {
     const curve = curveOf({ kind: 'constant', rps: 50 })
     const after = toWholeRequests(advanceFlow(EMPTY_FLOW, curve, speed, 1, 100, 0, 10 * SECOND))
     // Of one request a part was served, of another a part refused; of 500 that makes 499 that can be reported.
-    expect(after).toEqual({ arrived: 499, served: 367, refused: 32, backlog: 100 })
+    expect(after).toEqual({ arrived: 499, served: 300, refused: 99, backlog: 100 })
   })
 
   test('a second instance works the queue off', () => {
@@ -302,16 +213,15 @@ describe('a snapshot', () => {
 
   test('of a quiet deployment: each request as if it were alone', () => {
     const calm = estimateServing(0.01, speed, 2, 0)
-    expect(calm.concurrency).toBeCloseTo(0.01 * speed.requestTime, 12)
-    expect(calm.timeToFirstToken).toBeCloseTo(speed.firstTokenTime, 3)
+    const { tokenTime, firstTokenTime } = speed.at(1)
+    expect(calm.concurrency).toBeCloseTo(0.01 * 200 * tokenTime, 12)
+    expect(calm.timeToFirstToken).toBeCloseTo(firstTokenTime, 12)
     expect(calm.tokensPerSecond).toBe(2)
     expect(calm.queue).toBe(0)
   })
 
   test('at the target, each instance has that share of its places', () => {
-    const rate = maxRateFor(3, speed, 0.7)
-    const { utilisation, concurrency } = estimateServing(rate, speed, 3, 0)
-    expect(utilisation).toBeCloseTo(0.7, 12)
+    const { concurrency } = estimateServing(maxRateFor(3, rateOfEach(speed, 0.7)), speed, 3, 0)
     expect(concurrency).toBeCloseTo(0.7 * 3 * 96, 9)
   })
 
@@ -321,7 +231,7 @@ describe('a snapshot', () => {
     expect(busy.queue).toBe(100)
     expect(busy.utilisation).toBe(1)
     expect(busy.tokensPerSecond).toBeCloseTo(speed.tokensPerSecond, 6)
-    expect(busy.timeToFirstToken).toBeCloseTo(100 / speed.requestsPerSecond + 2 * speed.firstTokenTime, 9)
+    expect(busy.timeToFirstToken).toBeCloseTo(100 / speed.requestsPerSecond + speed.at(96).firstTokenTime, 9)
   })
 
   test('without an instance nothing comes', () => {
@@ -338,7 +248,7 @@ describe('a snapshot', () => {
     const rate = fc.double({ min: 0, max: 500, noNaN: true })
     fc.assert(
       fc.property(anyWork(), fc.integer({ min: 1, max: 9 }), rate, rate, (work, ready, a, b) => {
-        const one = instanceSpeed(work)
+        const one = new InstanceEngine(work)
         const [less, more] = [Math.min(a, b), Math.max(a, b)].map(each => estimateServing(each, one, ready, 0))
         for (const field of ['concurrency', 'timeToFirstToken', 'tokensPerSecond', 'utilisation'] as const) {
           expect(more![field]).toBeGreaterThanOrEqual(less![field] * (1 - 1e-12))

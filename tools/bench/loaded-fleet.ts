@@ -1,7 +1,9 @@
 /** A fleet whose deployments follow loads of their own, as data: what the fleet's figures and their baseline live on. */
 
 import type { FixtureInput } from '../../src/data/records/fixture.ts'
-import { instanceSpeed, maxRateFor } from '../../src/simulation/load/throughput.ts'
+import { estimateWeights, instanceHardware } from '../../src/simulation/fleet/weights.ts'
+import { InstanceEngine } from '../../src/simulation/load/engine.ts'
+import { maxRateFor } from '../../src/simulation/load/serving.ts'
 import { boundless } from './stage.ts'
 
 type Seed = NonNullable<FixtureInput['deployments']>[number]
@@ -12,10 +14,10 @@ const TARGET = 0.7
 
 /** Most models are small, and the large ones hold most of the GPUs. */
 const SIZES = [
-  { repo: 'acme/chat-8b', parametersB: 8, gpus: 1 },
-  { repo: 'acme/code-8b', parametersB: 8, gpus: 1 },
-  { repo: 'acme/chat-14b', parametersB: 14, gpus: 2 },
-  { repo: 'acme/chat-70b', parametersB: 70, gpus: 4 },
+  { repo: 'acme/chat-8b', gpus: 1 },
+  { repo: 'acme/code-8b', gpus: 1 },
+  { repo: 'acme/chat-14b', gpus: 2 },
+  { repo: 'acme/chat-70b', gpus: 4 },
 ] as const
 
 /** A fixture object of `gpus` H100 on nodes of 8, and of so many deployments that would fill nine tenths of them at their peaks. */
@@ -40,22 +42,16 @@ export function emptyFleet(gpus: number): FixtureInput {
 }
 
 function loaded(i: number, share: number): Seed {
-  const { repo, parametersB, gpus } = SIZES[i % SIZES.length]!
+  const { repo, gpus } = SIZES[i % SIZES.length]!
   const most = Math.max(2, Math.round(share / gpus))
-  const speed = instanceSpeed({
-    gpu: 'H100-80GB',
-    gpus,
-    parametersB,
-    maxBatchSize: 96,
-    promptTokens: 500,
-    outputTokens: 200,
-  })
+  const hardware = instanceHardware(estimateWeights(repo), 'H100-80GB', gpus, { maxBatchSize: 96 })
+  const speed = new InstanceEngine({ ...hardware, promptTokens: 500, outputTokens: 200 })
   return {
     model_name: `acme/fleet-${i}`,
     num_gpus: gpus,
     weights: { repo },
     settings: { min_instances: 1, max_instances: most },
-    load: loadUpTo(i, maxRateFor(most, speed, TARGET)),
+    load: loadUpTo(i, maxRateFor(most, speed.rateWith(TARGET * speed.places))),
   }
 }
 

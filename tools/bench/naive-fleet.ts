@@ -10,9 +10,10 @@ import { loadProfile } from '../../src/data/profiles/load.ts'
 import type { Fixture } from '../../src/data/records/fixture.ts'
 import { HOUR } from '../../src/kernel/duration.ts'
 import { Chance } from '../../src/kernel/random.ts'
-import { estimateWeights } from '../../src/simulation/fleet/weights.ts'
+import { estimateWeights, instanceHardware } from '../../src/simulation/fleet/weights.ts'
+import { InstanceEngine } from '../../src/simulation/load/engine.ts'
 import { LoadCurve } from '../../src/simulation/load/load-curve.ts'
-import { type InstanceSpeed, instanceSpeed, requiredInstances } from '../../src/simulation/load/throughput.ts'
+import { requiredInstances } from '../../src/simulation/load/serving.ts'
 import { ObjectHeap } from './object-heap.ts'
 
 const TICK = 10_000_000
@@ -45,7 +46,8 @@ interface PlainDeployment {
   min: number
   max: number
   curve: LoadCurve
-  speed: InstanceSpeed
+  /** Requests/s at which each instance is held. */
+  each: number
   desired: number
   leaning: number
   leaningSince: number
@@ -80,18 +82,20 @@ export class NaiveFleet {
       settings,
       load,
     } of fixture.deployments) {
-      const { bytes, parametersB } = estimateWeights(weights!.repo)
+      const modelWeights = estimateWeights(weights!.repo)
       const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load!
+      const hardware = instanceHardware(modelWeights, gpu, gpus, { maxBatchSize: max_batch_size })
+      const engine = new InstanceEngine({ ...hardware, promptTokens, outputTokens })
       const deployment: PlainDeployment = {
         name,
         repo: weights!.repo,
-        bytes,
+        bytes: modelWeights.bytes,
         gpus,
         centsPerTick: (gpus * prices.centsPerHour[gpu] * TICK) / HOUR,
         min: settings.min_instances,
         max: settings.max_instances,
         curve: new LoadCurve(load!, { chance, key: chance.key('deployment', name) }),
-        speed: instanceSpeed({ gpu, gpus, parametersB, maxBatchSize: max_batch_size, promptTokens, outputTokens }),
+        each: engine.rateWith(timings.concurrencyTarget * engine.places),
         desired: settings.min_instances,
         leaning: 0,
         leaningSince: 0,
@@ -118,7 +122,7 @@ export class NaiveFleet {
 
   #scale(deployment: PlainDeployment): void {
     const rate = deployment.curve.rateAt(this.#now)
-    const byLoad = requiredInstances(rate, deployment.speed, timings.concurrencyTarget)
+    const byLoad = requiredInstances(rate, deployment.each)
     const wanted = Math.min(deployment.max, Math.max(deployment.min, byLoad))
     const serving = deployment.instances.filter(({ state }) => state === 'ready' || state === 'draining').length
     this.cents += serving * deployment.centsPerTick

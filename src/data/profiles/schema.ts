@@ -86,10 +86,7 @@ const timings = {
   autoscaler_evaluation: setting(period, 'Time between two decisions of the autoscaler.'),
   scale_up_delay: setting(duration, 'Time for which load must need more instances before they start.'),
   scale_down_delay: setting(duration, 'Time for which load must need fewer instances before one is drained.'),
-  concurrency_target: setting(
-    portionAboveZero,
-    'Share of max_batch_size that the autoscaler aims at for each instance.',
-  ),
+  concurrency_target: setting(portionAboveZero, 'Share of the places of an instance that the autoscaler aims at.'),
   idle_to_zero: setting(
     period,
     'Time without a request after which a deployment with min_instances 0 stops its last instance.',

@@ -138,21 +138,48 @@ export const AggregatorModel = z.strictObject({
 })
 export type AggregatorModel = z.infer<typeof AggregatorModel>
 
-export const HubRepository = z.strictObject({
-  repo: modelName,
-  revision: z.string().default('main'),
-  /** Size of the weights in bytes. */
-  bytes: z.int().positive(),
-  parameters_b: z.number().positive(),
-  quantization: z.string().default('bf16'),
-  /** Longest context in tokens. */
-  context: z.int().min(1).default(8192),
-  /** A gated repository requires a token. If `tokens` is not empty, it requires one of these. */
-  gated: z.boolean().default(false),
-  tokens: z.array(z.string().overwrite(hashCredential)).default([]),
-  /** For a LoRA adapter: the repository or catalog model for which it was trained. */
-  adapter_of: z.string().min(1).optional(),
-})
+const figure = z.int().positive().optional()
+
+export const HubRepository = z
+  .strictObject({
+    repo: modelName,
+    revision: z.string().default('main'),
+    /** Size of the weights in bytes. */
+    bytes: z.int().positive(),
+    parameters_b: z.number().positive(),
+    quantization: z.string().default('bf16'),
+    /** Longest context in tokens. */
+    context: z.int().min(1).default(8192),
+    /** A gated repository requires a token. If `tokens` is not empty, it requires one of these. */
+    gated: z.boolean().default(false),
+    tokens: z.array(z.string().overwrite(hashCredential)).default([]),
+    /** For a LoRA adapter: the repository or catalog model for which it was trained. */
+    adapter_of: z.string().min(1).optional(),
+    /** Figures of its `config.json`, which its speed follows from. Default: those of dense models of its size. */
+    layers: figure,
+    hidden: figure,
+    /** Query heads × size of a head. Default: `hidden`. */
+    attention_width: figure,
+    /** Bytes of a token in the cache: 2 × layers × key-value heads × size of a head × bytes of a number. */
+    kv_bytes_per_token: figure,
+    /** A mixture of experts: experts, those that a token uses, and billions of parameters that a token uses. */
+    experts: figure,
+    experts_per_token: figure,
+    active_parameters_b: z.number().positive().optional(),
+  })
+  .superRefine((repository, context) => {
+    const { experts, experts_per_token = 0, active_parameters_b = 0, parameters_b } = repository
+    const given = EXPERT_FIELDS.filter(field => repository[field] !== undefined)
+    const missing = EXPERT_FIELDS.find(field => repository[field] === undefined)
+    const report = (field: string, expected: string) =>
+      context.addIssue({ code: 'custom', path: [field], message: expected })
+    if (given.length > 0 && missing !== undefined) report(missing, `a number, because '${given[0]}' is given`)
+    else if (experts === undefined) return
+    else if (experts_per_token >= experts) report('experts_per_token', `fewer than experts, ${experts}`)
+    else if (active_parameters_b <= (parameters_b * experts_per_token) / experts || active_parameters_b >= parameters_b)
+      report('active_parameters_b', `between parameters_b × experts_per_token / experts and parameters_b`)
+  })
+const EXPERT_FIELDS = ['experts', 'experts_per_token', 'active_parameters_b'] as const
 export type HubRepository = z.infer<typeof HubRepository>
 
 /** The container images that exist if a fixture lists none. */
@@ -163,6 +190,7 @@ export const KNOWN_IMAGES = [
   'python:*',
   'nvidia/cuda:*',
   'vllm/vllm-openai:*',
+  'nvcr.io/nvidia/tensorrt-llm/*',
 ] as const
 
 export const Hub = z.strictObject({

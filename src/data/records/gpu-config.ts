@@ -15,6 +15,11 @@ export const GPU_TYPES = [
 ] as const
 export type GpuType = (typeof GPU_TYPES)[number]
 
+/** Position of a type in tables by type. */
+export function gpuIndex(gpu: GpuType): number {
+  return GPU_TYPES.indexOf(gpu)
+}
+
 /**
  * Returns the GPUs that a word like `2xA100-80GB` names, 1 to 8 of a type. Any other text returns undefined.
  *

@@ -1,12 +1,11 @@
 import { draw } from '../../data/profiles/distribution.ts'
-import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
+import { GPU_TYPES, type GpuType, gpuIndex } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
-import { gpuIndex } from '../load/gpu-throughput.ts'
 import type { Ledger } from './ledger.ts'
 import type { AccountObserverPort } from './observer.ts'
 

@@ -6,10 +6,10 @@ import { tokenCost, tokenWeight } from '../account/money.ts'
 import { type TokenPrice, tokenPriceOf } from '../account/token-price.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
-import { instanceWorkload } from '../deployments/instance-speed.ts'
+import { engineOf, speedOfInstance } from '../deployments/instance-speed.ts'
 import type { LoraAdapters } from '../deployments/lora-adapters.ts'
 import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
-import { batchTokensPerSecond, estimateServing, findSpareTime, type LiveLoad } from '../load/throughput.ts'
+import { estimateServing, findSpareTime, type LiveLoad } from '../load/serving.ts'
 import { CONTROLLER, type DeploymentLogs } from '../recording/deployment-logs.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import { type BatchRow, doneLinesAt, progressOf } from './batch-row.ts'
@@ -255,8 +255,9 @@ export class BatchPacing {
   #linesInFlight(deployment: number, { rate: { liveLoad } }: Readonly<BatchRow>): number {
     const { deployments, autoscaler } = this.#parts
     const { clock } = this.#context
-    const { maxBatchSize, load, effectiveInstances: servingShare } = deployments.read(deployment)
-    const slots = maxBatchSize / this.#batchesOn(deployment).length
+    const row = deployments.read(deployment)
+    const { load, effectiveInstances: servingShare } = row
+    const slots = speedOfInstance(row).places / this.#batchesOn(deployment).length
     if (!liveLoad || !load) return Math.floor(slots)
     autoscaler.updateFlow(deployment)
     const { backlog } = deployments.read(deployment).flow
@@ -350,7 +351,7 @@ export class BatchPacing {
     const validLines = Math.max(1, lines.length - failedBefore[lines.length]!)
     const promptTokens = promptBefore[lines.length]! / validLines
     const outputTokens = Math.max(1, answerBefore[lines.length]! / validLines)
-    const speed = batchTokensPerSecond(instanceWorkload(base, promptTokens, outputTokens))
+    const speed = engineOf(base, promptTokens, outputTokens).requestsPerSecond * (promptTokens + outputTokens)
     return (share * speed) / batchCount
   }
 

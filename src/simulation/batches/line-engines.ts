@@ -2,6 +2,7 @@
 import type { Micros } from '../../kernel/duration.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import type { Deployments } from '../deployments/deployments.ts'
+import { engineOf } from '../deployments/instance-speed.ts'
 import type { Instances } from '../deployments/instances.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import type { Nodes } from '../fleet/nodes.ts'
@@ -11,7 +12,6 @@ import {
   NO_ENGINE_REQUESTS,
   withEndedRequests,
 } from '../load/engine-requests.ts'
-import { instanceSpeed } from '../load/throughput.ts'
 import { type BatchRow, type BatchWork, doneLinesAt, type LineEngine, progressOf } from './batch-row.ts'
 
 /** The lower parts that it uses. */
@@ -110,7 +110,7 @@ export class LineEngines {
 function* linesOn(
   { begin, end, slowdown }: LineEngine,
   { lines, promptBefore, answerTokens, isCut }: BatchWork,
-  { gpu, numGpus: gpus, weights: { parametersB }, maxBatchSize }: Readonly<DeploymentRow>,
+  deployment: Readonly<DeploymentRow>,
   from: number,
   to: number,
 ): Generator<EndedRequest> {
@@ -120,8 +120,10 @@ function* linesOn(
     const promptTokens = promptBefore[line + 1]! - promptBefore[line]!
     const generationTokens = answerTokens[line]!
     const outputTokens = Math.max(1, generationTokens)
-    const speed = instanceSpeed({ gpu, gpus, parametersB, maxBatchSize, promptTokens, outputTokens })
-    const tokenTime = speed.tokenTime * slowdown
+    // Lines take all places that the load leaves.
+    const engine = engineOf(deployment, promptTokens, outputTokens)
+    const point = engine.at(engine.places)
+    const tokenTime = point.tokenTime * slowdown
     yield {
       reason: isCut[line] === 1 ? 'length' : 'stop',
       promptTokens,
@@ -129,8 +131,7 @@ function* linesOn(
       generationTokens,
       // A line waits in its batch. The engine gets it once it has a place.
       queueTime: 0,
-      // Lines take all that the load leaves, and a prompt takes twice as long on a busy engine.
-      prefillTime: 2 * speed.firstTokenTime * slowdown,
+      prefillTime: point.firstTokenTime * slowdown,
       decodeTime: (outputTokens - 1) * tokenTime,
       tokenTime,
       longestAnswer: generationTokens,

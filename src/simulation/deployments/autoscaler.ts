@@ -2,8 +2,9 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Environment } from '../fleet/environment.ts'
+import type { InstanceEngine } from '../load/engine.ts'
 import { advanceFlow, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
-import { maxRateFor, requiredInstances } from '../load/throughput.ts'
+import { maxRateFor, requiredInstances } from '../load/serving.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import type { Deployments } from './deployments.ts'
 import { speedOfInstance } from './instance-speed.ts'
@@ -46,37 +47,46 @@ export class Autoscaler implements Scaler {
   /** @param offeredRate requests/s of the load now; 0 without a load */
   #desiredAt(row: Readonly<DeploymentRow>, offeredRate: number): number {
     const { load, minInstances, maxInstances, desired } = row
-    const requestRate = this.#requestRate(row)
     if (!load) {
       const neededByRequests =
-        requestRate > 0 ? requiredInstances(requestRate, speedOfInstance(row), this.#concurrencyTarget(row)) : 0
+        this.#inFlight(row) > 0 ? requiredInstances(this.#inFlight(row), this.#heldByEach(row)) : 0
       // The last instance goes only by the idle timeout.
       return Math.min(maxInstances, Math.max(minInstances, neededByRequests, desired > 0 ? 1 : 0))
     }
-    const neededByLoad = requiredInstances(offeredRate + requestRate, load.speed, this.#concurrencyTarget(row))
+    const neededByLoad = requiredInstances(
+      offeredRate + this.#requestRate(row, load.speed),
+      this.#rateOfEach(row, load.speed),
+    )
     // Pending work wakes a deployment at zero. Only then is the search through the batches needed.
     const needed = neededByLoad === 0 && this.#hasWork(row) ? 1 : neededByLoad
     return Math.min(maxInstances, Math.max(minInstances, needed))
   }
 
-  /**
-   * The share of a sound instance's requests at which each is held. On slow hardware a request takes longer, so the same
-   * concurrency is reached at fewer of them (Little's law).
-   */
-  #concurrencyTarget(row: Readonly<DeploymentRow>): number {
-    return this.#context.profile.timings.concurrencyTarget / row.meanSlowdown
+  /** Returns the requests in work at which each instance is held. */
+  #heldByEach(row: Readonly<DeploymentRow>): number {
+    return this.#context.profile.timings.concurrencyTarget * speedOfInstance(row).places
   }
 
   /**
-   * Requests in flight, as the rate of an offered load that would keep as many in work (Little's law): one figure for
-   * whatever asks for instances.
+   * Returns the requests/s at which each instance is held. On slow hardware a request takes longer, so the same concurrency
+   * is reached at fewer of them (Little's law).
    */
-  #requestRate(row: Readonly<DeploymentRow>): number {
+  #rateOfEach(row: Readonly<DeploymentRow>, speed: InstanceEngine): number {
+    return speed.rateWith(this.#heldByEach(row)) / row.meanSlowdown
+  }
+
+  /** Returns the single requests in flight as the rate of an offered load that would need as many instances. */
+  #requestRate(row: Readonly<DeploymentRow>, speed: InstanceEngine): number {
+    const inFlight = this.#inFlight(row)
+    return inFlight === 0 ? 0 : (inFlight / this.#heldByEach(row)) * this.#rateOfEach(row, speed)
+  }
+
+  #inFlight(row: Readonly<DeploymentRow>): number {
     const { deployments } = this.#parts
     const { inferenceRequests } = this.#ports
     if (inferenceRequests.inFlightCount === 0) return 0
     const { running, waiting } = inferenceRequests.countsOfDeployment(deployments.ordinalOf(row.id)!)
-    return (running + waiting) / speedOfInstance(row).requestTime
+    return running + waiting
   }
 
   /**
@@ -209,10 +219,10 @@ export class Autoscaler implements Scaler {
     const { load, minInstances, maxInstances } = row
     if (!load) return NEVER
     const { clock } = this.#context
-    const requestRate = this.#requestRate(row)
-    const target = this.#concurrencyTarget(row)
-    const high = desired < maxInstances ? maxRateFor(desired, load.speed, target) - requestRate : NEVER
-    const low = desired > minInstances ? maxRateFor(desired - 1, load.speed, target) - requestRate : -NEVER
+    const requestRate = this.#requestRate(row, load.speed)
+    const each = this.#rateOfEach(row, load.speed)
+    const high = desired < maxInstances ? maxRateFor(desired, each) - requestRate : NEVER
+    const low = desired > minInstances ? maxRateFor(desired - 1, each) - requestRate : -NEVER
     // What only waits keeps one when no load does: its end is a moment of the queue's, not of the curve.
     const isHeldByWork = offeredRate <= low
     if (!isHeldByWork) return load.curve.firstOutside(low, high, clock.now)

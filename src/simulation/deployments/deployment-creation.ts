@@ -124,7 +124,8 @@ export class DeploymentCreation {
       last.token === weights.token &&
       last.bytes === weights.bytes &&
       last.parametersB === weights.parametersB &&
-      last.context === weights.context
+      last.context === weights.context &&
+      (last.figures === weights.figures || JSON.stringify(last.figures) === JSON.stringify(weights.figures))
     )
       return last
     this.#lastWeights = weights
@@ -157,7 +158,7 @@ function toDeployedWeights(
   repo: string,
   revision: string,
   token: string,
-  { bytes, parametersB, context }: ModelWeights,
+  { bytes, parametersB, context, figures }: ModelWeights,
 ): DeployedWeights {
-  return { source, repo, revision, token, bytes, parametersB, context }
+  return { source, repo, revision, token, bytes, parametersB, context, figures }
 }

@@ -6,7 +6,7 @@ import { type Generation, Row } from '../../kernel/row.ts'
 import type { ModelWeights } from '../fleet/weights.ts'
 import { EMPTY_FLOW, type FlowState } from '../load/request-flow.ts'
 import { NO_REQUESTS, type RequestTotals } from '../load/request-totals.ts'
-import type { DeploymentLoad } from '../load/throughput.ts'
+import type { DeploymentLoad } from '../load/serving.ts'
 import type { InstanceState } from './instance-row.ts'
 
 /**

@@ -8,11 +8,10 @@ import type { Environment } from '../fleet/environment.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { LoadCurve } from '../load/load-curve.ts'
 import { FlowState } from '../load/request-flow.ts'
-import { instanceSpeed } from '../load/throughput.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Deployment } from './deployment.ts'
 import { countAlive, type DeploymentRow, isParked, isTerminal } from './deployment-row.ts'
-import { instanceWorkload } from './instance-speed.ts'
+import { engineOf } from './instance-speed.ts'
 import type { Instances } from './instances.ts'
 import type { Scaler, WorkPorts } from './work.ts'
 
@@ -77,8 +76,7 @@ export class DeploymentScaling {
     const row = this.#deployments.writable(ordinal)
     const curve = new LoadCurve(load, { chance, key: row.key })
     const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load
-    const workload = instanceWorkload(row, promptTokens, outputTokens)
-    const speed = instanceSpeed({ ...workload, cachedShare: profile.timings.prefixCacheShare })
+    const speed = engineOf(row, promptTokens, outputTokens, profile.timings.prefixCacheShare)
     row.load = { curve, speed }
     row.flow = new FlowState(row.flow)
     row.flowAt = clock.now

@@ -138,6 +138,22 @@ export function engineArgsProblem(args: readonly string[]): string | undefined {
   return unknown.length === 0 ? undefined : `unrecognized arguments: ${unknown.join(' ')}${hint}`
 }
 
+const SIZE_UNITS: Readonly<Record<string, number>> = {
+  ...{ k: 1e3, m: 1e6, g: 1e9, t: 1e12, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 },
+}
+
+/** Returns the value of an option whose value is a size; undefined if the arguments do not have it. */
+export function sizeArgument(args: readonly string[], option: string): number | undefined {
+  let size: number | undefined
+  for (const [i, arg] of args.entries()) {
+    const { name, inline } = splitArgument(arg)
+    if (name?.replace(/^--/, '').replaceAll('_', '-') !== option) continue
+    const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)([kKmMgGtT]?)$/.exec(inline ?? args[i + 1] ?? '') ?? []
+    if (Number(digits) >= 1) size = Number(digits) * (SIZE_UNITS[unit] ?? 1)
+  }
+  return size
+}
+
 function createOptionTable(rows: readonly (readonly [OptionValue, string])[]): ReadonlyMap<string, OptionValue> {
   return new Map(rows.flatMap(([value, names]) => names.split(/\s+/).map(name => [name, value] as const)))
 }

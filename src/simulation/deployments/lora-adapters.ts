@@ -59,6 +59,7 @@ const NO_WEIGHTS: DeployedWeights = {
   bytes: 0,
   parametersB: 0,
   context: 0,
+  figures: undefined,
 }
 
 /** The parts below that it uses. */

@@ -1,6 +1,6 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
+import { gpuIndex } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
-import { gpuIndex } from '../load/gpu-throughput.ts'
 
 /** What is wrong with the world around the nodes: plain values, replaced and never edited, so that forks share them. */
 interface EnvironmentState {

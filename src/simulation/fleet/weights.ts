@@ -1,7 +1,10 @@
+import { ENGINE_CLASSES, type EngineClass } from '../../data/engine-classes.ts'
+import { gpuSpec } from '../../data/gpu-specs.ts'
 import type { CatalogModel, HubRepository } from '../../data/records/catalog.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
+import { ln } from '../../kernel/exact-math.ts'
 import { hashCredential } from '../../lib/text/credential-hash.ts'
-import { gpuSpec } from '../load/gpu-throughput.ts'
+import { cacheBytes, type InstanceHardware, type ModelFigures } from '../load/engine.ts'
 import type { RepositoryState } from './environment.ts'
 
 /** Weights as the simulation sees them: how much to download, hold and compute. */
@@ -11,6 +14,8 @@ export interface ModelWeights {
   readonly parametersB: number
   /** Longest context in tokens. */
   readonly context: number
+  /** Figures of the repository, as far as the fixture has them. The others follow from the size. */
+  readonly figures?: Partial<ModelFigures> | undefined
 }
 
 /** Why the hub refuses a repository; `undefined` when it does not. */
@@ -63,7 +68,17 @@ export function estimateWeights(repo: string): ModelWeights {
 /** Weights of a repository, listed or not. */
 export function repositoryWeights(repository: HubRepository | undefined, repo: string): ModelWeights {
   if (!repository) return estimateWeights(repo)
-  return { bytes: repository.bytes, parametersB: repository.parameters_b, context: repository.context }
+  const { bytes, parameters_b: parametersB, context } = repository
+  return { bytes, parametersB, context, figures: givenFigures(repository) }
+}
+
+function givenFigures(repository: HubRepository): Partial<ModelFigures> | undefined {
+  const { layers, hidden, active_parameters_b: activeB, experts, attention_width: attentionWidth = hidden } = repository
+  const { kv_bytes_per_token: kvBytesPerToken, experts_per_token: expertsPerToken } = repository
+  const active = activeB === undefined ? undefined : activeB * 1e9
+  const figures = { layers, hidden, attentionWidth, kvBytesPerToken, active, experts, expertsPerToken }
+  const given = Object.entries(figures).filter(([, figure]) => figure !== undefined)
+  return given.length === 0 ? undefined : Object.fromEntries(given)
 }
 
 /** Returns the weights of a model of the catalog. If the hub has a repository of that name, its size is the real one. */
@@ -72,7 +87,8 @@ export function catalogWeights(
   repository?: HubRepository,
 ): ModelWeights {
   const bytes = repository?.bytes ?? weightBytes(parameters_b, quantization)
-  return { bytes, parametersB: parameters_b, context: max_tokens ?? 8192 }
+  const figures = repository && givenFigures(repository)
+  return { bytes, parametersB: parameters_b, context: max_tokens ?? 8192, figures }
 }
 
 /** `registry/name:tag`, `name@sha256:…` and what else names an image (the grammar of the distribution project). */
@@ -118,36 +134,78 @@ export function hubRefusal(
   return undefined
 }
 
-/** Key-value cache of one token in bytes at fp16, by billions of parameters (llm-d inference simulator). */
-const CACHE_BYTES: readonly (readonly [parametersB: number, bytes: number])[] = [
-  [0, 0],
-  [8, 128 * 1024],
-  [70, 320 * 1024],
-  [405, 1024 * 1024],
-]
+/** Real models by their parameters: 1B, 8B, 32B, 70B and 405B. Cache bytes are at 16 bit. */
+const KNOWN_SIZES = [
+  { parameters: 1.24e9, layers: 16, hidden: 2048, kvBytesPerToken: 32_768 },
+  { parameters: 8e9, layers: 32, hidden: 4096, kvBytesPerToken: 131_072 },
+  { parameters: 32e9, layers: 64, hidden: 5120, kvBytesPerToken: 262_144 },
+  { parameters: 70e9, layers: 80, hidden: 8192, kvBytesPerToken: 327_680 },
+  { parameters: 405e9, layers: 126, hidden: 16_384, kvBytesPerToken: 516_096 },
+] as const
+/** Smaller models count as this many billions of parameters, so that times stay above 0. */
+const LEAST_PARAMETERS_B = 0.01
 
-/** Returns the key-value cache of one token in bytes: between and beyond the known sizes by parameters. */
-export function kvCacheBytesPerToken(parametersB: number): number {
-  let index = 1
-  while (index < CACHE_BYTES.length - 1 && parametersB > CACHE_BYTES[index]![0]) index++
-  const lower = CACHE_BYTES[index - 1]!
-  const upper = CACHE_BYTES[index]!
-  return Math.round(lower[1] + ((parametersB - lower[0]) * (upper[1] - lower[1])) / (upper[0] - lower[0]))
+/**
+ * Returns the figures of a model: those of its repository, and for the missing ones those of dense models of its size,
+ * between two known ones by the logarithm of the parameters (A).
+ */
+export function modelFigures({ parametersB, figures }: ModelWeights): ModelFigures {
+  const parameters = Math.max(parametersB, LEAST_PARAMETERS_B) * 1e9
+  const above = KNOWN_SIZES.findIndex(known => parameters < known.parameters)
+  const upper = KNOWN_SIZES[above === -1 ? KNOWN_SIZES.length - 1 : above]!
+  const lower = KNOWN_SIZES[Math.max(0, KNOWN_SIZES.indexOf(upper) - (above === -1 ? 0 : 1))]!
+  const share = lower === upper ? 0 : ln(parameters / lower.parameters) / ln(upper.parameters / lower.parameters)
+  const between = (key: 'layers' | 'hidden' | 'kvBytesPerToken') =>
+    Math.round(lower[key] + share * (upper[key] - lower[key]))
+  const [layers, hidden, kvBytesPerToken] = [between('layers'), between('hidden'), between('kvBytesPerToken')]
+  const dense = { active: parameters, experts: 0, expertsPerToken: 0 }
+  return {
+    parameters,
+    layers,
+    hidden,
+    attentionWidth: figures?.hidden ?? hidden,
+    kvBytesPerToken,
+    ...dense,
+    ...figures,
+  }
 }
 
-/** Memory of a GPU that the engine takes, as a share. */
-export const USABLE_MEMORY = 0.9
-/** Memory of a GPU that the engine needs beside weights and cache. */
-const ENGINE_BYTES_PER_GPU = 1e9
+/** Tells whether the speed of a model follows from its size only. */
+export function areFiguresAssumed({ figures }: ModelWeights): boolean {
+  return figures?.layers === undefined || figures.hidden === undefined || figures.kvBytesPerToken === undefined
+}
 
-/** Returns the bytes that remain for the cache of an instance; below 0 if its weights do not fit. */
-function cacheBytes(weights: ModelWeights, gpu: GpuType, gpus: number): number {
-  return (USABLE_MEMORY * gpuSpec(gpu).memoryBytes - ENGINE_BYTES_PER_GPU) * gpus - weights.bytes
+/** The settings of an engine that its speed follows from. */
+export interface EngineSettings {
+  /** Default: `default`. */
+  readonly engineClass?: EngineClass
+  /** Default: that of the class on this GPU. */
+  readonly stepTokens?: number | undefined
+  /** Default: no limit. */
+  readonly maxBatchSize?: number
+}
+
+/** Tokens in a step of a tuned engine. */
+const TUNED_STEP_TOKENS = 8192
+
+/** Returns what the speed of an instance follows from, beside its work. */
+export function instanceHardware(
+  weights: ModelWeights,
+  gpu: GpuType,
+  gpus: number,
+  { engineClass = 'default', stepTokens, maxBatchSize = Number.POSITIVE_INFINITY }: EngineSettings = {},
+): InstanceHardware {
+  const spec = gpuSpec(gpu)
+  return {
+    ...{ gpu: spec, gpus, model: modelFigures(weights), weightBytes: weights.bytes, maxBatchSize },
+    constants: ENGINE_CLASSES[engineClass],
+    stepTokens: stepTokens ?? (engineClass === 'tuned' ? TUNED_STEP_TOKENS : spec.stepTokens),
+  }
 }
 
 /** Returns the tokens that the cache of an instance holds; at least 1. */
-export function cacheTokens(weights: ModelWeights, gpu: GpuType, gpus: number): number {
-  return Math.max(1, Math.floor(cacheBytes(weights, gpu, gpus) / kvCacheBytesPerToken(weights.parametersB)))
+export function cacheTokens(hardware: InstanceHardware): number {
+  return Math.max(1, Math.floor(cacheBytes(hardware) / hardware.model.kvBytesPerToken))
 }
 
 /** Returns the mean tokens in the cache of a sequence of these mean lengths: its prompt and half of its answer. */
@@ -158,32 +216,19 @@ export function meanSequenceTokens({ context }: ModelWeights, promptTokens: numb
 /**
  * Returns the reason for which weights do not fit into the GPUs of one instance; undefined if they fit.
  *
- * They fit if `weights + 1 GB × GPUs ≤ 0.90 × memory × GPUs`. The rest is cache, so `max_batch_size` reserves nothing. A
- * client learns it while the engine starts, not when it creates the deployment.
+ * They fit if weights and activations take at most 0.90 of the memory. The rest is cache, so `max_batch_size` reserves
+ * nothing. A client learns it while the engine starts, not when it creates the deployment.
  */
 export function memoryShortage(weights: ModelWeights, gpu: GpuType, gpus: number): string | undefined {
-  if (cacheBytes(weights, gpu, gpus) >= 0) return undefined
-  const engineBytes = ENGINE_BYTES_PER_GPU * gpus
-  const usable = USABLE_MEMORY * gpuSpec(gpu).memoryBytes * gpus
+  const hardware = instanceHardware(weights, gpu, gpus)
+  const missing = -cacheBytes(hardware)
+  if (missing <= 0) return undefined
+  const usable = hardware.constants.memoryShare * hardware.gpu.memoryBytes * gpus
+  const engineBytes = usable + missing - weights.bytes
   return (
-    `CUDA out of memory: the model needs ${formatGigabytes(weights.bytes + engineBytes)} (weights ` +
+    `CUDA out of memory: the model needs ${formatGigabytes(usable + missing)} (weights ` +
     `${formatGigabytes(weights.bytes)}, engine ${formatGigabytes(engineBytes)}), ${gpus}x${gpu} offers ${formatGigabytes(usable)}`
   )
-}
-
-/**
- * Returns how many sequences of these mean lengths an instance serves at once: as many as its cache holds, from 1 to
- * `maxBatchSize`. The cache is paged, so a sequence takes its prompt and, on average, half of its answer.
- */
-export function concurrentSequences(
-  weights: ModelWeights,
-  { gpu, gpus, maxBatchSize }: { readonly gpu: GpuType; readonly gpus: number; readonly maxBatchSize: number },
-  promptTokens: number,
-  outputTokens: number,
-): number {
-  const tokens = meanSequenceTokens(weights, promptTokens, outputTokens)
-  const sequences = Math.floor(cacheBytes(weights, gpu, gpus) / (kvCacheBytesPerToken(weights.parametersB) * tokens))
-  return Math.max(1, Math.min(maxBatchSize, sequences))
 }
 
 function formatGigabytes(bytes: number): string {

@@ -2,15 +2,14 @@
  * The work of requests to media and custom models: how long an instance works on them, and what they are charged by.
  *
  * The time is a fixed part and a part that grows with the size of the model, both for one H100 that does nothing else.
- * Other GPU types take longer or shorter in the ratio of their tokens/s. The profile has the constants.
+ * Other GPU types take longer or shorter by their `mediaSpeed`. The profile has the constants.
  */
 import type { Profile } from '../../data/profiles/load.ts'
 import type { ModelPricing } from '../../data/records/pricing.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { WorkAmounts } from '../account/request-cost.ts'
 import type { ModelSources, ModelTarget } from '../deployments/model-lookup.ts'
-import { gpuSpec } from '../load/gpu-throughput.ts'
-import type { InstanceWorkload } from '../load/throughput.ts'
+import type { InstanceHardware } from '../load/engine.ts'
 
 /** The work of one request. It is plain data. */
 export interface MediaWork {
@@ -91,11 +90,6 @@ export function customWork({ timings }: Profile): MediaWork {
 }
 
 /** Returns the seconds of work on an instance that does nothing else. The GPUs share the part that grows with the model. */
-export function timeAlone(
-  { fixedTime, timePerBillion }: MediaWork,
-  hardware: Pick<InstanceWorkload, 'gpu' | 'gpus' | 'parametersB'>,
-): number {
-  const { gpu, gpus, parametersB } = hardware
-  const factor = gpuSpec('H100-80GB').tokensPerSecond8b / gpuSpec(gpu).tokensPerSecond8b
-  return ((fixedTime + (timePerBillion * parametersB) / gpus) * factor) / SECOND
+export function timeAlone({ fixedTime, timePerBillion }: MediaWork, { gpu, gpus, model }: InstanceHardware): number {
+  return (fixedTime + (timePerBillion * model.parameters) / 1e9 / gpus) / gpu.mediaSpeed / SECOND
 }

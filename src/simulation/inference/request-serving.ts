@@ -1,27 +1,19 @@
-import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import type { Deployments } from '../deployments/deployments.ts'
-import { speedOfInstance } from '../deployments/instance-speed.ts'
+import { hardwareOf, speedOfInstance } from '../deployments/instance-speed.ts'
 import type { Instances } from '../deployments/instances.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
-import { cacheTokens } from '../fleet/weights.ts'
+import { cacheTokens, catalogWeights, estimateWeights, instanceHardware } from '../fleet/weights.ts'
+import { InstanceEngine, type InstanceHardware } from '../load/engine.ts'
 import { NO_ENGINE_REQUESTS, withEndedRequests } from '../load/engine-requests.ts'
 import { countCachedBlocks, withEndedPrompt, withPrompt } from '../load/prefix-cache.ts'
-import { estimateServing, type InstanceSpeed, instanceSpeed } from '../load/throughput.ts'
+import { instancePoint } from '../load/serving.ts'
 import { finishReasonOf, progressOfEnded } from './engine-progress.ts'
 import { timeAlone } from './media-work.ts'
 import type { RequestCounts } from './request-counts.ts'
 import type { EndedState, InferenceRow } from './request-row.ts'
-
-/** The hardware of an instance, which its speed follows from. */
-export interface ServingHardware {
-  readonly gpu: GpuType
-  readonly gpus: number
-  readonly parametersB: number
-  readonly maxBatchSize: number
-}
 
 /** The lower parts that serving uses. */
 export interface RequestServingParts {
@@ -44,8 +36,7 @@ export class RequestServing {
 
   /** Returns the number of requests that an instance of a deployment can run at once. */
   maxConcurrencyOf(row: Readonly<DeploymentRow>): number {
-    const speed = speedOfInstance(row)
-    return Math.max(1, Math.floor(speed.requestsPerSecond * speed.requestTime))
+    return Math.floor(speedOfInstance(row).places)
   }
 
   /**
@@ -73,18 +64,30 @@ export class RequestServing {
   /** Returns the seconds to the first token, and between two tokens. Media work comes in equal pieces instead of tokens. */
   paceOf(
     { plan: { deployment, promptTokens, longestAnswer, work }, instance, cachedTokens }: Readonly<InferenceRow>,
-    hardware: ServingHardware,
+    hardware: InstanceHardware,
   ): { readonly firstTokenTime: number; readonly tokenTime: number } {
     const outputTokens = Math.max(1, longestAnswer)
     if (work !== undefined) {
       const pieceTime = this.#workTime(deployment, instance, timeAlone(work, hardware)) / outputTokens
       return { firstTokenTime: pieceTime, tokenTime: pieceTime }
     }
-    const { gpu, gpus, parametersB, maxBatchSize } = hardware
-    const readTokens = promptTokens - cachedTokens
-    const speed = instanceSpeed({ gpu, gpus, parametersB, maxBatchSize, promptTokens: readTokens, outputTokens })
-    if (instance < 0) return speed
-    return { firstTokenTime: this.firstTokenDelay(deployment, instance, speed), tokenTime: speed.tokenTime }
+    const cachedShare = promptTokens > 0 ? cachedTokens / promptTokens : 0
+    const engine = new InstanceEngine({ ...hardware, promptTokens, outputTokens, cachedShare })
+    if (instance < 0) return engine.at(1)
+    const row = this.#parts.deployments.read(deployment)
+    const { firstTokenTime, tokenTime } = engine.at(this.#concurrencyWith(row, instance))
+    return { firstTokenTime: this.#queueDelay(row) + firstTokenTime, tokenTime }
+  }
+
+  /** Returns the requests in work on an instance with one more: its part of the offered load, and single requests. */
+  #concurrencyWith(row: Readonly<DeploymentRow>, instance: number): number {
+    const single = this.#counts.onInstance(instance) + 1
+    const { load, effectiveInstances } = row
+    if (!load || effectiveInstances === 0) return single
+    const { backlog } = this.#parts.autoscaler.wholeRequests(row)
+    const rate = load.curve.rateAt(this.#context.clock.now)
+    const { concurrency } = instancePoint(rate, load.speed, effectiveInstances, backlog)
+    return Math.max(1, Math.min(load.speed.places, single + concurrency))
   }
 
   /**
@@ -105,23 +108,6 @@ export class RequestServing {
     return backlog / (row.effectiveInstances * row.load.speed.requestsPerSecond)
   }
 
-  /** Returns the seconds to the first token. They grow with the backlog of offered load and with utilisation. */
-  firstTokenDelay(deployment: number, instance: number, { firstTokenTime }: InstanceSpeed): number {
-    const { deployments, autoscaler } = this.#parts
-    const { clock } = this.#context
-    const row = deployments.read(deployment)
-    const ownUtilisation = this.#counts.onInstance(instance) / this.maxConcurrencyOf(row)
-    if (!row.load || row.effectiveInstances === 0) return firstTokenTime * (1 + Math.min(1, ownUtilisation))
-    const { backlog } = autoscaler.wholeRequests(row)
-    const { utilisation } = estimateServing(
-      row.load.curve.rateAt(clock.now),
-      row.load.speed,
-      row.effectiveInstances,
-      backlog,
-    )
-    return this.#queueDelay(row) + firstTokenTime * (1 + Math.min(1, ownUtilisation + utilisation))
-  }
-
   /** Returns the leading blocks of a prompt that its engine has in the prefix cache. Shared capacity has none. */
   cachedBlocksOf({ plan: { promptBlocks }, instance }: Readonly<InferenceRow>): number {
     if (instance < 0 || promptBlocks === undefined) return 0
@@ -132,10 +118,9 @@ export class RequestServing {
   rememberPrompt({ plan, instance, firstTokenAt: readAt, cachedBlocks }: Readonly<InferenceRow>): void {
     const { promptBlocks, promptTokens: tokens, sequence } = plan
     if (instance < 0 || promptBlocks === undefined) return
-    const { weights, gpu, numGpus } = this.#parts.deployments.read(plan.deployment)
+    const capacity = cacheTokens(hardwareOf(this.#parts.deployments.read(plan.deployment)))
     const row = this.#parts.instances.writable(instance)
     const prompt = { sequence, hashes: promptBlocks.hashes, tokens, readAt }
-    const capacity = cacheTokens(weights, gpu, numGpus)
     row.prefixCache = withPrompt(row.prefixCache, prompt, cachedBlocks, capacity, this.#context.clock.now)
   }
 
@@ -153,10 +138,11 @@ export class RequestServing {
   }
 
   /** Returns the hardware of shared capacity: one H100 up to 20B parameters, four up to 100B, eight beyond (A). */
-  sharedHardware(target: ModelTarget): ServingHardware {
-    const name = target.kind === 'catalog' ? target.model : ''
-    const parametersB = this.#context.store.models.get(name)?.parameters_b ?? 8
-    const gpus = parametersB <= 20 ? 1 : parametersB <= 100 ? 4 : 8
-    return { gpu: 'H100-80GB', gpus, parametersB, maxBatchSize: 96 }
+  sharedHardware(target: ModelTarget): InstanceHardware {
+    const { models, hub } = this.#context.store
+    const model = target.kind === 'catalog' ? models.get(target.model) : undefined
+    const weights = model ? catalogWeights(model, hub.get(model.model_name)) : estimateWeights('')
+    const gpus = weights.parametersB <= 20 ? 1 : weights.parametersB <= 100 ? 4 : 8
+    return instanceHardware(weights, 'H100-80GB', gpus)
   }
 }

@@ -9,11 +9,13 @@ import { type RequestCost, tokenCostOf, unitCostOf, unitPriceOf } from '../accou
 import { tokenPriceOf } from '../account/token-price.ts'
 import type { SimulationContext } from '../context.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
+import { hardwareOf } from '../deployments/instance-speed.ts'
 import type { LoraAdapters } from '../deployments/lora-adapters.ts'
 import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
 import type { RequestWork } from '../deployments/work.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Nodes } from '../fleet/nodes.ts'
+import type { InstanceHardware } from '../load/engine.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Store } from '../store.ts'
 import { type AdmissionState, type RequestRejection, rejectionFor } from './request-admission.ts'
@@ -30,7 +32,7 @@ import {
   type InferenceSpec,
   webhookResultOf,
 } from './request-row.ts'
-import { RequestServing, type RequestServingParts, type ServingHardware } from './request-serving.ts'
+import { RequestServing, type RequestServingParts } from './request-serving.ts'
 import type { Webhooks } from './webhooks.ts'
 
 /** The price in force of a request. */
@@ -307,21 +309,19 @@ export class InferenceRequests implements RequestWork {
       // A request that waits for its adapter does not block the requests behind it.
       if (instance < 0 && waiting.plan.adapter < 0) return
       if (instance < 0) continue
-      const { gpu, numGpus: gpus, weights, maxBatchSize } = row
-      const serving = { gpu, gpus, parametersB: weights.parametersB, maxBatchSize }
       const { slowdown } = nodes.read(instances.read(instance).node)
       this.#counts.leaveQueue(deployment, ordinal)
-      this.#start(ordinal, this.#table.writable(ordinal), instance, serving, slowdown)
+      this.#start(ordinal, this.#table.writable(ordinal), instance, hardwareOf(row), slowdown)
       this.#counts.addToInstance(instance)
     }
   }
 
-  #start(ordinal: number, row: InferenceRow, instance: number, serving: ServingHardware, slowdown: number): void {
+  #start(ordinal: number, row: InferenceRow, instance: number, hardware: InstanceHardware, slowdown: number): void {
     const { now } = this.#context.clock
     const { longestAnswer } = row.plan
     row.instance = instance
     row.cachedBlocks = this.#serving.cachedBlocksOf(row)
-    const { firstTokenTime, tokenTime } = this.#serving.paceOf(row, serving)
+    const { firstTokenTime, tokenTime } = this.#serving.paceOf(row, hardware)
     row.startedAt = now
     row.firstTokenAt = now + Math.round(firstTokenTime * slowdown * 1e6)
     row.tokenTime = tokenTime * slowdown * 1e6

@@ -1,10 +1,9 @@
-import { GPU_TYPES } from '../../data/records/gpu-config.ts'
+import { GPU_TYPES, gpuIndex } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { MeterRow } from '../account/ledger-row.ts'
 import type { LedgerEntry } from '../account/ledger-types.ts'
 import { MICROCENTS_PER_CENT, type Microcents } from '../account/money.ts'
-import { gpuIndex } from '../load/gpu-throughput.ts'
 import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'
 

@@ -4,7 +4,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
 import { FlowState, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
-import type { DeploymentLoad } from '../load/throughput.ts'
+import type { DeploymentLoad } from '../load/serving.ts'
 import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'
 

@@ -1,8 +1,8 @@
 /** What became of the requests of an offered load: a fluid model, in closed form. */
 
 import { type Micros, SECOND } from '../../kernel/duration.ts'
+import type { InstanceEngine } from './engine.ts'
 import type { LoadCurve } from './load-curve.ts'
-import type { InstanceSpeed } from './throughput.ts'
 
 /** What became of a deployment's requests since the world began, in requests; `arrived = served + refused + backlog`. */
 export interface RequestFlow {
@@ -37,7 +37,7 @@ export class FlowState implements RequestFlow {
   /** Changes the flow as `advanceFlow` does. */
   advance(
     curve: LoadCurve,
-    speed: InstanceSpeed,
+    speed: InstanceEngine,
     readyInstances: number,
     queueLimit: number,
     from: Micros,
@@ -88,12 +88,12 @@ export const EMPTY_FLOW = new FlowState({ arrived: 0, served: 0, refused: 0, bac
  * @param queueLimit requests that may wait; Infinity for no limit
  * @example
  * advanceFlow(EMPTY_FLOW, constant(50), speed, 1, 100, 0, 10 * SECOND)
- * // of 500 requests 367 were served by one instance of 36.7 requests/s, 100 wait, 33 were refused
+ * // of 500 requests 300 were served by one instance of 30.0 requests/s, 100 wait, 100 were refused
  */
 export function advanceFlow(
   state: RequestFlow,
   curve: LoadCurve,
-  speed: InstanceSpeed,
+  speed: InstanceEngine,
   readyInstances: number,
   queueLimit: number,
   from: Micros,

@@ -1,6 +1,7 @@
 /** How the requests of an offered load wait and are served within a serving segment, in closed form. */
 import { type Micros, SECOND } from '../../kernel/duration.ts'
-import type { DeploymentLoad } from './throughput.ts'
+import type { EnginePoint } from './engine.ts'
+import type { DeploymentLoad } from './serving.ts'
 
 /** A queue shorter than this is a rounding error: it has no request. */
 const NEGLIGIBLE_BACKLOG = 1e-6
@@ -18,9 +19,12 @@ export interface ServedStretch {
   /** Seconds that the request of its start has waited, and the change per microsecond. */
   readonly wait: number
   readonly waitSlope: number
-  /** Utilisation of the instances at its start, from 0 to 1, and the change per microsecond. */
-  readonly utilisation: number
-  readonly utilisationSlope: number
+  /** Seconds to the first token at its start, without the wait, and the change per microsecond. */
+  readonly firstTokenTime: number
+  readonly firstTokenSlope: number
+  /** Seconds from token to token at its start, and the change per microsecond. */
+  readonly tokenTime: number
+  readonly tokenSlope: number
 }
 
 /** What a serving segment begins with. */
@@ -43,9 +47,10 @@ export interface FlowStart {
  */
 export function* servedStretches(start: FlowStart): Generator<ServedStretch> {
   const { load, effectiveInstances, queueLimit } = start
-  const { curve } = load
-  const capacity = effectiveInstances * load.speed.requestsPerSecond
+  const { curve, speed } = load
+  const capacity = effectiveInstances * speed.requestsPerSecond
   if (capacity === 0) return
+  const full = engineTimes(speed.atRate(Number.POSITIVE_INFINITY))
   const secondsFor = (requests: number) => requests / capacity
   let backlog = Math.min(start.backlog, queueLimit)
   /** When the next request is taken on, and when it arrives. */
@@ -54,20 +59,27 @@ export function* servedStretches(start: FlowStart): Generator<ServedStretch> {
   if (backlog <= NEGLIGIBLE_BACKLOG) backlog = 0
   else {
     const to = served + secondsFor(backlog) * SECOND
-    yield busyStretch(served, to, capacity, start.headWait, secondsFor(backlog))
+    yield busyStretch(served, to, full, capacity, start.headWait, secondsFor(backlog))
     served = to
   }
   while (at < Number.POSITIVE_INFINITY) {
     const rate = curve.rateAt(at)
     const breakpoint = curve.nextBreakpoint(at)
     if (backlog === 0 && rate <= capacity) {
-      const end = Math.min(breakpoint, curve.firstAbove(capacity, at, breakpoint))
+      const [low, high] = speed.linearAround(rate / effectiveInstances)
+      // Times are linear only while the rate stays between two points of the table.
+      const outside = curve.firstOutside(low * effectiveInstances, high * effectiveInstances, at)
+      const end = Math.min(breakpoint, curve.firstAbove(capacity, at, breakpoint), outside)
       // Twice the distance of the mean from the start: exact for a straight line.
       const flowSlope =
         end < Number.POSITIVE_INFINITY ? (2 * ((curve.integral(at, end) * SECOND) / (end - at) - rate)) / (end - at) : 0
       yield {
         ...{ from: at, to: end, flow: rate, flowSlope, wait: 0, waitSlope: 0 },
-        ...{ utilisation: rate / capacity, utilisationSlope: flowSlope / capacity },
+        ...engineTimes(
+          speed.atRate(rate / effectiveInstances),
+          speed.atRate((rate + flowSlope * (end - at)) / effectiveInstances),
+          end - at,
+        ),
       }
       at = end
       served = end
@@ -83,7 +95,7 @@ export function* servedStretches(start: FlowStart): Generator<ServedStretch> {
     if (isGrowing && backlog >= queueLimit) {
       // The queue is full, so as many are accepted as are served.
       const to = served + (turn - at)
-      yield busyStretch(served, to, capacity, secondsFor(queueLimit), secondsFor(queueLimit))
+      yield busyStretch(served, to, full, capacity, secondsFor(queueLimit), secondsFor(queueLimit))
       served = to
       at = turn
       continue
@@ -94,14 +106,14 @@ export function* servedStretches(start: FlowStart): Generator<ServedStretch> {
     if (end === Number.POSITIVE_INFINITY) {
       const wait = secondsFor(backlog)
       const waitSlope = isGrowing ? (rate - capacity) / rate / SECOND : 0
-      yield { ...busyStretch(served, end, capacity, wait, wait), waitSlope }
+      yield { ...busyStretch(served, end, full, capacity, wait, wait), waitSlope }
       return
     }
     const isReached = reaches(end)
     const after = isReached ? limit : queueAt(end)
     const accepted = after - backlog + (capacity * (end - at)) / SECOND
     const to = served + secondsFor(Math.max(0, accepted)) * SECOND
-    if (to > served) yield busyStretch(served, to, capacity, secondsFor(backlog), secondsFor(after))
+    if (to > served) yield busyStretch(served, to, full, capacity, secondsFor(backlog), secondsFor(after))
     backlog = after
     at = end
     served = backlog === 0 ? end : to
@@ -128,9 +140,26 @@ function endOfQueueChange(reaches: (t: Micros) => boolean, from: Micros, turn: M
   return high
 }
 
-function busyStretch(from: number, to: number, flow: number, wait: number, lastWait: number): ServedStretch {
+type EngineTimes = Pick<ServedStretch, 'firstTokenTime' | 'firstTokenSlope' | 'tokenTime' | 'tokenSlope'>
+
+/** Returns the times of a stretch from its start to its end, between which they are straight lines. */
+function engineTimes(start: EnginePoint, end = start, duration = Number.POSITIVE_INFINITY): EngineTimes {
+  const slope = (key: 'firstTokenTime' | 'tokenTime') =>
+    duration < Number.POSITIVE_INFINITY ? (end[key] - start[key]) / duration : 0
+  const { firstTokenTime, tokenTime } = start
+  return { firstTokenTime, firstTokenSlope: slope('firstTokenTime'), tokenTime, tokenSlope: slope('tokenTime') }
+}
+
+function busyStretch(
+  from: number,
+  to: number,
+  times: EngineTimes,
+  flow: number,
+  wait: number,
+  lastWait: number,
+): ServedStretch {
   const waitSlope = to > from && lastWait !== wait ? (lastWait - wait) / (to - from) : 0
-  return { from, to, flow, flowSlope: 0, wait, waitSlope, utilisation: 1, utilisationSlope: 0 }
+  return { from, to, flow, flowSlope: 0, wait, waitSlope, ...times }
 }
 
 /** Returns the requests that are taken on in a part of a stretch. */

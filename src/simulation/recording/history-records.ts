@@ -2,7 +2,7 @@ import type { DeploymentStatus } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { RequestFlow } from '../load/request-flow.ts'
 import type { RequestTotals } from '../load/request-totals.ts'
-import type { DeploymentLoad } from '../load/throughput.ts'
+import type { DeploymentLoad } from '../load/serving.ts'
 import type { InstanceStage, LossCause } from './instance-timeline.ts'
 
 /** Kinds of journal entries that a report counts. */

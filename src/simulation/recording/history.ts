@@ -1,13 +1,13 @@
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
+import { gpuIndex } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
 import type { SimulationContext } from '../context.ts'
-import { gpuIndex } from '../load/gpu-throughput.ts'
 import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
 import type { RequestOutcome, RequestTotals, RequestWorkDone } from '../load/request-totals.ts'
-import type { DeploymentLoad } from '../load/throughput.ts'
+import type { DeploymentLoad } from '../load/serving.ts'
 import { CAPACITY, EVENT, LINES, PERIOD, SEGMENT, STATUS, TIMELINE } from './history-columns.ts'
 import {
   COUNTED_EVENT_INDEX,

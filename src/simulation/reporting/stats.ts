@@ -1,9 +1,9 @@
-import type { Micros } from '../../kernel/duration.ts'
+import { MINUTE, type Micros, SECOND } from '../../kernel/duration.ts'
 import { gpuTimeCost, gpuTimeWeight, type Microcents } from '../account/money.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
-import { instanceWorkload } from '../deployments/instance-speed.ts'
+import { engineOf } from '../deployments/instance-speed.ts'
+import type { EnginePoint } from '../load/engine.ts'
 import { type TimedPhase, timeOfKey } from '../load/request-totals.ts'
-import { type InstanceSpeed, instanceSpeed } from '../load/throughput.ts'
 import type { World } from '../world.ts'
 import { exclusiveStart } from './counted-window.ts'
 import { deploymentReport } from './deployment-report.ts'
@@ -164,28 +164,48 @@ function pastRequestTimes(
   { requests, inputTokens, outputTokens }: DeploymentUsage,
 ): TimedRequests[] {
   if (requests === 0 || !row.plan.hasInstances) return []
-  const workload = instanceWorkload(row, Math.round(inputTokens / requests), Math.round(outputTokens / requests))
-  return timesAtSpeed(instanceSpeed({ ...workload, cachedShare: profile.timings.prefixCacheShare }), requests)
+  const [promptTokens, answerTokens] = [inputTokens / requests, Math.max(1, outputTokens / requests)].map(Math.round)
+  const engine = engineOf(row, promptTokens!, answerTokens!, profile.timings.prefixCacheShare)
+  return timesAt(engine.at(1), requests)
 }
 
-function loadRequestTimes({ history }: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros): TimedRequests[] {
+/** Span over which the rate of a load is taken as even. */
+const RATE_SPAN = 10 * MINUTE
+
+function loadRequestTimes(
+  { history, clock }: World,
+  row: Readonly<DeploymentRow>,
+  from: Micros,
+  to: Micros,
+): TimedRequests[] {
   const times: TimedRequests[] = []
   let end = to
+  let segmentEnd = Number.POSITIVE_INFINITY
   for (const segment of history.servingSegments(row)) {
-    if (segment.at >= end) continue
-    const start = Math.max(from, segment.at)
-    if (segment.load && start < end) {
-      const [before, after] = [start, end].map(at => history.totalsWithin(segment, at).served.served)
-      const count = after! - before!
-      if (count > 0) times.push(...timesAtSpeed(segment.load.speed, count))
+    if (segment.at >= end) {
+      segmentEnd = segment.at
+      continue
     }
+    const { load, effectiveInstances } = segment
+    const servedAt = (at: Micros) => history.totalsWithin(segment, at).served.served
+    // Rates are means of fixed spans, so that adjoining windows add up.
+    for (let at = end; load && at > Math.max(from, segment.at); ) {
+      const begin = Math.max(segment.at, Math.ceil(at / RATE_SPAN - 1) * RATE_SPAN)
+      const until = Math.min(segmentEnd, clock.now, begin + RATE_SPAN - (begin % RATE_SPAN))
+      const rate = ((servedAt(until) - servedAt(begin)) * SECOND) / (until - begin)
+      const start = Math.max(from, begin)
+      const count = servedAt(at) - servedAt(start)
+      if (count > 0) times.push(...timesAt(load.speed.atRate(rate / effectiveInstances), count))
+      at = start
+    }
+    segmentEnd = segment.at
     end = segment.at
     if (end <= from) break
   }
   return times
 }
 
-function timesAtSpeed({ requestTime, firstTokenTime, tokenTime }: InstanceSpeed, count: number): TimedRequests[] {
+function timesAt({ requestTime, firstTokenTime, tokenTime }: EnginePoint, count: number): TimedRequests[] {
   return [
     { phase: 'request', time: requestTime * 1e6, count },
     { phase: 'firstToken', time: firstTokenTime * 1e6, count },

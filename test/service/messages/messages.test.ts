@@ -357,7 +357,7 @@ describe('a stream of messages on the clock', () => {
     })()
     await one.sim.clock.advance('1ms')
     expect(text).toBe('')
-    await one.sim.clock.advance('300ms')
+    await one.sim.clock.advance('200ms')
     const received = text.split('text_delta').length - 1
     expect(received).toBeGreaterThan(5)
     expect(received).toBeLessThan(30)
@@ -399,7 +399,7 @@ describe('a stream of messages on the clock', () => {
   test('ends with an error event when the account is cut off', async () => {
     const { sim } = paced({
       with: {},
-      profile: { extends: 'realistic', policies: { suspension_grace: '300ms' } } as never,
+      profile: { extends: 'realistic', policies: { suspension_grace: '100ms' } } as never,
     })
     const stream = (await send(sim, { model: CATALOG, stream: true })).text()
     await sim.clock.advance('100ms')

@@ -157,7 +157,7 @@ describe('under MSW with inferencePace clock', () => {
     const { pieces, done } = await reading()
     await paced.clock.advance('1ms')
     expect(pieces).toEqual([])
-    await paced.clock.advance('300ms')
+    await paced.clock.advance('200ms')
     const some = pieces.length
     expect(some).toBeGreaterThan(5)
     expect(some).toBeLessThan(30)
@@ -174,7 +174,7 @@ describe('under MSW with inferencePace clock', () => {
     const controller = new AbortController()
     const one = await reading(controller.signal)
     const other = await reading()
-    await paced.clock.advance('300ms')
+    await paced.clock.advance('200ms')
     leave(one.stream, controller)
     await one.done.catch(() => {})
     await expect

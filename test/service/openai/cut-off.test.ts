@@ -10,7 +10,7 @@ function soonOver(options: SimulatorOptions = {}) {
     fixtures: 'two-nodes',
     with: {},
     inferencePace: 'clock',
-    profile: { extends: 'realistic', policies: { suspension_grace: '300ms' } } as never,
+    profile: { extends: 'realistic', policies: { suspension_grace: '100ms' } } as never,
     ...options,
   })
 }
@@ -54,7 +54,7 @@ test('a stream of a catalog model is cut off at the end of the grace period and 
   expect(one.inferenceKinds()).toEqual(['cutOff', 'cutOff'])
   expect(sim.world.inferenceRequests.inFlightCount).toBe(0)
   const charged = sim.ledger.entries().filter(({ kind }) => kind === 'tokens')
-  expect(new Set(charged.map(({ time }) => time))).toEqual(new Set([400_000]))
+  expect(new Set(charged.map(({ time }) => time))).toEqual(new Set([200_000]))
   // The same request without a stream, in a world with funds.
   const { usage } = await openaiWorld({ fixtures: 'two-nodes', with: {} }).client.chat.completions.create({
     model: CATALOG,
@@ -92,7 +92,7 @@ test('at suspension own instances drain, and answers of catalog models are cut o
   await sim.clock.advance('5m')
   expect((await Promise.all(streams)).map(({ end }) => end)).toEqual(['terminated', 'done'])
   expect(one.inferenceKinds()).toEqual(['cutOff', 'served'])
-  expect(sim.ledger.entries().filter(({ kind }) => kind === 'tokens')).toMatchObject([{ time: at + 300_000 }])
+  expect(sim.ledger.entries().filter(({ kind }) => kind === 'tokens')).toMatchObject([{ time: at + 100_000 }])
   expect(sim.ledger.balance).toBeLessThan(0)
   expect((await ask(CATALOG)).status).toBe(402)
 })

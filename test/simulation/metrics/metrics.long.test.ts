@@ -5,6 +5,7 @@ import { EngineReader } from '../../../src/server/control/metrics/engine-values.
 import { readGpus } from '../../../src/server/control/metrics/gpu-metrics.ts'
 import { metricsPage } from '../../../src/server/control/metrics/metrics-text.ts'
 import { readDeployments, readWorld } from '../../../src/server/control/metrics/world-metrics.ts'
+import { hardwareOf } from '../../../src/simulation/deployments/instance-speed.ts'
 import { cacheTokens } from '../../../src/simulation/fleet/weights.ts'
 import type { World } from '../../../src/simulation/world.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
@@ -71,7 +72,7 @@ function expectAgreement(sim: Simulator, deploy_id: string): Map<string, ParsedF
   expect(total(families, 'vllm:num_requests_running', { deploy_id })).toBe(Math.round(concurrency))
   expect(total(families, 'vllm:num_requests_waiting', { deploy_id })).toBe(report.requests.waiting)
   const { promptTokens, outputTokens } = row.load!.speed
-  const usage = (concurrency * (promptTokens + outputTokens / 2)) / cacheTokens(row.weights, row.gpu, row.numGpus)
+  const usage = (concurrency * (promptTokens + outputTokens / 2)) / cacheTokens(hardwareOf(row))
   expect(total(families, 'vllm:kv_cache_usage_perc', { deploy_id })).toBeCloseTo(usage, 9)
   return families
 }
@@ -171,7 +172,8 @@ describe('the metrics of engines', () => {
 describe('the histograms of engines', () => {
   test('show the wait of the queue exactly while a constant load exceeds the capacity', () => {
     const { sim, row } = loaded({ kind: 'constant', rps: 1 }, { min_instances: 1, max_instances: 1 })
-    const { requestsPerSecond, firstTokenTime } = row().load!.speed
+    const { requestsPerSecond, places } = row().load!.speed
+    const { firstTokenTime } = row().load!.speed.at(places)
     const { sim: full } = loaded(
       { kind: 'constant', rps: 2 * requestsPerSecond },
       { min_instances: 1, max_instances: 1 },
@@ -188,7 +190,7 @@ describe('the histograms of engines', () => {
     }
     expect(total(families, 'vllm:request_queue_time_seconds_sum')).toBeCloseTo((served * 60) / 4, 3)
     expect(total(families, 'vllm:time_to_first_token_seconds_sum')).toBeCloseTo(
-      (served * 60) / 4 + served * 2 * firstTokenTime,
+      (served * 60) / 4 + served * firstTokenTime,
       3,
     )
     pass(sim, '60s')

@@ -2,8 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EngineReader } from '../../../src/server/control/metrics/engine-values.ts'
 import { metricsPage } from '../../../src/server/control/metrics/metrics-text.ts'
+import { hardwareOf } from '../../../src/simulation/deployments/instance-speed.ts'
 import { findModelTarget } from '../../../src/simulation/deployments/model-lookup.ts'
 import type { InferenceHandle } from '../../../src/simulation/inference/request-row.ts'
+import { InstanceEngine } from '../../../src/simulation/load/engine.ts'
 import {
   countCachedBlocks,
   EMPTY_PREFIX_CACHE,
@@ -13,7 +15,6 @@ import {
   withEndedPrompt,
   withPrompt,
 } from '../../../src/simulation/load/prefix-cache.ts'
-import { instanceSpeed } from '../../../src/simulation/load/throughput.ts'
 import type { Simulator, SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { pass, stage } from '../small-world.ts'
 import { parseExposition } from './exposition-parser.ts'
@@ -83,10 +84,11 @@ describe('the prefix cache of an engine', () => {
     expect(tokens).toBe(metric(sim, 'vllm:prompt_tokens_total'))
     expect(second.hits).toBeGreaterThan(0.9 * (tokens / 2))
     expect(second.hits).toBeLessThan(tokens / 2)
-    const hardware = { gpu: 'H100-80GB', gpus: 1, parametersB: 8, maxBatchSize: 8, outputTokens: 5 } as const
-    const [long, short] = [600, 100].map(promptTokens => instanceSpeed({ ...hardware, promptTokens }).firstTokenTime)
-    const secondsPerToken = (long! - short!) / 500
-    expect(first.prefill - second.prefill).toBeGreaterThan(0.9 * second.hits * secondsPerToken)
+    const work = { ...hardwareOf(sim.world.deployments.read(0)), promptTokens: tokens / 2, outputTokens: 5 }
+    const [whole, rest] = [0, (2 * second.hits) / tokens].map(
+      cachedShare => new InstanceEngine({ ...work, cachedShare }).at(1).firstTokenTime,
+    )
+    expect(first.prefill - second.prefill).toBeGreaterThan(0.9 * (whole! - rest!))
     expect(second.prefill).toBeGreaterThan(0)
   })
 

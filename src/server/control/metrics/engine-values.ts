@@ -1,8 +1,8 @@
 import type { BatchRow } from '../../../simulation/batches/batch-row.ts'
 import { hasEngines, LineEngines } from '../../../simulation/batches/line-engines.ts'
 import type { DeploymentRow } from '../../../simulation/deployments/deployment-row.ts'
-import { speedOfInstance } from '../../../simulation/deployments/instance-speed.ts'
-import { cacheTokens, meanSequenceTokens, USABLE_MEMORY } from '../../../simulation/fleet/weights.ts'
+import { hardwareOf, speedOfInstance } from '../../../simulation/deployments/instance-speed.ts'
+import { cacheTokens, meanSequenceTokens } from '../../../simulation/fleet/weights.ts'
 import { progressOfRunning } from '../../../simulation/inference/engine-progress.ts'
 import type { InferenceRow } from '../../../simulation/inference/request-row.ts'
 import { HISTOGRAM_PLACES, type HistogramPlace } from '../../../simulation/load/engine-histograms.ts'
@@ -157,14 +157,14 @@ export function engineWork(
   { engines, estimate, waiting, isBusy }: ServingState,
   running: readonly Readonly<InferenceRow>[],
 ): EngineWork {
-  const { weights, gpu, numGpus, maxBatchSize } = deployment
+  const { weights } = deployment
   const { now } = world.clock
   const speed = speedOfInstance(deployment)
   const sequenceTokens = meanSequenceTokens(weights, speed.promptTokens, speed.outputTokens)
   const part = engines.find(engine => engine.instance === instance)
   const load = part ? estimate.concurrency * part.share : 0
   // Lines of batches take the places that the load leaves.
-  const lines = part && isBusy ? Math.floor(maxBatchSize * (1 - estimate.utilisation)) : 0
+  const lines = part && isBusy ? Math.floor(speed.places * (1 - estimate.utilisation)) : 0
   const requestTokens = running.reduce(
     (sum, request) => sum + request.plan.promptTokens + progressOfRunning(request, now).generationTokens,
     0,
@@ -173,7 +173,7 @@ export function engineWork(
   return {
     running: (part ? wholeShare(part, estimate.concurrency) : 0) + lines + running.length,
     waiting: part ? wholeShare(part, waiting) : 0,
-    cacheUsage: Math.min(1, usedTokens / cacheTokens(weights, gpu, numGpus)),
+    cacheUsage: Math.min(1, usedTokens / cacheTokens(hardwareOf(deployment))),
     utilisation: engineUtilisation(world, deployment, part !== undefined, { estimate, isBusy }, running.length),
   }
 }
@@ -225,13 +225,14 @@ const HISTOGRAMS = [...HISTOGRAM_OF_METRIC].map(([metric, name]) => ({
   place: HISTOGRAM_PLACES[name],
 }))
 
-function cacheLabels({ weights, gpu, numGpus }: Readonly<DeploymentRow>): Labels {
+function cacheLabels(deployment: Readonly<DeploymentRow>): Labels {
+  const hardware = hardwareOf(deployment)
   return {
     block_size: String(BLOCK_TOKENS),
     cache_dtype: 'auto',
     enable_prefix_caching: 'True',
-    gpu_memory_utilization: String(USABLE_MEMORY),
-    num_gpu_blocks: String(Math.floor(cacheTokens(weights, gpu, numGpus) / BLOCK_TOKENS)),
+    gpu_memory_utilization: String(hardware.constants.memoryShare),
+    num_gpu_blocks: String(Math.floor(cacheTokens(hardware) / BLOCK_TOKENS)),
   }
 }
 

@@ -1,10 +1,11 @@
 /** The metrics of GPUs, with the names and texts of NVIDIA's DCGM exporter. */
+
+import { gpuSpec } from '../../../data/gpu-specs.ts'
 import type { GpuType } from '../../../data/records/gpu-config.ts'
 import { purpose } from '../../../kernel/random.ts'
+import { hardwareOf } from '../../../simulation/deployments/instance-speed.ts'
 import type { GpuError, NodeRow } from '../../../simulation/fleet/node-row.ts'
 import { toRentalOrdinal } from '../../../simulation/fleet/tenants.ts'
-import { USABLE_MEMORY } from '../../../simulation/fleet/weights.ts'
-import { gpuSpec } from '../../../simulation/load/gpu-throughput.ts'
 import type { World } from '../../../simulation/world.ts'
 import { engineWork, RequestsInFlight } from './engine-values.ts'
 import { type Labels, MetricTable, type MetricValues } from './metric.ts'
@@ -106,7 +107,7 @@ function usesOf(
     const { id, gpus, state, deployment: ordinal } = world.instances.read(tenant)
     const deployment = world.deployments.read(ordinal)
     const isServing = state === 'ready' || state === 'draining'
-    const engineBytes = USABLE_MEMORY * gpuSpec(deployment.gpu).memoryBytes
+    const engineBytes = hardwareOf(deployment).constants.memoryShare * gpuSpec(deployment.gpu).memoryBytes
     const hasWeights = state === 'loading' || state === 'warming'
     use(gpus, {
       labels: podLabels(id),

@@ -140,29 +140,28 @@ export class LoadReader {
   /** Adds the requests of a stretch up to a time to histograms. Returns their number. */
   #addTo(counts: HistogramCounts, segment: ServingSegment, stretch: ServedStretch, to: number): number {
     const slowdown = this.#slowdownAt(segment.at)
-    const { tokenTime, firstTokenTime, promptTokens, outputTokens } = segment.load!.speed
+    const { promptTokens, outputTokens } = segment.load!.speed
     const weight = 1 / slowdown / segment.effectiveInstances
     const requests = weight * requestsIn(stretch, stretch.from, to)
     if (!(requests > 0)) return 0
-    const { wait, waitSlope, utilisation, utilisationSlope } = stretch
-    const perToken = tokenTime * slowdown
-    const decode = Math.max(0, outputTokens - 1) * perToken
-    // Prompts take up to twice as long the busier the instances are.
-    const prefill = firstTokenTime * slowdown * (1 + utilisation)
-    const prefillSlope = firstTokenTime * slowdown * utilisationSlope
-    const add = (name: keyof typeof HISTOGRAM_PLACES, value: number, slope: number) => {
-      if (slope === 0) observe(counts, name, value, requests)
-      else addSlope(counts, HISTOGRAM_PLACES[name], stretch, to, weight, value, slope)
+    const { wait, waitSlope } = stretch
+    const [perToken, perTokenSlope] = [stretch.tokenTime * slowdown, stretch.tokenSlope * slowdown]
+    const furtherTokens = Math.max(0, outputTokens - 1)
+    const [decode, decodeSlope] = [furtherTokens * perToken, furtherTokens * perTokenSlope]
+    const [prefill, prefillSlope] = [stretch.firstTokenTime * slowdown, stretch.firstTokenSlope * slowdown]
+    const add = (name: keyof typeof HISTOGRAM_PLACES, value: number, slope: number, times = 1) => {
+      if (slope === 0) observe(counts, name, value, requests * times)
+      else addSlope(counts, HISTOGRAM_PLACES[name], stretch, to, weight * times, value, slope)
     }
     add('timeToFirstToken', wait + prefill, waitSlope + prefillSlope)
-    add('endToEndTime', wait + prefill + decode, waitSlope + prefillSlope)
+    add('endToEndTime', wait + prefill + decode, waitSlope + prefillSlope + decodeSlope)
     add('queueTime', wait, waitSlope)
-    add('inferenceTime', prefill + decode, prefillSlope)
+    add('inferenceTime', prefill + decode, prefillSlope + decodeSlope)
     add('prefillTime', prefill, prefillSlope)
-    observe(counts, 'decodeTime', decode, requests)
+    add('decodeTime', decode, decodeSlope)
     if (outputTokens > 1) {
-      observe(counts, 'interTokenLatency', perToken, requests * (outputTokens - 1))
-      observe(counts, 'timePerOutputToken', perToken, requests)
+      add('interTokenLatency', perToken, perTokenSlope, furtherTokens)
+      add('timePerOutputToken', perToken, perTokenSlope)
     }
     observe(counts, 'promptTokens', promptTokens, requests)
     observe(counts, 'generationTokens', outputTokens, requests)

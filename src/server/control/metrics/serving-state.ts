@@ -1,7 +1,7 @@
 /** How a deployment serves now, and the part of each of its engines. */
 import type { DeploymentRow } from '../../../simulation/deployments/deployment-row.ts'
 import { toWholeRequests } from '../../../simulation/load/request-flow.ts'
-import { estimateServing, type ServingEstimate } from '../../../simulation/load/throughput.ts'
+import { estimateServing, type ServingEstimate } from '../../../simulation/load/serving.ts'
 import type { World } from '../../../simulation/world.ts'
 
 /** The instances of a deployment that are ready, with their parts of its load, and what there is to divide. */

@@ -116,10 +116,10 @@ steps:
   - advance: 100ms
   - request: GET /deploy/list
     status: 200
-  - advance: 1sSOME
+  - advance: SOME
   - answered: request3
     status: 200
-  - advance: 58sSOME
+  - advance: 59sSOME
   - fault:
       verb: node.crash
       target: h100-0
