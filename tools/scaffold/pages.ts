@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import * as z from 'zod'
 import { profilePage } from '../../src/cli/commands/profile.ts'
+import { validationTables } from '../../src/cli/commands/validate.ts'
 import { tableRow } from '../../src/cli/markdown.ts'
 import { type ListedScenario, list } from '../../src/cli/run/list.ts'
 import {
@@ -32,6 +33,7 @@ export async function generatedPages(): Promise<GeneratedFile[]> {
     page('docs/endpoints.md', '| Endpoint', `${endpointsTable(endpointTable(operations))}\n`),
     page('docs/control.md', '## ', `${controlPage(controlOperations)}\n`),
     page('docs/profile.md', '## timings', profilePage('realistic')),
+    page('docs/validation.md', '## Errors by class', validationTables()),
     page('docs/incidents.md', '## ', await scenarioTables()),
     page('docs/journal.md', '### Requests', journalTables()),
     page('docs/fixtures.md', '- **deployment status:**', `${statusLists()}\n`),

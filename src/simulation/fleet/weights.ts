@@ -1,5 +1,5 @@
 import { ENGINE_CLASSES, type EngineClass } from '../../data/engine-classes.ts'
-import { gpuSpec } from '../../data/gpu-specs.ts'
+import { type GpuSpec, gpuSpec } from '../../data/gpu-specs.ts'
 import type { CatalogModel, HubRepository } from '../../data/records/catalog.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { ln } from '../../kernel/exact-math.ts'
@@ -188,6 +188,11 @@ export interface EngineSettings {
 /** Tokens in a step of a tuned engine. */
 const TUNED_STEP_TOKENS = 8192
 
+/** Returns the tokens in a step of an engine unless an argument says so. */
+export function stepTokensOf(gpu: GpuSpec, engineClass: EngineClass): number {
+  return engineClass === 'tuned' ? TUNED_STEP_TOKENS : gpu.stepTokens
+}
+
 /** Returns what the speed of an instance follows from, beside its work. */
 export function instanceHardware(
   weights: ModelWeights,
@@ -199,7 +204,7 @@ export function instanceHardware(
   return {
     ...{ gpu: spec, gpus, model: modelFigures(weights), weightBytes: weights.bytes, maxBatchSize },
     constants: ENGINE_CLASSES[engineClass],
-    stepTokens: stepTokens ?? (engineClass === 'tuned' ? TUNED_STEP_TOKENS : spec.stepTokens),
+    stepTokens: stepTokens ?? stepTokensOf(spec, engineClass),
   }
 }
 

@@ -1,0 +1,104 @@
+/** `modelhost-sim validate`: how far the engine is from published measurements, or from your own. */
+import type { Argv } from 'yargs'
+import { groupBy } from '../../lib/group-by.ts'
+import { EXIT_CODES } from '../command.ts'
+import { tableRow } from '../markdown.ts'
+import type { ComparedRow } from '../validate/comparison.ts'
+import { type ClassErrors, compareRows, errorsByClass, publishedRows, readRows } from '../validate/rows.ts'
+import { texts } from '../values.ts'
+
+interface Arguments {
+  files: string[]
+  json: boolean
+}
+
+export const command = 'validate [files..]'
+export const describe = 'Compare the engine with measurements, and show its errors'
+
+const WORST = 10
+
+export function builder(argv: Argv): Argv<Arguments> {
+  return argv
+    .positional('files', {
+      type: 'string',
+      array: true,
+      default: [] as string[],
+      coerce: texts,
+      describe: 'Files of rows. Without a file: the published rows of the package',
+    })
+    .options({ json: { type: 'boolean', default: false, describe: 'Print the rows as one JSON object' } })
+    .example('$0 validate', 'errors by class, and the worst rows')
+    .example('$0 validate mine.json --json', 'each of your rows with what the model says')
+    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
+}
+
+export function handler({ files, json }: Arguments): void {
+  const rows = files.length === 0 ? publishedRows() : files.flatMap(readRows)
+  const { compared, problems } = compareRows(rows)
+  for (const { id, reason } of problems) process.stderr.write(`Failed to compare ${id}: ${reason}. Correct that row.\n`)
+  process.stdout.write(json ? `${JSON.stringify({ rows: compared }, null, 2)}\n` : summary(compared))
+}
+
+function summary(compared: readonly ComparedRow[]): string {
+  const classes = errorsByClass(compared).map(
+    ({ name, rows, median, p90, within25 }) =>
+      `${name.padEnd(28)} ${String(rows).padStart(4)} rows  median ${percent(median).padStart(6)}  p90 ${percent(p90).padStart(6)}  within 25 %: ${percent(within25).padStart(5)}`,
+  )
+  const worst = worstOf(compared).map(
+    row =>
+      `  ${row.id}  ${signed(row).padStart(7)}  ${row.metric} ${figure(row.published)}, model ${figure(row.model)}  ${setUpOf(row)}`,
+  )
+  return `${[...classes, '', `Worst ${worst.length}:`, ...worst].join('\n')}\n`
+}
+
+/** Returns the tables of docs/validation.md: errors by class, and every row. */
+export function validationTables(): string {
+  const { compared } = compareRows(publishedRows())
+  const classes = errorsByClass(compared).map((one: ClassErrors) =>
+    tableRow([one.name, String(one.rows), percent(one.median), percent(one.p90), percent(one.within25)]),
+  )
+  const sources = [...groupBy(compared, ({ source }) => source ?? '')]
+  const list = sources.map(([source], i) => tableRow([`${i + 1}`, source]))
+  const tables = sources.map(([, rows], i) => {
+    const lines = rows.map(row =>
+      tableRow([row.id, setUpOf(row), row.metric, figure(row.published), figure(row.model), signed(row)]),
+    )
+    const head = '| Row | Set-up | Metric | Published | Model | Error |\n|---|---|---|--:|--:|--:|'
+    return `### Source ${i + 1}\n\n${head}\n${lines.join('\n')}\n`
+  })
+  const head = '| Class | Rows | Median | p90 | Within 25 % |\n|---|--:|--:|--:|--:|'
+  return [
+    ...['## Errors by class', '', head, ...classes, '', '## Sources of the rows', ''],
+    ...['| Source | Where |', '|--:|---|', ...list, '', ...tables],
+  ].join('\n')
+}
+
+function worstOf(compared: readonly ComparedRow[]): readonly ComparedRow[] {
+  return [...compared].sort((a, b) => b.error - a.error).slice(0, WORST)
+}
+
+/** Returns a set-up in short: `llama-3.1-8b fp8, 1 × H100, 128 in, 2048 out, 64 at once`. */
+function setUpOf({ setup }: ComparedRow): string {
+  const { model, precision, gpus, gpu, promptTokens, outputTokens, rate, concurrency, direct } = setup
+  const load =
+    typeof rate === 'number'
+      ? `${figure(rate)}/s`
+      : typeof concurrency === 'number'
+        ? `${concurrency} at once`
+        : 'saturated'
+  const lengths = `${Math.round(promptTokens)} in, ${Math.round(outputTokens)} out`
+  return `${model ?? 'a model'} ${precision ?? '16 bit'}, ${gpus ?? 1} × ${gpu}, ${lengths}, ${load}${direct ? ', no server' : ''}`
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`
+}
+
+/** Returns an error with its sign: + if the model has more. */
+function signed({ model, published, error }: ComparedRow): string {
+  return `${model >= published ? '+' : '−'}${percent(error)}`
+}
+
+function figure(value: number): string {
+  return value >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(4)))
+}

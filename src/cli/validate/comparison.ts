@@ -1,0 +1,188 @@
+/**
+ * Compares the engine with published measurements. What such a measurement does beside its engine belongs here: a finite
+ * number of requests, closed loops whose requests stay in step, and runs without a server.
+ */
+import { ENGINE_CLASSES, type EngineClass, type EngineConstants } from '../../data/engine-classes.ts'
+import { GPUS, type GpuSpec } from '../../data/gpu-specs.ts'
+import { modelFigures, stepTokensOf } from '../../simulation/fleet/weights.ts'
+import { type EnginePoint, InstanceEngine } from '../../simulation/load/engine.ts'
+
+export const METRICS = ['outputTokensPerSecond', 'endToEnd', 'timePerOutputToken', 'timeToFirstToken'] as const
+export type Metric = (typeof METRICS)[number]
+
+/** What was measured. A field that is missing or null has its default. */
+export interface SetUp {
+  readonly model?: string | null
+  readonly parameters: number
+  readonly active?: number | null
+  readonly layers?: number | null
+  readonly hidden?: number | null
+  readonly attentionWidth?: number | null
+  readonly kvBytesPerToken?: number | null
+  readonly experts?: number | null
+  readonly expertsPerToken?: number | null
+  /** Format of the weights. Default: 16 bit. */
+  readonly precision?: string | null
+  readonly gpu: string
+  /** Default: 1. */
+  readonly gpus?: number | null
+  /** Default: vLLM. */
+  readonly engine?: string | null
+  readonly attentionDataParallel?: boolean | null
+  readonly promptTokens: number
+  readonly outputTokens: number
+  /** Requests/s, or `max` for all at once. */
+  readonly rate?: number | string | null
+  /** Requests that a closed loop keeps in work. */
+  readonly concurrency?: number | null
+  /** How many requests there were. */
+  readonly requests?: number | null
+  readonly maxBatch?: number | null
+  readonly maxTokens?: number | null
+  /** Whether no server was between. */
+  readonly direct?: boolean | null
+  /** Tokens that prompts of a group share: a load of few prompts that come again and again. */
+  readonly prefixTokens?: number | null
+}
+
+/** A measurement. Times are in seconds. */
+export interface PublishedRow {
+  readonly id: string
+  readonly source?: string | null
+  readonly setup: SetUp
+  readonly metric: Metric
+  readonly value: number
+}
+
+/** A measurement and what the engine says. */
+export interface ComparedRow extends Omit<PublishedRow, 'value'> {
+  readonly published: number
+  readonly model: number
+  /** exp(|ln(model / published)|) − 1: a factor of two is 1 in both directions. */
+  readonly error: number
+}
+
+/** A sequence of fewer waves than this is compared wave by wave. */
+const FEW_WAVES = 8
+/**
+ * Share of the prompts that was in the prefix cache of runs whose few prompts came again and again: a nuisance parameter of
+ * that set of rows, fitted with the constants.
+ */
+const REPEATED_PROMPTS = 0.734_931_573_767_686_1
+/** Share of a group's prompts that one step of a closed loop reads. */
+const IN_STEP = 0.6
+const A100_40: GpuSpec = { ...GPUS['A100-80GB'], memoryBytes: 40_960 * 1024 * 1024, bandwidth: 1.555e12 }
+const BYTES_PER_PARAMETER = { 16: 2, 8: 1, 4: 0.58 } as const
+
+/** Returns the class of an engine by its name. */
+export function classOf(setup: SetUp): EngineClass {
+  return /tensorrt|trt|tuned|nim/i.test(setup.engine ?? '') ? 'tuned' : 'default'
+}
+
+/** Returns the GPU of a set-up, whose name may have spaces and a form factor; undefined if it is not known. */
+export function findGpu(name: string): GpuSpec | undefined {
+  const letters = (text: string) => text.toUpperCase().replace(/NVIDIA|GEFORCE|[^A-Z0-9]/g, '')
+  if (/^A10040/.test(letters(name))) return A100_40
+  const types = Object.entries(GPUS).map(([type, spec]) => [letters(type.split('-')[0]!), spec] as const)
+  // The longest name first: an L40S is no L4.
+  return types.sort(([a], [b]) => b.length - a.length).find(([type]) => letters(name).startsWith(type))?.[1]
+}
+
+function bitsOfPrecision(precision: string): 16 | 8 | 4 {
+  return /4/.test(precision.replace(/^w\d+a/i, '')) || /awq|gptq/i.test(precision) ? 4 : /8/.test(precision) ? 8 : 16
+}
+
+/**
+ * Returns the engine of a set-up.
+ *
+ * @throws Error that says which field cannot be used
+ */
+export function engineOfSetUp(
+  setup: SetUp,
+  constants: EngineConstants = ENGINE_CLASSES[classOf(setup)],
+): InstanceEngine {
+  const gpu = findGpu(String(setup.gpu))
+  if (gpu === undefined) throw new Error(`gpu '${setup.gpu}' is not known`)
+  for (const field of ['parameters', 'promptTokens', 'outputTokens'] as const)
+    if (!(setup[field] > 0)) throw new Error(`${field} is not above 0`)
+  const { parameters, hidden, experts, expertsPerToken } = setup
+  const hasExperts = typeof experts === 'number' && typeof expertsPerToken === 'number' && expertsPerToken < experts
+  const given = {
+    ...{ parameters, layers: setup.layers, hidden, attentionWidth: setup.attentionWidth ?? hidden },
+    ...{ kvBytesPerToken: setup.kvBytesPerToken, active: setup.active },
+    ...(hasExperts && { experts, expertsPerToken }),
+  }
+  const figures = Object.fromEntries(Object.entries(given).filter(([, figure]) => typeof figure === 'number'))
+  const model = modelFigures({ bytes: 0, parametersB: parameters / 1e9, context: 0, figures })
+  return new InstanceEngine({
+    ...{ gpu, gpus: setup.gpus ?? 1, model, constants },
+    weightBytes: parameters * BYTES_PER_PARAMETER[bitsOfPrecision(setup.precision ?? '')],
+    maxBatchSize: setup.maxBatch ?? Number.POSITIVE_INFINITY,
+    stepTokens: setup.maxTokens ?? stepTokensOf(gpu, classOf(setup)),
+    attentionDataParallel: setup.attentionDataParallel ?? false,
+    promptTokens: setup.promptTokens,
+    outputTokens: setup.outputTokens,
+    cachedShare: typeof setup.prefixTokens === 'number' ? REPEATED_PROMPTS : 0,
+  })
+}
+
+/** Returns how the engine does under the load of a set-up. */
+function pointOf(setup: SetUp, engine: InstanceEngine): EnginePoint {
+  if (typeof setup.rate === 'number') return engine.atRate(setup.rate)
+  if (typeof setup.concurrency !== 'number') return engine.at(engine.places)
+  const { stepTokens, constants } = engine.workload
+  const point = engine.at(Math.min(engine.places, setup.concurrency))
+  const { concurrency, tokenTime } = point
+  // Equal requests of a closed loop stay in step, in groups whose prompts are read together.
+  const group = Math.min(setup.concurrency, stepTokens / engine.readTokens)
+  const read = Math.min(stepTokens, engine.readTokens * Math.max(1, IN_STEP * group))
+  const steps = Math.ceil(engine.readTokens / stepTokens)
+  const readTime = steps * engine.step(Math.max(concurrency - 1, 0), read)
+  const firstTokenTime = constants.serverTime + readTime + (concurrency > 1.5 ? tokenTime / 2 : 0)
+  return { ...point, firstTokenTime, requestTime: firstTokenTime + (engine.outputTokens - 1) * tokenTime }
+}
+
+/** Returns output tokens/s of a finite number of requests: full waves and the rest. */
+function ratesOfWaves(engine: InstanceEngine, requests: number, places: number): number {
+  const { outputTokens } = engine
+  const waves = Math.floor(requests / places)
+  const rest = requests - waves * places
+  const seconds = (count: number) => (count > 0 ? outputTokens * engine.at(Math.max(1, count)).tokenTime : 0)
+  return (requests * outputTokens) / (waves * seconds(places) + seconds(rest))
+}
+
+/** Returns what the engine says to a measurement. */
+export function modelValue({ setup, metric }: PublishedRow, constants?: EngineConstants): number {
+  const engine = engineOfSetUp(setup, constants)
+  const point = pointOf(setup, engine)
+  const server = setup.direct === true ? engine.workload.constants.serverTime : 0
+  switch (metric) {
+    case 'timePerOutputToken':
+      return point.tokenTime
+    case 'timeToFirstToken':
+      return point.firstTokenTime - server
+    case 'endToEnd':
+      return point.requestTime - server
+    default: {
+      const { concurrency, requests, rate } = setup
+      if (typeof rate === 'number') return Math.min(rate, engine.requestsPerSecond) * setup.outputTokens
+      const places = point.concurrency
+      if (typeof requests === 'number' && typeof concurrency !== 'number' && requests / places < FEW_WAVES)
+        return ratesOfWaves(engine, requests, places)
+      return point.rate * setup.outputTokens
+    }
+  }
+}
+
+/**
+ * Compares a measurement with the engine.
+ *
+ * @throws Error that says which field cannot be used
+ */
+export function compareRow(row: PublishedRow, constants?: EngineConstants): ComparedRow {
+  if (!METRICS.includes(row.metric)) throw new Error(`metric '${row.metric}' is unknown: metrics are ${METRICS.join(', ')}`)
+  if (!(row.value > 0)) throw new Error('value is not above 0')
+  const { value: published, ...rest } = row
+  const model = modelValue(row, constants)
+  return { ...rest, published, model, error: Math.max(model / published, published / model) - 1 }
+}

@@ -1,0 +1,100 @@
+/** Rows of measurements: those of the package, and those of files. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findPackageFolder } from '../../data/fixtures/files.ts'
+import { describeFileError } from '../../lib/file-errors.ts'
+import { groupBy } from '../../lib/group-by.ts'
+import { UsageError } from '../command.ts'
+import { type ComparedRow, classOf, compareRow, type PublishedRow, type SetUp } from './comparison.ts'
+
+/** The rows of the package, with sources and figures of models once each. */
+interface PublishedTable {
+  readonly sources: readonly string[]
+  readonly models: Readonly<Record<string, object>>
+  readonly rows: readonly (readonly [string, number, PublishedRow['metric'], number, string, object])[]
+}
+
+/** Returns the published rows to which the constants were fitted. */
+export function publishedRows(): PublishedRow[] {
+  const path = join(findPackageFolder('fixtures/validation')!, 'published.json')
+  const { sources, models, rows } = JSON.parse(readFileSync(path, 'utf8')) as PublishedTable
+  return rows.map(([id, source, metric, value, model, setup]) => ({
+    ...{ id, source: sources[source]!, metric, value },
+    setup: { model, ...models[model], ...setup } as SetUp,
+  }))
+}
+
+/**
+ * Reads rows of the form of the published ones: a list, or an object with the list `rows`.
+ *
+ * @throws UsageError for a file that has no such rows
+ */
+export function readRows(path: string): PublishedRow[] {
+  const fail = (reason: string) => new UsageError(`Failed to read '${path}': ${reason}.`)
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (error instanceof SyntaxError) throw fail('it is not JSON. Give a list of rows')
+    throw fail(describeFileError(error))
+  }
+  const rows = Array.isArray(parsed) ? parsed : (parsed as { rows?: unknown } | null)?.rows
+  if (!Array.isArray(rows)) throw fail("it has no rows. Give a list, or an object with the list 'rows'")
+  return rows.map((row: PublishedRow, i) => ({ ...row, id: row?.id ?? `row ${i + 1}` }))
+}
+
+/** Compares rows. A row whose set-up cannot be computed comes with the reason. */
+export function compareRows(rows: readonly PublishedRow[]): {
+  readonly compared: readonly ComparedRow[]
+  readonly problems: readonly { readonly id: string; readonly reason: string }[]
+} {
+  const compared: ComparedRow[] = []
+  const problems: { id: string; reason: string }[] = []
+  for (const row of rows) {
+    try {
+      compared.push(compareRow(row))
+    } catch (error) {
+      problems.push({ id: row.id, reason: (error as Error).message })
+    }
+  }
+  return { compared, problems }
+}
+
+const METRIC_WORDS = {
+  outputTokensPerSecond: 'throughput',
+  endToEnd: 'end to end',
+  timePerOutputToken: 'token time',
+  timeToFirstToken: 'time to first token',
+} as const
+
+/** The errors of the rows of one class. */
+export interface ClassErrors {
+  readonly name: string
+  readonly rows: number
+  readonly median: number
+  readonly p90: number
+  /** Share of the rows with an error of at most 25 %. */
+  readonly within25: number
+}
+
+/** Returns the errors by class of the engine, metric, and for throughput by whether the model has experts. */
+export function errorsByClass(compared: readonly ComparedRow[]): ClassErrors[] {
+  const byClass = groupBy(compared, ({ setup, metric }) => {
+    const kind = (setup.active ?? setup.parameters) < setup.parameters ? 'experts' : 'dense'
+    return `${classOf(setup)}, ${METRIC_WORDS[metric]}${metric === 'outputTokensPerSecond' ? `, ${kind}` : ''}`
+  })
+  return [...byClass]
+    .sort(([a], [b]) => (a < b ? 1 : -1))
+    .map(([name, rows]) => {
+      const errors = rows.map(({ error }) => error).sort((a, b) => a - b)
+      const within25 = errors.filter(error => error <= 0.25).length / errors.length
+      return { name, rows: rows.length, median: quantile(errors, 0.5), p90: quantile(errors, 0.9), within25 }
+    })
+}
+
+/** Returns a quantile of sorted values, between two of them by a straight line. */
+export function quantile(sorted: readonly number[], share: number): number {
+  const place = share * (sorted.length - 1)
+  const low = sorted[Math.floor(place)]!
+  return low + (place - Math.floor(place)) * (sorted[Math.ceil(place)]! - low)
+}
