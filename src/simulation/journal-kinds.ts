@@ -353,6 +353,10 @@ const SECTIONS = [
         meaning: 'A fault rule acted on a request. With a `chance`, it has the draw, which is below it',
         fields: 'fault operation draw',
       },
+      'fault.missed': {
+        meaning: 'The fault could change nothing of the answer, so the hit before does not count',
+        fields: 'fault operation',
+      },
       'fault.removed': { meaning: 'A fault rule was removed' },
       'scenario.started': { meaning: 'The timeline of a scenario started' },
       'scenario.stopped': { meaning: 'The timeline of a scenario was stopped' },

@@ -30,6 +30,11 @@ export async function deliverFaultToSocket(
 ): Promise<Response> {
   const { outcome } = answer
   const { socket } = incoming
+  const keepOpen = () => {
+    hangingSockets.add(socket)
+    const closed = new Promise<void>(onClose => outgoing.once('close', onClose))
+    void trackWait(closed).then(() => hangingSockets.delete(socket))
+  }
   switch (outcome.kind) {
     case 'reset':
     case 'refused':
@@ -37,10 +42,7 @@ export async function deliverFaultToSocket(
       socket.resetAndDestroy()
       return RESPONSE_ALREADY_SENT
     case 'hang':
-      hangingSockets.add(socket)
-      void trackWait(new Promise<void>(onClose => outgoing.once('close', onClose))).then(() =>
-        hangingSockets.delete(socket),
-      )
+      keepOpen()
       return RESPONSE_ALREADY_SENT
     case 'delayed': {
       if (pace === undefined) return withDelayHeader(answer, outcome.delay)
@@ -64,6 +66,11 @@ export async function deliverFaultToSocket(
       if (outcome.chunked) socket.write(`${bytes.length.toString(16)}\r\n`)
       if (part.length > 0) socket.write(part)
       socket.destroySoon()
+      return RESPONSE_ALREADY_SENT
+    }
+    case 'silent': {
+      await sendChunks(outgoing, answer, answer.body!, piece => outgoing.write(piece))
+      keepOpen()
       return RESPONSE_ALREADY_SENT
     }
     case 'slow': {

@@ -54,6 +54,9 @@ export function faultOf({
   return hit === null ? undefined : { rule: hit[1]!, kind: hit[2]! }
 }
 
+/** Seconds of a `Retry-After` above which it is nonsense: a year. */
+const LONGEST_RETRY = 31_536_000
+
 /**
  * Returns the wait that a `Retry-After` header asks for: seconds, or an HTTP date.
  *
@@ -62,7 +65,7 @@ export function faultOf({
 export function readRetryAfter(header: string | null | undefined, unixMs: number): Micros | undefined {
   if (!header?.trim()) return undefined
   const seconds = Number(header)
-  if (Number.isFinite(seconds)) return Math.round(seconds * 1e6)
+  if (Number.isFinite(seconds)) return seconds > LONGEST_RETRY ? undefined : Math.round(seconds * 1e6)
   const date = Date.parse(header)
   return Number.isFinite(date) ? Math.max(0, Math.round((date - unixMs) * 1000)) : undefined
 }

@@ -2,47 +2,114 @@
 import { concatBytes } from '../../lib/bytes.ts'
 import { createConnectionClosedError } from '../../lib/connection-closed.ts'
 
-type Body = ReadableStream<Uint8Array<ArrayBuffer>>
+type Bytes = Uint8Array<ArrayBuffer>
+type Body = ReadableStream<Bytes>
 
-/** Returns the first bytes of a body, at least one byte short of all, followed by the error of a closed connection. */
-export function truncateBody(body: Body, after: number): Body {
+/** Returns a body that `pull` makes of the chunks of another one, when its client reads. */
+export function deriveBody(
+  body: Body,
+  pull: (
+    reader: ReadableStreamDefaultReader<Bytes>,
+    controller: ReadableStreamDefaultController<Bytes>,
+  ) => Promise<void>,
+): Body {
   const reader = body.getReader()
+  const cancel = (reason: unknown) => reader.cancel(reason)
+  return new ReadableStream({ pull: controller => pull(reader, controller), cancel }, { highWaterMark: 0 })
+}
+
+/**
+ * Returns the first bytes of a body, at least one byte short of all, followed by the error of a closed connection, or by
+ * an end in order.
+ */
+export function truncateBody(body: Body, after: number, inOrder = false): Body {
   let remaining = after
   // The last received byte. It is sent only after a further byte arrives.
   let lastByte = new Uint8Array(0)
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        while (remaining > 0) {
-          const { done, value } = await reader.read()
-          if (done) break
-          const available = concatBytes([lastByte, value])
-          const part = available.subarray(0, Math.max(0, Math.min(remaining, available.length - 1)))
-          lastByte = available.slice(-1)
-          remaining -= part.length
-          if (part.length > 0) return controller.enqueue(part)
-        }
-        controller.error(createConnectionClosedError())
-        await reader.cancel()
-      },
-      cancel: reason => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  )
+  return deriveBody(body, async (reader, controller) => {
+    while (remaining > 0) {
+      const { done, value } = await reader.read()
+      if (done) break
+      const available = concatBytes([lastByte, value])
+      const part = available.subarray(0, Math.max(0, Math.min(remaining, available.length - 1)))
+      lastByte = available.slice(-1)
+      remaining -= part.length
+      if (part.length > 0) return controller.enqueue(part)
+    }
+    if (inOrder) controller.close()
+    else controller.error(createConnectionClosedError())
+    await reader.cancel()
+  })
+}
+
+/** A changed event, and how its body goes on: `end` closes it in order, `reset` with an error. Default: it goes on. */
+export interface ChangedEvent {
+  readonly text: string
+  readonly then?: 'end' | 'reset'
+}
+
+/**
+ * Returns a body whose server-sent events are those of `body` after `change`. Each chunk has whole events.
+ *
+ * @param onEnd called if `body` comes to its own end
+ */
+export function mapEvents(body: Body, change: (event: string) => ChangedEvent, onEnd: () => unknown): Body {
+  const [decoder, encoder] = [new TextDecoder(), new TextEncoder()]
+  let then: ChangedEvent['then']
+  return deriveBody(body, async (reader, controller) => {
+    for (let text = ''; then === undefined; ) {
+      const { done, value } = await reader.read()
+      if (done) {
+        onEnd()
+        return controller.close()
+      }
+      for (const event of decoder.decode(value).match(/.+?\n\n|.+$/gs) ?? []) {
+        const changed = change(event)
+        text += changed.text
+        then = changed.then
+        if (then !== undefined) break
+      }
+      if (text !== '') return controller.enqueue(encoder.encode(text))
+    }
+    if (then === 'end') controller.close()
+    else controller.error(createConnectionClosedError())
+    await reader.cancel()
+  })
+}
+
+/** Returns a body in pieces of `size` bytes, whatever its chunks are. */
+export function splitBody(body: Body, size: number): Body {
+  let rest: Bytes = new Uint8Array(0)
+  return deriveBody(body, async (reader, controller) => {
+    while (rest.length === 0) {
+      const { done, value } = await reader.read()
+      if (done) return controller.close()
+      rest = value
+    }
+    controller.enqueue(rest.subarray(0, size))
+    rest = rest.subarray(size)
+  })
+}
+
+/** Returns a body in which each chunk is `count` chunks of `body`. */
+export function joinBody(body: Body, count: number): Body {
+  return deriveBody(body, async (reader, controller) => {
+    const chunks: Bytes[] = []
+    while (chunks.length < count) {
+      const { done, value } = await reader.read()
+      if (!done) chunks.push(value)
+      else if (chunks.length === 0) return controller.close()
+      else break
+    }
+    controller.enqueue(concatBytes(chunks))
+  })
 }
 
 /** Returns a body whose chunks are those of `body` after `change`. */
-export function mapBody(body: Body, change: (piece: Uint8Array<ArrayBuffer>) => Uint8Array<ArrayBuffer>): Body {
-  const reader = body.getReader()
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read()
-        if (done) controller.close()
-        else controller.enqueue(change(value))
-      },
-      cancel: reason => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  )
+export function mapBody(body: Body, change: (piece: Bytes) => Bytes): Body {
+  return deriveBody(body, async (reader, controller) => {
+    const { done, value } = await reader.read()
+    if (done) controller.close()
+    else controller.enqueue(change(value))
+  })
 }

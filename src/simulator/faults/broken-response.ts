@@ -1,4 +1,4 @@
-import type { Micros } from '../../kernel/duration.ts'
+import { type Micros, micros } from '../../kernel/duration.ts'
 
 /** What a wire fault does to a response on its way to the client. */
 export type WireOutcome =
@@ -14,6 +14,11 @@ export type WireOutcome =
   | { readonly kind: 'cut'; readonly after: number; readonly chunked: boolean }
   /** The body arrives at this rate. */
   | { readonly kind: 'slow'; readonly bytesPerSecond: number }
+  /** After the body nothing comes, and the connection stays open: in a process for `SILENCE`. */
+  | { readonly kind: 'silent' }
+
+/** How long Node's fetch waits for the next part of a body. */
+export const SILENCE = micros('5m')
 
 /** A response with a wire fault, which a `Response` cannot express. Each transport delivers its outcome as well as it can. */
 export class WireFaultResponse extends Response {

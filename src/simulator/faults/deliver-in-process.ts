@@ -1,7 +1,8 @@
 /** Delivers a wire fault to a client in this process, as `fetch` would. */
 import type { Micros } from '../../kernel/duration.ts'
-import { truncateBody } from './body-streams.ts'
-import { chunkSchedule, isStreamed, type WireFaultResponse } from './broken-response.ts'
+import { createConnectionClosedError } from '../../lib/connection-closed.ts'
+import { deriveBody, truncateBody } from './body-streams.ts'
+import { chunkSchedule, isStreamed, SILENCE, type WireFaultResponse } from './broken-response.ts'
 
 /** Waits on the clock. It rejects if the client aborts or the world ends. */
 export type ClientSleep = (delay: Micros) => Promise<void>
@@ -26,6 +27,16 @@ export async function deliverFaultInProcess(answer: WireFaultResponse, sleep: Cl
       return answer.withoutFault
     case 'cut':
       return withBody(answer, truncateBody(answer.body!, outcome.after))
+    case 'silent':
+      return withBody(
+        answer,
+        deriveBody(answer.body!, async (reader, controller) => {
+          const { done, value } = await reader.read()
+          if (!done) return controller.enqueue(value)
+          await sleep(SILENCE)
+          controller.error(createConnectionClosedError())
+        }),
+      )
     case 'slow':
       return withBody(
         answer,

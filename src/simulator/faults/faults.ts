@@ -308,6 +308,10 @@ export class Faults implements FaultControls {
       record: status => {
         unansweredStatus = status
       },
+      missed: () => {
+        this.#updateRules(rule => (rule.id === id && rule.key === key ? { ...rule, hits: rule.hits - 1 } : rule))
+        this.#record('fault.missed', id, { fault: kind, operation: passage.operationId })
+      },
       proceed: way => proceed({ ...way, cause }),
       draw: (nth = 0) => world.chance.unit(key, SHAPE, matches * DRAWS_PER_HIT + nth),
       worldBefore: (lag: Micros) => this.#history!.at(world.clock.now - lag),

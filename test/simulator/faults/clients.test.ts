@@ -296,6 +296,13 @@ const LEGAL: Drift[] = [
     differs: ['[].pricing.type: "not_in_the_document"'],
   },
   { on: 'getBatch', path: BATCH.path, change: 'keyOrder', field: '', differs: [] },
+  {
+    on: 'listSshKeys',
+    path: '/v1/ssh_keys',
+    change: 'missingElement',
+    field: '',
+    differs: ['[]: undefined'],
+  },
 ]
 
 const ILLEGAL: Drift[] = [
@@ -314,6 +321,7 @@ const ILLEGAL: Drift[] = [
     field: '[].status',
     differs: ['[].status: "not_in_the_document"'],
   },
+  { on: 'listDeployments', path: '/deploy/list', change: 'nullElement', field: '', differs: ['[]: null'] },
 ]
 
 describe.each([...LEGAL.map(one => ({ ...one, isLegal: true })), ...ILLEGAL.map(one => ({ ...one, isLegal: false }))])(

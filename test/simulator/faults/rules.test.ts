@@ -308,9 +308,9 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
     ['a chance of nothing', { on: '*', chance: 0, fault: DOWN }, '$.chance: expected more than 0, got 0'],
     ['no times', { on: '*', times: 0, fault: DOWN }, '$.times: expected at least 1, got 0'],
     [
-      'a status that is not an error',
-      { on: '*', fault: { kind: 'status', status: 200 } },
-      '$.fault.status: expected at least 400',
+      'a status that ends no request',
+      { on: '*', fault: { kind: 'status', status: 101 } },
+      '$.fault.status: expected at least 200',
     ],
     [
       'an event that never comes',

@@ -60,6 +60,8 @@ export function describeWire(outcome: WireOutcome | undefined): string | undefin
       return `the answer came ${formatDuration(outcome.delay)} later`
     case 'cut':
       return `the connection broke after ${formatCount(outcome.after)} bytes of the body`
+    case 'silent':
+      return 'nothing came after the body, and the connection stayed open'
     case 'slow':
       return `the body came with ${formatCount(outcome.bytesPerSecond)} bytes per second`
   }

@@ -8,6 +8,8 @@ import type { FaultHit } from './kind.ts'
 /** Seconds in `Retry-After` of a 429 or 503, as the service gives if a place may become free at any time. */
 const DEFAULT_RETRY_AFTER = '1'
 const RETRIED_STATUSES: readonly number[] = [429, 503]
+/** Statuses whose answers have no body. */
+const NULL_BODY_STATUSES: readonly number[] = [204, 205, 304]
 
 /** Headers that the connection decides. */
 const CONNECTION_HEADERS = ['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'upgrade']
@@ -52,8 +54,8 @@ export interface AnswerFields {
   readonly body?: unknown
 }
 
-/** Returns an error answer: in the error shape of the endpoint, or with the body of the rule. */
-export function createErrorAnswer(
+/** Returns an answer of the rule: its body, else an error in the shape of the endpoint, or nothing below 400. */
+export function createAnswer(
   { passage }: FaultHit,
   status: number,
   message: string,
@@ -61,11 +63,13 @@ export function createErrorAnswer(
   usualHeaders: Readonly<Record<string, string>> = defaultHeaders(status),
 ): Response {
   const answer =
-    body === undefined
-      ? passage.refuse(status, message)
-      : typeof body === 'string'
-        ? passage.respondText(status, body, 'text/plain; charset=utf-8')
-        : passage.respondText(status, JSON.stringify(body), 'application/json')
+    NULL_BODY_STATUSES.includes(status) || (body === undefined && status < 400)
+      ? new Response(null, { status })
+      : body === undefined
+        ? passage.refuse(status, message)
+        : typeof body === 'string'
+          ? passage.respondText(status, body, 'text/plain; charset=utf-8')
+          : passage.respondText(status, JSON.stringify(body), 'application/json')
   return withHeaders(withHeaders(answer, usualHeaders), headers)
 }
 

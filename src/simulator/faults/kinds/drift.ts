@@ -1,13 +1,21 @@
 import * as z from 'zod'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
-import { mapBody } from '../body-streams.ts'
+import type { AnyEndpoint } from '../../../service/endpoint.ts'
+import { mapEvents } from '../body-streams.ts'
 import { isEventStream } from '../broken-response.ts'
-import { defineFaultKind } from './kind.ts'
+import { defineFaultKind, type FaultHit } from './kind.ts'
 
 /** Changes that are compatible with the interface document. */
-const COMPATIBLE_CHANGES = ['extraField', 'absentField', 'nullField', 'unknownValue', 'keyOrder'] as const
+const COMPATIBLE_CHANGES = [
+  'extraField',
+  'absentField',
+  'nullField',
+  'unknownValue',
+  'keyOrder',
+  'missingElement',
+] as const
 /** Changes that violate the interface document. */
-const BREAKING_CHANGES = ['missingField', 'numberAsString', 'unlistedValue'] as const
+const BREAKING_CHANGES = ['missingField', 'numberAsString', 'unlistedValue', 'nullElement'] as const
 /** The maximum number of fields in an error. */
 const MAX_LISTED_PATHS = 8
 
@@ -20,6 +28,7 @@ interface SchemaField {
   readonly isOptional: boolean
   readonly isNullable: boolean
   readonly isNumber: boolean
+  readonly isList: boolean
   readonly isEnum: boolean
   /** Whether the document allows further values. */
   readonly isOpen: boolean
@@ -34,18 +43,16 @@ export const drift = defineFaultKind({
   }),
   summary: 'An answer that differs from the declared one',
   example: { kind: 'drift', change: 'unlistedValue', field: '[].status' },
-  appliesTo: ({ change, field }, { returns, produces }) =>
-    produces === 'application/json' && changeablePaths(returns, change, field).length > 0,
+  appliesTo: ({ change, field }, endpoint) =>
+    endpoint.produces === 'application/json' &&
+    shapesOf(endpoint).some(shape => changeablePaths(shape, change, field).length > 0),
   scope: 'operations whose response allows this change',
   explainMismatch({ change, field }, endpoints) {
-    const jsonEndpoints = endpoints.filter(({ produces }) => produces === 'application/json')
-    const allowed = [...new Set(jsonEndpoints.flatMap(({ returns }) => changeablePaths(returns, change, undefined)))]
+    const shapes = endpoints.filter(({ produces }) => produces === 'application/json').flatMap(shapesOf)
+    const allowed = [...new Set(shapes.flatMap(shape => changeablePaths(shape, change, undefined)))]
     if (field === undefined || allowed.length === 0) return undefined
     const path = ['field']
-    const fields = jsonEndpoints.flatMap(({ returns }) => [
-      ...schemaFields(returns).map(one => one.path),
-      ...objectPaths(returns),
-    ])
+    const fields = shapes.flatMap(shape => [...schemaFields(shape).map(one => one.path), ...objectPaths(shape)])
     if (!fields.includes(field)) {
       const advice = formatSuggestion(field, fields, `Give one of ${listPaths(allowed)}.`)
       return { path, reason: `unknown field '${field}' of the response. ${advice}` }
@@ -54,35 +61,58 @@ export const drift = defineFaultKind({
   },
   async act({ change, field }, hit) {
     const answer = await hit.proceed()
-    // A refusal does not have the declared shape, and a plain text has no fields.
-    if (answer.status !== 200 || !/json|event-stream/.test(answer.headers.get('content-type') ?? '')) return answer
-    const { passage } = hit
-    const { endpoint } = passage
     const draw = hit.draw()
-    const applyTo = (text: string, paths: readonly (readonly string[])[]) => {
-      const body: unknown = JSON.parse(text)
-      const present = paths.filter(steps => hasPath(body, steps))
-      const chosen = present[Math.floor(draw * present.length)]
-      return JSON.stringify(chosen === undefined ? body : applyChange(body, chosen, change))
-    }
-    const { status, headers } = answer
-    if (!isEventStream(answer)) {
-      const places = changeablePaths(endpoint.returns, change, field).map(one =>
-        passage.toVendorFieldPath(pathSegments(one)),
-      )
-      return new Response(applyTo(await answer.text(), places), { status, headers })
-    }
-    const places = changeablePaths(endpoint.streamEvent ?? endpoint.returns, change, field).map(pathSegments)
-    const [decoder, encoder] = [new TextDecoder(), new TextEncoder()]
-    // Each chunk has whole events.
-    const changedBody = mapBody(answer.body!, piece =>
-      encoder.encode(
-        decoder.decode(piece).replaceAll(/^data: (\{.*)$/gm, (_, data) => `data: ${applyTo(data, places)}`),
-      ),
+    return changeAnswer(answer, hit, change, field, present =>
+      present.slice(Math.floor(draw * present.length)).slice(0, 1),
     )
-    return new Response(changedBody, { status, headers })
   },
 })
+
+/** Returns the shapes of the answers of an endpoint: whole, and the events of a stream. */
+function shapesOf({ returns, streamEvent }: AnyEndpoint): z.ZodType[] {
+  return streamEvent === undefined ? [returns] : [returns, streamEvent]
+}
+
+/**
+ * Returns an answer with a change at some of the places that have it, or in each event of a stream. If it has none, the
+ * hit does not count.
+ */
+export async function changeAnswer(
+  answer: Response,
+  { passage, missed }: FaultHit,
+  change: Change,
+  field: string | undefined,
+  choose: (present: readonly (readonly string[])[]) => readonly (readonly string[])[],
+): Promise<Response> {
+  const { returns, streamEvent = returns } = passage.endpoint
+  const { status, headers } = answer
+  let isChanged = false
+  const applyTo = (text: string, paths: readonly (readonly string[])[]) => {
+    const body: unknown = JSON.parse(text)
+    const chosen = choose(paths.filter(steps => canChange(body, steps, change)))
+    isChanged ||= chosen.length > 0
+    return JSON.stringify(chosen.reduce((value, steps) => applyChange(value, steps, change), body))
+  }
+  // A refusal does not have the declared shape, and a plain text has no fields.
+  if (status !== 200 || !/json|event-stream/.test(headers.get('content-type') ?? '')) {
+    missed()
+    return answer
+  }
+  if (!isEventStream(answer)) {
+    const places = changeablePaths(returns, change, field).map(one => passage.toVendorFieldPath(pathSegments(one)))
+    const text = applyTo(await answer.text(), places)
+    if (!isChanged) missed()
+    return new Response(text, { status, headers })
+  }
+  const places = changeablePaths(streamEvent, change, field).map(pathSegments)
+  const changeEvent = (event: string) => ({
+    text: event.replace(/^data: (\{.*)$/m, (_, data) => `data: ${applyTo(data, places)}`),
+  })
+  return new Response(
+    mapEvents(answer.body!, changeEvent, () => isChanged || missed()),
+    { status, headers },
+  )
+}
 
 /** Returns the first paths as text for an error. */
 function listPaths(paths: readonly string[]): string {
@@ -96,7 +126,10 @@ function changeablePaths(schema: z.ZodType, change: Change, field: string | unde
   const paths =
     change === 'extraField' || change === 'keyOrder'
       ? objectPaths(schema)
-      : fields.filter(one => CAN_CHANGE[change](one)).map(({ path }) => path)
+      : [
+          ...(isElementChange(change) && unwrapSchema(schema) instanceof z.ZodArray ? [''] : []),
+          ...fields.filter(one => CAN_CHANGE[change](one)).map(({ path }) => path),
+        ]
   return field === undefined ? paths : paths.filter(path => path === field)
 }
 
@@ -107,6 +140,8 @@ const CAN_CHANGE: Readonly<Record<Exclude<Change, 'extraField' | 'keyOrder'>, (f
   missingField: ({ isOptional }) => !isOptional,
   numberAsString: ({ isNumber }) => isNumber,
   unlistedValue: ({ isEnum, isOpen }) => isEnum && !isOpen,
+  nullElement: ({ isList }) => isList,
+  missingElement: ({ isList }) => isList,
 }
 
 /** Returns all fields of a schema, nested ones included. */
@@ -156,6 +191,7 @@ function toSchemaField(path: string, schema: z.ZodType): SchemaField {
     isOptional: schema.safeParse(undefined).success,
     isNullable: schema.safeParse(null).success,
     isNumber: inner instanceof z.ZodNumber,
+    isList: inner instanceof z.ZodArray,
     isEnum: inner instanceof z.ZodEnum || inner instanceof z.ZodLiteral,
     isOpen: inner.meta()?.['x-open'] === true,
   }
@@ -176,6 +212,15 @@ function pathSegments(path: string): string[] {
     .filter(step => step !== '')
 }
 
+function isElementChange(change: Change): change is 'nullElement' | 'missingElement' {
+  return change === 'nullElement' || change === 'missingElement'
+}
+
+/** Returns whether a value has a place at which the change does something. A list must have an element to lose. */
+function canChange(value: unknown, segments: readonly string[], change: Change): boolean {
+  return hasPath(value, segments) && (!isElementChange(change) || applyChange(value, segments, change) !== value)
+}
+
 function hasPath(value: unknown, segments: readonly string[]): boolean {
   const [segment, ...rest] = segments
   if (segment === undefined) return true
@@ -186,6 +231,7 @@ function hasPath(value: unknown, segments: readonly string[]): boolean {
 /** Returns the value with the change, made in every entry of a list that has the path. */
 function applyChange(value: unknown, segments: readonly string[], change: Change): unknown {
   const [segment, ...rest] = segments
+  if (segment === undefined && isElementChange(change)) return changeElement(value, change)
   if (segment === '[]') return Array.isArray(value) ? value.map(entry => applyChange(entry, rest, change)) : value
   if (!isObject(value)) return value
   if (segment === undefined) {
@@ -196,7 +242,7 @@ function applyChange(value: unknown, segments: readonly string[], change: Change
   if (!Object.hasOwn(value, segment)) return value
   const current = value[segment]
   // Above the changed field, or at an object whose own fields change.
-  if (rest.length > 0 || change === 'extraField' || change === 'keyOrder') {
+  if (rest.length > 0 || change === 'extraField' || change === 'keyOrder' || isElementChange(change)) {
     return { ...value, [segment]: applyChange(current, rest, change) }
   }
   switch (change) {
@@ -213,6 +259,12 @@ function applyChange(value: unknown, segments: readonly string[], change: Change
     case 'unlistedValue':
       return { ...value, [segment]: 'not_in_the_document' }
   }
+}
+
+/** Changes the first element of a list. */
+function changeElement(value: unknown, change: 'nullElement' | 'missingElement'): unknown {
+  if (!Array.isArray(value) || value.length === 0) return value
+  return change === 'nullElement' ? [null, ...value.slice(1)] : value.slice(1)
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

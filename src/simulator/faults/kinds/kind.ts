@@ -12,6 +12,8 @@ export interface FaultHit {
   readonly proceed: Next<World>
   /** Records a request that does not reach its endpoint, as soon as its answer is made. */
   record(status: number): void
+  /** Takes the hit back, because the fault could change nothing of the answer. */
+  missed(): void
   /** Returns a random number in [0, 1) for this rule and request; `nth` distinguishes several draws. */
   draw(nth?: number): number
   /** Returns the world as it was `lag` ago. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { micros, SECOND } from '../../../kernel/duration.ts'
-import { body, createErrorAnswer, headers } from './answer-fields.ts'
+import { body, createAnswer, headers } from './answer-fields.ts'
 import { duration, message } from './fields.ts'
 import { defineFaultKind } from './kind.ts'
 
@@ -22,6 +22,6 @@ export const rateLimit = defineFaultKind({
     // Rounded up, so that a client that waits for the header's time is not too early.
     const seconds = Math.ceil(micros(retryAfter) / SECOND)
     const value = as === 'seconds' ? String(seconds) : new Date((clock.unix() + seconds) * 1000).toUTCString()
-    return createErrorAnswer(hit, 429, message, answer, { 'retry-after': value })
+    return createAnswer(hit, 429, message, answer, { 'retry-after': value })
   },
 })

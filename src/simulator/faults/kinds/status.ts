@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { body, createErrorAnswer, headers } from './answer-fields.ts'
+import { body, createAnswer, headers } from './answer-fields.ts'
 import { effect, message } from './fields.ts'
 import { answerInstead, defineFaultKind } from './kind.ts'
 
@@ -20,19 +20,19 @@ const REASON_PHRASES: Readonly<Record<number, string>> = {
   529: 'Overloaded',
 }
 
-/** An error in the endpoint's own shape, or with a body of the rule. A 429 and a 503 have `Retry-After`. */
+/** An answer of any status: an error in the shape of the endpoint, or a body of the rule. A 429 and a 503 have `Retry-After`. */
 export const status = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('status'),
-    status: z.int().min(400).max(599),
+    status: z.int().min(200).max(599),
     message: message.optional(),
     effect,
     headers: headers.optional(),
     body: body.optional(),
   }),
-  summary: 'An error status, 400 to 599, in the error shape of the endpoint or with `body`',
+  summary: 'A status, 200 to 599, with `body`; an error without it has the error shape of the endpoint',
   example: { kind: 'status', status: 503, message: 'try later' },
   act({ status, message = REASON_PHRASES[status] ?? 'Error', effect, ...answer }, hit) {
-    return answerInstead(effect, hit, status, () => createErrorAnswer(hit, status, message, answer))
+    return answerInstead(effect, hit, status, () => createAnswer(hit, status, message, answer))
   },
 })

@@ -1,28 +1,44 @@
 import * as z from 'zod'
+import { truncateBody } from '../body-streams.ts'
 import { isStreamed, WireFaultResponse } from '../broken-response.ts'
 import { defineFaultKind } from './kind.ts'
 
 /** The default length of a truncated stream, a few events: the length of the whole is not known yet. */
 const DEFAULT_STREAM_BYTES = 1_000
 
-/** The connection closes in the middle of the body: after `bytes` bytes, or by default after half of it. */
+/** The body ends too early: after `bytes` bytes, or by default after half of it. */
 export const truncated = defineFaultKind({
   schema: z.strictObject({
     kind: z.literal('truncated'),
     bytes: z.int().min(0).optional(),
+    /** `close`: in order, as with a length that is too small. `silence`: the connection stays open. */
+    end: z.enum(['reset', 'close', 'silence']).default('reset'),
     /** Over a socket: in the middle of a chunk, where a length would have been announced. */
     chunked: z.boolean().default(false),
   }),
-  summary: 'A connection that breaks within the body',
+  summary: 'A body that ends too early: the connection breaks, closes in order, or stays open',
   example: { kind: 'truncated', bytes: 100, chunked: true },
-  async act({ bytes, chunked }, hit) {
+  async act({ bytes, end, chunked }, hit) {
     const answer = await hit.proceed()
-    if (isStreamed(answer))
-      return new WireFaultResponse({ kind: 'cut', after: bytes ?? DEFAULT_STREAM_BYTES, chunked }, answer)
+    const { status } = answer
+    const headers = new Headers(answer.headers)
+    if (end === 'close') headers.delete('content-length')
+    if (isStreamed(answer)) {
+      const after = bytes ?? DEFAULT_STREAM_BYTES
+      if (end === 'reset') return new WireFaultResponse({ kind: 'cut', after, chunked }, answer)
+      const part = new Response(truncateBody(answer.body!, after, true), { status, headers })
+      return end === 'close' ? part : new WireFaultResponse({ kind: 'silent' }, part)
+    }
     const body = await answer.arrayBuffer()
+    if (body.byteLength === 0) {
+      hit.missed()
+      return new Response(null, { status, headers })
+    }
     // At least one byte is missing.
     const after = Math.max(0, Math.min(bytes ?? Math.floor(body.byteLength / 2), body.byteLength - 1))
-    const { status, headers } = answer
-    return new WireFaultResponse({ kind: 'cut', after, chunked }, new Response(body, { status, headers }))
+    if (end === 'reset')
+      return new WireFaultResponse({ kind: 'cut', after, chunked }, new Response(body, { status, headers }))
+    const part = new Response(body.slice(0, after), { status, headers })
+    return end === 'close' ? part : new WireFaultResponse({ kind: 'silent' }, part)
   },
 })

@@ -66,7 +66,13 @@ const FAULT_WORDS: Readonly<Record<string, Words>> = {
     `${operation} was answered with an HTML page and status ${fault.status ?? 502}${done(fault)}`,
   hang: (fault: FaultOf<'hang'>, operation) => `${operation} was never answered${done(fault)}`,
   empty: (_: FaultOf<'empty'>, operation) => `the answer to ${operation} had an empty body`,
-  truncated: (_: FaultOf<'truncated'>, operation) => `the connection broke within the answer to ${operation}`,
+  truncated: ({ end = 'reset' }: FaultOf<'truncated'>, operation) => `${ENDS[end]} within the answer to ${operation}`,
+  stream: (fault: FaultOf<'stream'>, operation) => describeStream(fault, operation),
+  variation: (fault: FaultOf<'variation'>, operation) =>
+    `each answer to ${operation} had another form that the interface allows (${fault.form})`,
+  headers: (fault: FaultOf<'headers'>, operation) =>
+    `the answer to ${operation} had the headers ${Object.keys(fault.headers).join(', ')}`,
+  gzip: (_: FaultOf<'gzip'>, operation) => `the answer to ${operation} was compressed`,
   garbled: (_: FaultOf<'garbled'>, operation) => `the answer to ${operation} was unreadable`,
   latency: (fault: FaultOf<'latency'>, operation) => `the answer to ${operation} came ${format(fault.delay)} late`,
   stale: (fault: FaultOf<'stale'>, operation) => `${operation} was answered with data of ${format(fault.lag)} before`,
@@ -74,6 +80,21 @@ const FAULT_WORDS: Readonly<Record<string, Words>> = {
   duplicate: (_: FaultOf<'duplicate'>, operation) => `${operation} was carried out twice`,
   drift: (fault: FaultOf<'drift'>, operation) =>
     `the answer to ${operation} differed from the interface document (${fault.change})`,
+}
+
+/** How a body ends that is not whole. */
+const ENDS = {
+  error: 'an error event came',
+  reset: 'the connection broke',
+  close: 'the connection closed in order',
+  silence: 'nothing more came',
+}
+
+function describeStream({ after = 3, event, end }: FaultOf<'stream'>, operation: string): string {
+  const what = end === undefined && event !== undefined ? 'another event came' : ENDS[end ?? 'error']
+  const places = { answer: 'before the finish', toolCall: 'within the arguments of a call', finish: 'after the finish' }
+  const place = typeof after === 'number' ? `after ${after === 1 ? '1 event' : `${after} events`}` : places[after]
+  return `${what} ${place} in the stream of ${operation}`
 }
 
 function describeFault(fault: Fault, operation: string): string {

@@ -1,0 +1,23 @@
+import { gzipSync } from 'fflate/browser'
+import * as z from 'zod'
+import { isStreamed } from '../broken-response.ts'
+import { defineFaultKind } from './kind.ts'
+
+/** A compressed body that the client did not ask for. Clients that decode by themselves do not notice it. */
+export const gzip = defineFaultKind({
+  schema: z.strictObject({ kind: z.literal('gzip') }),
+  summary: 'A body in gzip, whatever `Accept-Encoding` says',
+  example: { kind: 'gzip' },
+  async act(_, hit) {
+    const answer = await hit.proceed()
+    if (isStreamed(answer)) {
+      hit.missed()
+      return answer
+    }
+    const headers = new Headers(answer.headers)
+    const bytes = gzipSync(new Uint8Array(await answer.arrayBuffer()), { mtime: 0 })
+    headers.set('content-encoding', 'gzip')
+    headers.set('content-length', String(bytes.length))
+    return new Response(bytes, { status: answer.status, headers })
+  },
+})
