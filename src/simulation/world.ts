@@ -206,6 +206,7 @@ export class World implements EventParts {
       gpuQuotas,
       apiTokens,
       batches: this.batches,
+      files: this.files,
     }
     this.commands = this.#part(new Commands(context, commandParts, origin?.commands))
     this.weather = this.#part(

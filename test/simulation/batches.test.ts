@@ -191,7 +191,7 @@ describe('a batch on an own deployment', () => {
       Array.from({ length: 40 - done }, () => 'batch_expired'),
     )
     expect(() => sim.cluster.batch(batch.id).expire()).toThrow(
-      `Failed to expire the batch '${batch.id}': it is expired. Only a batch that is validating or in_progress expires.`,
+      `Failed to expire the batch '${batch.id}': it is expired. Only a batch that is validating or in_progress ends early.`,
     )
     await sim.clock.advance('30h')
     expect(batch.toRecord()).toEqual(record)

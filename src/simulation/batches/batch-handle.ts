@@ -13,15 +13,16 @@ export interface Batch {
   cancel(): boolean
   /** Ends its completion window. Returns false if its lines are done, or were stopped. */
   expire(): boolean
+  /** Fails it, without output. Returns false if the status is terminal. */
+  fail(): boolean
+  /** Keeps it from progress until it expires. Returns false if its lines are done, or were stopped. */
+  stall(): boolean
 }
 
-/** Ends the batch with an ordinal, as `cancel` and `expire` of its handle do. */
-export interface BatchEnds {
-  cancel(ordinal: number): boolean
-  expire(ordinal: number): boolean
-}
+/** Acts on the batch with an ordinal, as the methods of its handle do. */
+export type BatchEnds = Readonly<Record<'cancel' | 'expire' | 'fail' | 'stall', (ordinal: number) => boolean>>
 
-/** Returns a handle of the batch with an ordinal. `cancel` and `expire` end it early. */
+/** Returns a handle of the batch with an ordinal. */
 export function createBatchHandle(
   context: SimulationContext,
   table: BatchTable,
@@ -45,6 +46,8 @@ export function createBatchHandle(
     },
     cancel: () => ends.cancel(ordinal),
     expire: () => ends.expire(ordinal),
+    fail: () => ends.fail(ordinal),
+    stall: () => ends.stall(ordinal),
   }
 }
 

@@ -335,8 +335,8 @@ export class BatchPacing {
     if (target === undefined || this.#parts.ledger.isCutOff) return 0
     // A deployment serves only while it runs, an adapter only on instances that have loaded it.
     if (target.row !== undefined && this.#parts.deployments.read(target.row).status !== 'running') return 0
+    if (this.#context.clock.now < row.waitsUntil) return 0
     if (target.kind === 'catalog') {
-      if (this.#context.clock.now < row.waitsUntil) return 0
       const parametersB = this.#context.store.models.get(target.model)?.parameters_b ?? 8
       const batchCount = this.#batchesOnModel(target.model).length || 1
       return sharedTokensPerSecond(this.#context, parametersB, batchCount, tokensBefore[lines.length]!)
@@ -360,7 +360,7 @@ export class BatchPacing {
     if (this.findTarget(row)?.kind !== 'catalog') return
     const { wait, duration } = drawBatchWait(this.#context, row.key)
     if (duration === 0) return
-    row.waitsUntil = this.#context.clock.now + duration
+    row.waitsUntil = Math.max(row.waitsUntil, this.#context.clock.now + duration)
     this.#context.record(row, 'batch.waiting', { wait })
   }
 }

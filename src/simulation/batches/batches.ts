@@ -63,7 +63,12 @@ export class Batches implements BatchWork {
   readonly #table: BatchTable
   readonly #pacing: BatchPacing
   readonly #findTarget: FindTarget = (model, endpoint) => this.#pacing.findCurrentTarget(model, endpoint)
-  readonly #ends: BatchEnds = { cancel: ordinal => this.#cancel(ordinal), expire: ordinal => this.#expire(ordinal) }
+  readonly #ends: BatchEnds = {
+    cancel: ordinal => this.#cancel(ordinal),
+    expire: ordinal => this.#expire(ordinal),
+    fail: ordinal => this.fail(ordinal, 'the batch could not be processed'),
+    stall: ordinal => this.#stall(ordinal),
+  }
   #ports!: BatchesPorts
   /** Answers the lines. It must be ready before the first event of a batch. */
   lineAnswerer: LineAnswerer | undefined
@@ -268,13 +273,24 @@ export class Batches implements BatchWork {
   }
 
   /** Fails a batch that has not ended, for a reason of the provider. It has no output. */
-  fail(ordinal: number, message: string): void {
+  fail(ordinal: number, message: string): boolean {
     const row = this.#table.rows.writable(ordinal)
-    if (BATCH_LIFECYCLE.terminal.has(row.status)) return
+    if (BATCH_LIFECYCLE.terminal.has(row.status)) return false
     this.#pacing.stopLines(row)
     row.errors = [{ code: 'internal_error', message, param: null, line: null }]
     this.#setStatus(row, 'failed', { errors: 1, first: 'internal_error' })
     this.#finish(ordinal, row)
+    return true
+  }
+
+  /** Keeps a batch from progress: as if it waited for capacity that never comes. */
+  #stall(ordinal: number): boolean {
+    const row = this.#table.rows.writable(ordinal)
+    if (row.status !== 'validating' && row.status !== 'in_progress') return false
+    row.waitsUntil = Number.POSITIVE_INFINITY
+    this.#pacing.updateRate(ordinal, row)
+    this.#pacing.rebalance(row)
+    return true
   }
 
   /** Composes the files of a batch. `unfinishedError` is the error of each line that is not done. */

@@ -58,11 +58,23 @@ export interface ClusterControls {
   /** A GPU of a node, counted from 0. `reset` throws for one that needs service: repair its node. */
   gpu(node: string, index: number): { fail(xid: number, when?: CommandTiming): void; reset(when?: CommandTiming): void }
   /** A deployment by its id. `crash`: the engine of its oldest instance exits, and with `times` those of its next starts. */
-  deployment(deploy_id: string): { crash(times?: number, when?: CommandTiming): void }
+  deployment(deploy_id: string): {
+    crash(times?: number, when?: CommandTiming): void
+    stop(when?: CommandTiming): void
+    delete(when?: CommandTiming): void
+    fail(when?: CommandTiming): void
+  }
   /** A hosted instance by its id. `crash`: its machine is lost. */
   hosted(instance_id: string): { crash(when?: CommandTiming): void }
-  /** A batch by its id. `expire`: its completion window ends, while it is validating or in progress. */
-  batch(batch_id: string): { expire(when?: CommandTiming): void }
+  /** A batch by its id, while it is validating or in progress. `expire`: its completion window ends. */
+  batch(batch_id: string): {
+    expire(when?: CommandTiming): void
+    cancel(when?: CommandTiming): void
+    fail(when?: CommandTiming): void
+    /** No further line is done. */
+    stall(when?: CommandTiming): void
+  }
+  readonly file: { delete(file_id: string, when?: CommandTiming): void }
   pool(name: string): { preempt(notice?: Duration, when?: CommandTiming): void }
   zone(name: string): { down(when?: CommandTiming): void; up(when?: CommandTiming): void }
   /** No GPU of this type is handed out any more; what runs goes on. */

@@ -15,8 +15,11 @@ import type { OperationEffects } from './effects.ts'
 /** A batch as commands use it. */
 export interface CommandedBatch {
   readonly status: string
-  /** Ends its completion window. Returns false if its lines are done, or were stopped. */
+  /** Each returns false if the status of the batch does not allow it. */
+  cancel(): boolean
   expire(): boolean
+  fail(): boolean
+  stall(): boolean
 }
 
 /** The batches as commands use them. */
@@ -36,6 +39,7 @@ export interface CommandsParts {
   readonly gpuQuotas: GpuQuotas
   readonly apiTokens: ApiTokens
   readonly batches: CommandedBatches
+  readonly files: { delete(id: string): boolean }
 }
 
 /**
@@ -55,6 +59,7 @@ export type CommandTarget =
   | 'deployment'
   | 'hosted'
   | 'batch'
+  | 'file'
   | 'none'
 
 export type ArgumentKind =

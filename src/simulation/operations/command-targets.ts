@@ -20,6 +20,7 @@ const TARGET_NOUNS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly [no
   deployment: ['deployment', '2cZeTxVFN7tKxCCh'],
   hosted: ['hosted instance', 'inst_HmSomZNCU5EAVUqwFpxpN9vc'],
   batch: ['batch', 'batch_HmSomZNCU5EAVUqwFpxpN9vc'],
+  file: ['file', 'file_HSCZDQPBeSpnXB5vXxnzQcds'],
 }
 
 /**
@@ -69,10 +70,10 @@ export function requireGpu(world: CommandTargets, name: string): [node: number, 
   )
 }
 
-/** Returns the ordinal of a deployment that has instances. */
-export function requireDeployment(world: CommandTargets, deploy_id: string): number {
+/** Returns the ordinal of a deployment, also of an adapter unless it must have instances. */
+export function requireDeployment(world: CommandTargets, deploy_id: string, hasInstances = false): number {
   const ordinal = world.deployments.ordinalOf(deploy_id)
-  if (ordinal !== undefined && world.deployments.read(ordinal).plan.hasInstances) return ordinal
+  if (ordinal !== undefined && (!hasInstances || world.deployments.read(ordinal).plan.hasInstances)) return ordinal
   const problem = ordinal === undefined ? 'its id is unknown' : 'it has no instances of its own'
   throw new CommandError(`Failed to find the deployment '${deploy_id}': ${problem}. GET /deploy/list lists them.`)
 }

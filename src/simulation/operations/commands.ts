@@ -9,6 +9,7 @@ import { assertKnownKeys } from '../../lib/known-keys.ts'
 import type { OpenName } from '../../lib/open-name.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
+import { isTerminal } from '../deployments/deployment-row.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
@@ -112,7 +113,7 @@ const POOL_COMMANDS = {
   },
 } as const satisfies CommandTable
 
-/** Commands to single hosted instances and batches. */
+/** Commands to single hosted instances, batches, deployments and files: what happens to them, or what others do. */
 const THING_COMMANDS = {
   'hosted.crash': {
     target: 'hosted',
@@ -129,15 +130,72 @@ const THING_COMMANDS = {
     target: 'batch',
     undo: undefined,
     description: 'the completion window of a batch ends now: it expires with the lines that are done',
-    apply: (world, batch_id) => {
-      const batch = requireBatch(world, batch_id)
-      if (batch.expire()) return
-      throw new CommandError(
-        `Failed to expire the batch '${batch_id}': it is ${batch.status}. Only a batch that is validating or in_progress expires.`,
-      )
+    apply: (world, batch_id) => endBatch(world, batch_id, 'expire'),
+  },
+  'batch.cancel': {
+    target: 'batch',
+    undo: undefined,
+    description: 'another user cancels a batch: it ends as cancelled with the lines that are done',
+    apply: (world, batch_id) => endBatch(world, batch_id, 'cancel'),
+  },
+  'batch.fail': {
+    target: 'batch',
+    undo: undefined,
+    description: 'a batch fails, without output',
+    apply: (world, batch_id) => endBatch(world, batch_id, 'fail'),
+  },
+  'batch.stall': {
+    target: 'batch',
+    undo: undefined,
+    description: 'no further line of a batch is done until it expires',
+    apply: (world, batch_id) => endBatch(world, batch_id, 'stall'),
+  },
+  'deployment.stop': {
+    target: 'deployment',
+    undo: undefined,
+    description: 'another user stops a deployment',
+    apply: (world, deploy_id) => world.deployments.stop(requireLive(world, deploy_id, 'stop')),
+  },
+  'deployment.delete': {
+    target: 'deployment',
+    undo: undefined,
+    description: 'another user deletes a deployment',
+    apply: (world, deploy_id) => world.deployments.delete(requireLive(world, deploy_id, 'delete')),
+  },
+  'deployment.fail': {
+    target: 'deployment',
+    undo: undefined,
+    description: 'a deployment or an adapter fails, because its weights cannot be loaded',
+    apply: (world, deploy_id) =>
+      world.deployments.fail(requireLive(world, deploy_id, 'fail'), 'the weights cannot be loaded'),
+  },
+  'file.delete': {
+    target: 'file',
+    undo: undefined,
+    description: 'another user deletes a file',
+    apply: ({ files }, file_id) => {
+      if (files.delete(file_id)) return
+      throw new CommandError(`Failed to delete the file '${file_id}': its id is unknown. GET /v1/files lists them.`)
     },
   },
 } as const satisfies CommandTable
+
+/** Throws a CommandError if the status of the batch does not allow its end. */
+function endBatch(world: CommandTargets, batch_id: string, end: 'expire' | 'cancel' | 'fail' | 'stall'): void {
+  const batch = requireBatch(world, batch_id)
+  if (batch[end]()) return
+  throw new CommandError(
+    `Failed to ${end} the batch '${batch_id}': it is ${batch.status}. Only a batch that is validating or in_progress ends early.`,
+  )
+}
+
+/** Returns the ordinal of a deployment that has not ended. */
+function requireLive(world: CommandTargets, deploy_id: string, end: string): number {
+  const ordinal = requireDeployment(world, deploy_id)
+  const { status } = world.deployments.read(ordinal)
+  if (!isTerminal(status)) return ordinal
+  throw new CommandError(`Failed to ${end} the deployment '${deploy_id}': it is ${status} already. Start it first.`)
+}
 
 /** Commands to the node autoscaler. */
 const AUTOSCALER_COMMANDS = {

@@ -119,6 +119,7 @@ const TARGETS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly string[]
   deployment: ['deploy_id'],
   hosted: ['instance_id', 'id'],
   batch: ['batch_id', 'id'],
+  file: ['file_id', 'input_file_id', 'id'],
 }
 
 const ARGUMENT_VALUES: Readonly<Record<ArgumentKind, readonly unknown[]>> = {
