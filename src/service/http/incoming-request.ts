@@ -57,6 +57,12 @@ export interface IncomingRequest {
    */
   onAnswered?(exchange: Exchange): void
   /**
+   * Called with the answer of the endpoint to a request that a fault changes. Returns what the fault gets.
+   *
+   * @internal
+   */
+  onTruth?(answer: Response): Response
+  /**
    * All headers by their names in lower case, if the transport has them as an object.
    *
    * @internal

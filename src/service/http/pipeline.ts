@@ -19,6 +19,7 @@ import {
   type ContextHost,
   NAMES_HEADER,
   NO_HOOKS,
+  type NextOptions,
   RequestContext,
   type RequestHooks,
   toPathAndQuery,
@@ -84,7 +85,16 @@ export class Pipeline<Backend, Scope extends object> {
     context.isDirect = middleware === undefined
     return middleware === undefined
       ? this.#run(context)
-      : middleware(context, options => this.#run(options === undefined ? context : context.with(options)))
+      : middleware(context, options => (options === undefined ? this.#run(context) : this.#runFor(context, options)))
+  }
+
+  /** Answers a request that a fault changes. The answer about a past world is not the truth. */
+  #runFor(context: RequestContext<Backend>, options: NextOptions<Backend>): Response | Promise<Response> {
+    const { incoming } = context
+    const answer = this.#run(context.with(options))
+    if (incoming.onTruth === undefined || options.handlerBackend !== undefined) return answer
+    const keep = (truth: Response) => incoming.onTruth!(truth)
+    return answer instanceof Promise ? answer.then(keep) : keep(answer)
   }
 
   /** Returns the operation that a method and a path lead to. */

@@ -2,6 +2,7 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { Exchange, faultOf } from '../../service/http/exchange.ts'
+import type { AnswerBody } from './answers/answer-body.ts'
 import type { Simulator } from '../simulator-interface.ts'
 
 /** How a request ended for its client. `unanswered`: the client still waited, gave up, or ended. */
@@ -25,6 +26,10 @@ export interface ObservedRequest extends Pick<Exchange, SeenField>, Partial<Pick
   readonly outcome: RequestOutcome
   /** The parsed JSON or the text of the answer; undefined if the client did not read it, and in a request log. */
   readonly answer: unknown
+  /** What the client read of the body; undefined for nothing, and in a request log. */
+  readonly read?: AnswerBody | undefined
+  /** What the service answered, as far as a fault let it pass. Undefined without a fault that changes an answer. */
+  readonly truth?: AnswerBody | undefined
   /** Why the client could not read the answer to its end, or parse it as JSON; undefined if it could. */
   readonly readError: string | undefined
   /** The fault rule that changed the answer; undefined for none. */

@@ -6,6 +6,7 @@ import type { ServedWorld } from '../../../server/worlds/served-world.ts'
 import { toPathAndQuery } from '../../../service/http/request-context.ts'
 import { isStreamed, WireFaultResponse } from '../../../simulator/faults/broken-response.ts'
 import type { FetchOptions, Simulator } from '../../../simulator/simulator.ts'
+import { AnswerBody } from '../../../simulator/judge/answers/answer-body.ts'
 import type { ClientExchange, RequestRecorder } from '../run/request-recorder.ts'
 
 /** How long a client waits at least before it repeats a request, or tries again after a failure. */
@@ -141,6 +142,7 @@ export class ServedClient {
       recorder.noteAnswered(record, exchange)
       report?.(exchange)
     }
+    incoming.onTruth = truth => recorder.noteTruth(record, truth)
     try {
       const response = await answer(request, incoming)
       if (endsWith(record)) {
@@ -187,6 +189,7 @@ async function readAnswer(record: ClientExchange, response: Response): Promise<v
   if (!isText) return
   const text = await response.clone().text()
   record.answer = text
+  record.read = AnswerBody.ofText(type, text)
   // The page of a proxy: the service sends none.
   if (type.startsWith('text/html')) record.readError = 'an HTML page'
   if (!type.includes('json') || record.method === 'HEAD') return

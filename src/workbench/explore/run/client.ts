@@ -148,7 +148,10 @@ export class Client {
     this.#options.onWait()
     let answered: Cancellation | undefined
     try {
-      const answer = sim.answer(request, { onAnswered: exchange => recorder.noteAnswered(record, exchange) })
+      const answer = sim.answer(request, {
+        onAnswered: exchange => recorder.noteAnswered(record, exchange),
+        onTruth: truth => recorder.noteTruth(record, truth),
+      })
       if (answer instanceof Promise || answer instanceof WireFaultResponse) {
         answered = new Cancellation()
         this.#limit(record, leave, answered)

@@ -3,8 +3,10 @@
 import type { Micros } from '../../../kernel/duration.ts'
 import type { DecidedBy } from '../../../kernel/journal.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
+import { once } from '../../../lib/once.ts'
 import { type Exchange, faultOf, readRetryAfter } from '../../../service/http/exchange.ts'
 import { type BodyReader, replaceBodyReaders } from '../../../simulator/clock/fetch-tracker.ts'
+import { AnswerBody, recordBody } from '../../../simulator/judge/answers/answer-body.ts'
 import type { ObservedRequest, RequestOutcome } from '../../../simulator/judge/observation.ts'
 
 type SentRequest = Pick<ObservedRequest, 'index' | 'start' | 'operation' | 'method' | 'path' | 'sentAt'>
@@ -26,6 +28,8 @@ export class ClientExchange implements ObservedRequest {
   status = 0
   retryAfter: Micros | undefined = undefined
   answer: unknown = undefined
+  read: AnswerBody | undefined = undefined
+  truth: AnswerBody | undefined = undefined
   readError: string | undefined = undefined
   decidedBy: DecidedBy = 'none'
   fault: ObservedRequest['fault'] = undefined
@@ -64,6 +68,13 @@ export class RequestRecorder {
     if (seq !== undefined) this.bySeq.set(seq, request)
   }
 
+  /** Keeps what the service answered before a fault changes it. */
+  noteTruth(request: ClientExchange, answer: Response): Response {
+    if (answer.body === null) return answer
+    request.truth = new AnswerBody(answer.headers.get('content-type') ?? '')
+    return new Response(recordBody(answer.body, request.truth), answer)
+  }
+
   /** Records that the response has arrived. Its body is recorded when the client reads it. */
   noteResponse(request: ClientExchange, response: Response, time: Micros, epochMs: number): Response {
     this.noteHead(request, response, time, epochMs)
@@ -80,13 +91,26 @@ export class RequestRecorder {
   }
 }
 
-/** Makes the methods of a response that read its body record what the client gets. */
+/** Makes a response record what its client reads of the body, with a method or in pieces. */
 function recordReading(response: Response, request: ClientExchange): Response {
+  const type = response.headers.get('content-type') ?? ''
+  const fail = (error: unknown) => {
+    request.readError = error instanceof Error ? error.message : String(error)
+  }
+  const takeText = (body: AnswerBody) => {
+    request.read = body
+    request.answer = parseJsonOrText(body.text)
+  }
   const text = response.text.bind(response)
   const readText = async () => {
     const value = await text()
-    request.answer = parseJsonOrText(value)
+    takeText(AnswerBody.ofText(type, value))
     return value
+  }
+  const takeBytes = (bytes: ArrayBuffer) => {
+    request.read = new AnswerBody(type)
+    request.read.add(new Uint8Array(bytes.slice(0)))
+    request.read.isWhole = true
   }
   const readAs: Partial<Record<BodyReader, () => Promise<unknown>>> = {
     text: readText,
@@ -95,12 +119,31 @@ function recordReading(response: Response, request: ClientExchange): Response {
   replaceBodyReaders(response, (name, read) => async () => {
     try {
       const value = await (readAs[name] ?? read)()
-      if (!(name in readAs)) request.answer = `(${name})`
+      if (name in readAs) return value
+      request.answer = `(${name})`
+      if (value instanceof Blob) takeBytes(await value.arrayBuffer())
+      else if (value instanceof ArrayBuffer) takeBytes(value)
+      else if (value instanceof Uint8Array) takeBytes(value.slice().buffer)
       return value
     } catch (error) {
-      request.readError = error instanceof Error ? error.message : String(error)
+      fail(error)
       throw error
     }
+  })
+  const { body } = response
+  if (body === null) return response
+  const inPieces = once(() => {
+    const record = new AnswerBody(type)
+    request.read = record
+    return recordBody(body, record, error => {
+      if (error === undefined) takeText(record)
+      else fail(error)
+    })
+  })
+  const clone = response.clone.bind(response)
+  Object.defineProperties(response, {
+    body: { configurable: true, get: inPieces },
+    clone: { configurable: true, value: () => recordReading(clone(), request) },
   })
   return response
 }

@@ -1,0 +1,78 @@
+/** The body of an answer, as far as one has read it. */
+
+import { encodeBase64 } from '../../../lib/base64.ts'
+import { concatBytes } from '../../../lib/bytes.ts'
+
+/** A body that is read: by a client, or by a fault that changes it. */
+export class AnswerBody {
+  readonly #type: string
+  #parts: Uint8Array<ArrayBuffer>[] = []
+  #text: string | undefined
+  /** Whether it was read to its end. */
+  isWhole = false
+
+  /** @param type its content type */
+  constructor(type: string) {
+    this.#type = type
+  }
+
+  /** Returns a body that was read as text. */
+  static ofText(type: string, text: string): AnswerBody {
+    const body = new AnswerBody(type)
+    body.#text = text
+    body.isWhole = true
+    return body
+  }
+
+  add(part: Uint8Array<ArrayBuffer>): void {
+    this.#parts.push(part)
+    this.#text = undefined
+  }
+
+  get isEvents(): boolean {
+    return this.#type.startsWith('text/event-stream')
+  }
+
+  /** The text so far. That of sound and pictures is their base64. */
+  get text(): string {
+    if (this.#text === undefined) {
+      const bytes = concatBytes(this.#parts)
+      this.#parts = [bytes]
+      const isBinary = /^(?:audio|image|video)\/|octet-stream/.test(this.#type)
+      this.#text = isBinary ? encodeBase64(bytes) : new TextDecoder().decode(bytes)
+    }
+    return this.#text
+  }
+}
+
+/** Returns a body that passes on another one, and adds what is read of it to `record`. */
+export function recordBody(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  record: AnswerBody,
+  onEnd: (error?: unknown) => void = () => {},
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined
+  return new ReadableStream({
+    type: 'bytes',
+    async pull(controller) {
+      try {
+        // Only a body that is read is locked, so that its other readers can be used until then.
+        reader ??= body.getReader()
+        const { done, value } = await reader.read()
+        if (done) {
+          record.isWhole = true
+          onEnd()
+          controller.close()
+          controller.byobRequest?.respond(0)
+        } else {
+          record.add(value.slice())
+          controller.enqueue(value)
+        }
+      } catch (error) {
+        onEnd(error)
+        controller.error(error)
+      }
+    },
+    cancel: reason => (reader === undefined ? body.cancel(reason) : reader.cancel(reason)),
+  })
+}
