@@ -3,12 +3,13 @@
 import { type Duration, HOUR, micros } from '../../src/kernel/duration.ts'
 import { parseJsonOrText, tryParseJson } from '../../src/lib/json-text.ts'
 import type { FaultRule } from '../../src/simulator/faults/rules.ts'
+import { AnswerBody } from '../../src/simulator/judge/answers/answer-body.ts'
+import { toBase } from '../../src/simulator/judge/base.ts'
+import { effectsOf } from '../../src/simulator/judge/effects.ts'
 import type {
-  BaseObservation,
   ClientEnd,
   CreatedKind,
   CreatedThing,
-  LineResult,
   Observation,
   ObservedRequest,
   RuleSettings,
@@ -64,6 +65,7 @@ export async function observe(client: Client, options: ObserveOptions = {}): Pro
   const settings = { ...DEFAULT_SETTINGS, ...options.settings }
   const requests: Mutable<ObservedRequest>[] = []
   const created: { readonly kind: CreatedKind; readonly id: string; readonly request: ObservedRequest }[] = []
+  const bySeq = new Map<number, ObservedRequest>()
   let start = 1
   let output = ''
   let onCrash = () => {}
@@ -75,6 +77,7 @@ export async function observe(client: Client, options: ObserveOptions = {}): Pro
     if (kind !== undefined) created.push({ kind, id: entry.subject, request })
     if (entry.kind === 'fault.hit') request.fault = { rule: entry.subject, kind: String(entry.fields?.fault) }
     if (entry.kind === 'fault.hit') request.operation = String(entry.fields?.operation)
+    if (entry.kind === 'request') bySeq.set(entry.seq, request)
     if (entry.kind === 'request') request.operation = String(entry.fields?.operation)
   })
 
@@ -119,7 +122,8 @@ export async function observe(client: Client, options: ObserveOptions = {}): Pro
       const wait = response.headers.get('retry-after')
       if (wait !== null) request.retryAfter = micros(`${wait}s`)
       if (body instanceof Error) request.readError = body.message
-      else request.answer = body === '' ? undefined : (tryParseJson(body) ?? body)
+      else request.read = AnswerBody.ofText(response.headers.get('content-type') ?? '', body)
+      if (!(body instanceof Error)) request.answer = body === '' ? undefined : (tryParseJson(body) ?? body)
       return response
     } catch (error) {
       if (requests.length === crash && start === 1) {
@@ -196,16 +200,12 @@ export async function observe(client: Client, options: ObserveOptions = {}): Pro
     endedAt,
     created: things,
     owned: new Set(things.map(({ id }) => id).filter(id => textOf(said).includes(id))),
-    lines: ended.kind === 'returned' ? linesIn(ended.result) : undefined,
     output,
     crashes: start - 1,
     settings,
     base: base && toBase(base),
+    effects: effectsOf({ sim }, bySeq),
   }
-}
-
-function toBase({ end, created, lines, requests }: Observation): BaseObservation {
-  return { end, created, lines, requests }
 }
 
 function statusOf({ world }: Simulator, kind: CreatedKind, id: string): string {
@@ -223,11 +223,4 @@ function statusOf({ world }: Simulator, kind: CreatedKind, id: string): string {
 
 function textOf(value: unknown): string {
   return value instanceof Error ? `${value.message} ${JSON.stringify({ ...value })}` : (JSON.stringify(value) ?? '')
-}
-
-function linesIn(value: unknown): LineResult[] | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  if ('custom_id' in value && ('answer' in value || 'error' in value)) return [value as LineResult]
-  const lines = Object.values(value).flatMap(child => linesIn(child) ?? [])
-  return lines.length > 0 ? lines : undefined
 }

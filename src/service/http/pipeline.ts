@@ -18,8 +18,8 @@ import { type IncomingRequest, NO_INCOMING } from './incoming-request.ts'
 import {
   type ContextHost,
   NAMES_HEADER,
-  NO_HOOKS,
   type NextOptions,
+  NO_HOOKS,
   RequestContext,
   type RequestHooks,
   toPathAndQuery,
@@ -88,11 +88,11 @@ export class Pipeline<Backend, Scope extends object> {
       : middleware(context, options => (options === undefined ? this.#run(context) : this.#runFor(context, options)))
   }
 
-  /** Answers a request that a fault changes. The answer about a past world is not the truth. */
+  /** Answers a request that a fault changes. */
   #runFor(context: RequestContext<Backend>, options: NextOptions<Backend>): Response | Promise<Response> {
     const { incoming } = context
     const answer = this.#run(context.with(options))
-    if (incoming.onTruth === undefined || options.handlerBackend !== undefined) return answer
+    if (incoming.onTruth === undefined) return answer
     const keep = (truth: Response) => incoming.onTruth!(truth)
     return answer instanceof Promise ? answer.then(keep) : keep(answer)
   }

@@ -42,17 +42,8 @@ export function subjectsOf(
 
 function addThings(world: World, word: string, subjects: Set<string>): void {
   if (word === '' || word.length > MAX_WORD) return
-  const { deployments, rentals, nodes, batches, files, store } = world
-  const isThing =
-    deployments.ordinalOf(word) !== undefined ||
-    rentals.ordinalOf(word) !== undefined ||
-    nodes.ordinalOf(word) !== undefined ||
-    batches.get(word) !== undefined ||
-    files.get(word) !== undefined ||
-    store.tokens.has(word) ||
-    store.voices.has(word) ||
-    store.sshKeys.has(word)
-  if (isThing) {
+  const { deployments } = world
+  if (isThing(world, word)) {
     subjects.add(word)
     return
   }
@@ -61,6 +52,20 @@ function addThings(world: World, word: string, subjects: Set<string>): void {
   const rows = target.kind === 'own' ? [target.adapter, target.deployment] : [target.adapter ?? target.row]
   for (const ordinal of rows) if (ordinal !== undefined) subjects.add(deployments.read(ordinal).id)
   if (target.kind === 'catalog') subjects.add(target.name)
+}
+
+/** Tells whether a word is the id of a thing of a world. */
+export function isThing({ deployments, rentals, nodes, batches, files, store }: World, word: string): boolean {
+  return (
+    deployments.ordinalOf(word) !== undefined ||
+    rentals.ordinalOf(word) !== undefined ||
+    nodes.ordinalOf(word) !== undefined ||
+    batches.get(word) !== undefined ||
+    files.get(word) !== undefined ||
+    store.tokens.has(word) ||
+    store.voices.has(word) ||
+    store.sshKeys.has(word)
+  )
 }
 
 /**

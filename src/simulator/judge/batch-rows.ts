@@ -2,8 +2,8 @@
 
 import { tryParseJson } from '../../lib/json-text.ts'
 import { decodeLines } from '../../simulation/batches/files.ts'
-import { isAbout, isUsable, walk } from './facts.ts'
-import type { CreatedThing, LineResult, Observation, ObservedRequest } from './observation.ts'
+import { isAbout, isUsable } from './facts.ts'
+import type { CreatedThing, Observation, ObservedRequest } from './observation.ts'
 
 type Line = Readonly<Record<string, unknown>>
 
@@ -21,6 +21,8 @@ export interface AskedLine {
   readonly count: number
   /** The batches that have it in their input, oldest first. */
   readonly batches: readonly CreatedThing[]
+  /** Its position in the output file. */
+  readonly outputAt: number
   /** Its rows in the output files of all batches. */
   readonly outputRows: readonly BatchRowRecord[]
   /** Its rows in the error files of all batches. */
@@ -29,6 +31,7 @@ export interface AskedLine {
 
 interface LineSums {
   count: number
+  outputAt: number
   readonly batches: CreatedThing[]
   readonly outputRows: BatchRowRecord[]
   readonly errorRows: BatchRowRecord[]
@@ -51,14 +54,20 @@ export function askedLines({ sim, created, requests }: Observation): ReadonlyMap
       counts.set(custom_id, (counts.get(custom_id) ?? 0) + 1)
     }
     for (const [customId, count] of counts) {
-      const line = lines.get(customId) ?? { customId, count: 0, batches: [], outputRows: [], errorRows: [] }
+      const line = lines.get(customId) ?? {
+        ...{ customId, count: 0, outputAt: -1 },
+        ...{ batches: [], outputRows: [], errorRows: [] },
+      }
       line.count = Math.max(line.count, count)
       line.batches.push(batch)
       lines.set(customId, line)
     }
     const readRow = (row: Line) => lineNames?.toInternalRow(row) ?? row
-    for (const row of toRows(fileText(sim, record.output_file_id, requests), readRow))
-      lines.get(row.custom_id)?.outputRows.push(row)
+    for (const [position, row] of toRows(fileText(sim, record.output_file_id, requests), readRow).entries()) {
+      const line = lines.get(row.custom_id)
+      line?.outputRows.push(row)
+      if (line !== undefined) line.outputAt = position
+    }
     for (const row of toRows(fileText(sim, record.error_file_id, requests), readRow))
       lines.get(row.custom_id)?.errorRows.push(row)
   }
@@ -73,31 +82,6 @@ export function inputText({ world }: Observation['sim'], batchId: string): strin
   return ''
 }
 
-/** Tells whether a line of a result says anything: an answer or an error. */
-export function hasContent({ answer, error }: LineResult): boolean {
-  return !isNothing(answer) || !isNothing(error)
-}
-
-/** Tells whether a value of a client is empty: undefined, null, or text without words. */
-export function isNothing(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
-}
-
-/**
- * Tells whether an answer is the response of a row, or a part of it such as the text of its message. Parts without a
- * letter, as in a count, do not count.
- */
-export function isPartOfRow(answer: unknown, row: BatchRowRecord): boolean {
-  const wanted = canonical(answer)
-  let isFound = false
-  walk(row.response, value => {
-    if (isFound) return false
-    isFound = typeof value === typeof answer && isTelling(value) && canonical(value) === wanted
-    return !isFound
-  })
-  return isFound
-}
-
 /** Returns a value as text that is equal for equal values, whatever the order of their fields. */
 export function canonical(value: unknown): string {
   if (typeof value === 'string') return value.trim()
@@ -108,12 +92,6 @@ export function canonical(value: unknown): string {
         : inner,
     ) ?? ''
   )
-}
-
-/** Numbers, and words that every row has, prove nothing. */
-function isTelling(value: unknown): boolean {
-  if (typeof value === 'string') return value.trim().includes(' ') || value.trim().length > 12
-  return typeof value === 'object' && value !== null
 }
 
 /** Returns the text of a file as its client reads it. */

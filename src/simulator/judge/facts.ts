@@ -56,11 +56,6 @@ export function isUsable({ outcome, status, readError, fault }: ObservedRequest)
   return outcome === 'answered' && status >= 200 && status < 300 && readError === undefined && !breaksBody(fault)
 }
 
-/** Tells whether a request got a 2xx with an empty, cut or unreadable body. */
-export function hasBrokenBody({ outcome, status, fault }: ObservedRequest): boolean {
-  return outcome === 'answered' && status >= 200 && status < 300 && breaksBody(fault)
-}
-
 /** Returns the path of a request without its query and its escapes: one text for all requests to one thing. */
 export function thingPathOf(request: Pick<ObservedRequest, 'path'>): string {
   return decodeText(pathOf(request))

@@ -2,8 +2,10 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { Exchange, faultOf } from '../../service/http/exchange.ts'
-import type { AnswerBody } from './answers/answer-body.ts'
 import type { Simulator } from '../simulator-interface.ts'
+import type { AnswerBody } from './answers/answer-body.ts'
+import type { Contents, Normalise } from './answers/contents.ts'
+import type { Place, Teller } from './answers/leaves.ts'
 
 /** How a request ended for its client. `unanswered`: the client still waited, gave up, or ended. */
 export type RequestOutcome = 'answered' | 'failed' | 'unanswered'
@@ -61,13 +63,6 @@ export interface CreatedThing {
   readonly microcents: number
 }
 
-/** The result of a line of a batch in the result of the client. */
-export interface LineResult {
-  readonly custom_id: string
-  readonly answer?: unknown
-  readonly error?: unknown
-}
-
 /** Settings of rules. */
 export interface RuleSettings {
   /** The longest time that a client may take, in microseconds. */
@@ -76,6 +71,8 @@ export interface RuleSettings {
   readonly pollsAtMost: number
   /** US dollars; undefined: no limit. */
   readonly spendsAtMost: number | undefined
+  /** `always`: a client that gives up under one fault that passes breaks the rule `recovers`. */
+  readonly recovers?: 'always' | undefined
 }
 
 /**
@@ -107,17 +104,112 @@ export interface Conduct {
 
 /** What a client did in a world and what it left there, with what only the one who ran it knows. */
 export interface Observation extends Conduct {
-  /** The results of batch lines that the client returned, in their order; undefined if it returned none. */
-  readonly lines: readonly LineResult[] | undefined
+  /** What the flow says are the results of its batch lines. Default: the whole result is searched. */
+  readonly lines?: readonly unknown[] | undefined
   /** What the client printed. */
   readonly output: string
   readonly settings: RuleSettings
+  /** What its requests changed, by key. */
+  readonly effects: ReadonlyMap<string, Effect>
+  /** What the flow itself says of the result: whether it tells that something is missing. Default: the result shows it. */
+  readonly tells?: boolean | undefined
+  /** Whether people read what the client prints, so that it can tell of a loss. */
+  readonly isRead?: boolean | undefined
+  /** What earlier runs of the client showed. */
+  readonly learned?: LearnedTelling | undefined
+  /** What it lost. */
+  readonly losses?: LossReport
+  /** How it ended, if the run had one fault, which passes. */
+  readonly recovery?: Recovery | undefined
 }
 
 /** What rules compare with: the run of the same client without faults. */
 export interface BaseObservation {
   readonly end: ClientEnd
-  readonly created: readonly Pick<CreatedThing, 'kind' | 'id' | 'isAlive' | 'microcents'>[]
-  readonly lines: readonly LineResult[] | undefined
-  readonly requests: readonly Pick<ObservedRequest, 'operation' | 'path'>[]
+  readonly created: readonly Pick<CreatedThing, 'kind' | 'id' | 'isAlive' | 'microcents' | 'status'>[]
+  readonly requests: readonly ObservedRequest[]
+  readonly effects: ReadonlyMap<string, Effect>
+  readonly output: string
+  /** What the service said. */
+  readonly answers: AnswersOfRun
+  /** The lines of batches with an answer, by `custom_id`. */
+  readonly answered: ReadonlySet<string>
+}
+
+/** A question and its answers in one run. Two requests with one question ask for one answer. */
+export interface Question {
+  readonly key: string
+  readonly operation: string
+  /** The last request that asked it. */
+  last: ObservedRequest
+  /** The last request without a whole answer, unless a later one got it. */
+  open: ObservedRequest | undefined
+  /** What its whole answers have, as far as the client read them. */
+  readonly contents: Contents
+}
+
+/** What the service said in one run. */
+export interface AnswersOfRun {
+  readonly questions: ReadonlyMap<string, Question>
+  readonly normalise: Normalise
+  /** The texts of all whole answers. */
+  readonly texts: ReadonlySet<string>
+}
+
+/** A value that the client lost. */
+export interface Loss {
+  readonly place: Place
+  /** What is there in place of the value, as in `only a part of it`. */
+  readonly instead: string
+  /** The request that was not answered whole, or that showed the bad end. */
+  readonly cause: ObservedRequest
+  readonly verdict: 'said' | 'unsaid' | 'unclear'
+  readonly tellers: readonly Teller[]
+}
+
+/** What the runs of an exploration so far show of a client. */
+export interface LearnedTelling {
+  /** Keys of places that differ also in runs in which nothing is lost. */
+  readonly noise: ReadonlySet<string>
+  /** Whether enough runs were seen to trust that other places differ by a loss alone. */
+  readonly isSettled: boolean
+}
+
+export interface LossReport {
+  readonly losses: readonly Loss[]
+  /** Whether the service did not say something that the client asked for, so that it could lose it. */
+  readonly isJudged: boolean
+  /** Keys of places that differ although nothing is lost. */
+  readonly noise: readonly string[]
+}
+
+/** What requests did to one thing, one setting or the funds. */
+export interface Effect {
+  /** The kind of thing or setting, as in `token` or `spendingLimit.set`. */
+  readonly what: string
+  /** Its name, if the journal tells. */
+  readonly name: string
+  /** How often it was created, or the cents that were paid. */
+  made: number
+  deleted: number
+  /** The last value of a setting, or the last order. */
+  value: string | undefined
+  /** The last request that changed it. */
+  request: ObservedRequest
+  /** The id of the thing. */
+  id: string
+}
+
+/**
+ * `usual`: as without faults. `said`: it returned less, or something else, and said so. `gaveUp`: it threw an error of its
+ * own. `raw`: it let an error of the platform through. `crash`: its own code failed. `endless`: it did not end.
+ */
+export const GRADES = ['usual', 'said', 'gaveUp', 'raw', 'crash', 'endless'] as const
+export type Grade = (typeof GRADES)[number]
+
+/** What the rule `recovers` looks at. */
+export interface Recovery {
+  readonly grade: Grade
+  /** Whether the client ends as usual after nearly all other faults. */
+  readonly isUneven: boolean
 }

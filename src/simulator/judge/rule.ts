@@ -18,6 +18,8 @@ export interface Violation {
   readonly operation: string
   /** The root cause, if it is the same wherever the client goes wrong. The place does not matter then. */
   readonly rootCause?: string
+  /** Why no client can prevent it; undefined if one can. */
+  readonly maySurface?: string | undefined
   /** The id of the thing that it is about, if there is one. */
   readonly subject?: string | undefined
   readonly evidence: readonly Evidence[]
@@ -38,6 +40,10 @@ export interface Rule<Input extends Conduct = Observation> {
    * what it left behind, or at the `operation` of the violation. Default: `ended`.
    */
   readonly place?: 'ended' | 'operation'
+  /** Tells whether a run can break the rule. Default: each run can. */
+  premise?(observation: Input): boolean
+  /** Why no run could, in a few words. */
+  readonly otherwise?: string
   /** Returns what breaks the rule; nothing if it holds. */
   check(observation: Input): readonly Violation[]
 }

@@ -7,7 +7,20 @@ import { assertInvariants } from './invariants.ts'
 import { assertInputs } from './values.ts'
 
 const OPTIONS: readonly (keyof FlowOptions)[] = [
-  ...(['fixtures', 'with', 'seed', 'profile', 'weather', 'budget', 'invariants', 'own', 'lines', 'inputs'] as const),
+  ...([
+    'fixtures',
+    'with',
+    'seed',
+    'profile',
+    'weather',
+    'budget',
+    'invariants',
+    'own',
+    'lines',
+    'tells',
+    'tellsBy',
+    'inputs',
+  ] as const),
 ]
 
 /**

@@ -84,6 +84,7 @@ export async function explore<Result>(
       ...{ classes, exhaustive, signal, onProgress },
       name: flow.name,
       inputs: inputsOf(flow),
+      invariants: flow.options.invariants,
       budget: options.budget ?? flow.options.budget,
       // Each run of a command is a process, which takes long.
       faults: options.faults ?? ('command' in flow ? 'singles' : undefined),

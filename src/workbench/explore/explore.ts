@@ -5,6 +5,7 @@ import { nearestWord } from '../../lib/did-you-mean.ts'
 import { quote } from '../../lib/quote.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import type { InputDeclarations } from './input.ts'
+import type { InvariantSettings } from './invariants.ts'
 import { FAULT_CLASSES, type FaultClass, type FaultClassName } from './plan/classes.ts'
 import { RandomPlans } from './plan/random-plan.ts'
 import { type Space, type SpaceOptions, spaceOf } from './plan/space.ts'
@@ -12,6 +13,7 @@ import type { RunResult } from './run/run-result.ts'
 import { type FlowRunner, unlessStopped } from './run/runner.ts'
 import { runBase } from './stages/base.ts'
 import { Budget } from './stages/budget.ts'
+import type { Card } from './stages/card.ts'
 import { Coverage, type MatrixCell, type UnreachedPoint } from './stages/coverage.ts'
 import { Exploration, type ExploreProgress, type Saturation } from './stages/exploration.ts'
 import { ExploreError } from './stages/explore-error.ts'
@@ -41,6 +43,8 @@ export interface ExploreOptions {
   readonly exhaustive?: boolean | undefined
   /** The inputs of the flow, for random plans. */
   readonly inputs?: InputDeclarations | undefined
+  /** The invariants of the flow, for the card. */
+  readonly invariants?: InvariantSettings | undefined
   /** The first seed of the swarm. Default: 1. */
   readonly firstSeed?: number | undefined
   readonly shrinker?: Shrinker | undefined
@@ -69,6 +73,7 @@ export interface ExploreReport {
   readonly unreachedPairs: number
   /** The points by operation and class, with their outcomes. */
   readonly matrix: readonly MatrixCell[]
+  readonly card: Card
   readonly findings: readonly Finding[]
   /** Violations that no client can prevent without help of the service. */
   readonly surfaced: readonly Surfaced[]
@@ -123,6 +128,7 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
     unreached: coverage.unreached(),
     unreachedPairs,
     matrix: coverage.matrix(),
+    card: exploration.card.toCard(options.invariants ?? {}),
     findings: exploration.findings.all,
     surfaced: exploration.findings.surfaced,
     chanceOfNew: exploration.novelty.chanceOfNew,

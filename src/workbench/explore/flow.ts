@@ -41,7 +41,11 @@ export interface FlowOptions<Result = unknown, Declared extends InputDeclaration
   readonly invariants?: InvariantSettings
   /** Returns the ids that the result keeps. Default: every id of the world in the result. */
   readonly own?: (result: Result) => readonly string[]
-  /** Returns the results of batch lines. Default: every object in the result with `custom_id` and `answer` or `error`. */
+  /** Returns whether the result says that something is missing, or what it says is. Default: it is found in the result. */
+  readonly tells?: (result: Result) => boolean | readonly string[]
+  /** `output`: people read what the client prints, so that it can say there what is missing. Default: `result`. */
+  readonly tellsBy?: 'result' | 'output'
+  /** Returns the results of batch lines, with their ids. Default: they are searched in the whole result. */
   readonly lines?: (result: Result) => readonly unknown[]
 }
 
@@ -55,7 +59,7 @@ export interface NamedFlow<Result = unknown> {
 /** A client that is a command in any language. Each run starts its process. */
 export interface CommandFlow {
   readonly name: string
-  readonly options: Omit<FlowOptions, 'own' | 'lines' | 'inputs'>
+  readonly options: Omit<FlowOptions, 'own' | 'lines' | 'tells' | 'inputs'>
   /** The program and its arguments. */
   readonly command: readonly string[]
   /** Real time after which a process is ended. Default: '60s'. */

@@ -17,7 +17,7 @@ export type OwnInvariant = (observation: Observation) => string | undefined
 
 /** `false` turns an invariant off. Numbers and durations are settings. A function is an invariant of your own. */
 export type InvariantSettings = {
-  readonly [Name in Exclude<RuleName, 'settles' | 'pollsAtMost' | 'spendsAtMost'>]?: boolean
+  readonly [Name in Exclude<RuleName, 'settles' | 'pollsAtMost' | 'spendsAtMost' | 'recovers'>]?: boolean
 } & {
   /** Default: false. */
   readonly [Name in OptionalRuleName]?: boolean
@@ -26,6 +26,8 @@ export type InvariantSettings = {
   readonly settles?: Duration | false
   /** Reads of one thing in a second. Default: 1. */
   readonly pollsAtMost?: number | false
+  /** `'always'`: a client that gives up under a fault that passes breaks it too. Default: true. */
+  readonly recovers?: boolean | 'always'
   /** US dollars. Default: no limit. */
   readonly spendsAtMost?: number | false
 } & { readonly [own: string]: boolean | Duration | OwnInvariant | undefined }
@@ -36,6 +38,7 @@ const NAMES: readonly string[] = [...RULE_NAMES, ...OPTIONAL_RULE_NAMES]
 const FORMS: Readonly<Partial<Record<RuleName, { readonly words: string; isValid(value: unknown): boolean }>>> = {
   settles: { words: "a duration above 0 like '48h'", isValid: isPositiveDuration },
   pollsAtMost: { words: 'a number above 0', isValid: value => isNumber(value) && value > 0 },
+  recovers: { words: "true or 'always'", isValid: value => value === true || value === 'always' },
   spendsAtMost: { words: 'US dollars, 0 or more', isValid: value => isNumber(value) && value >= 0 },
 }
 const SWITCH = { words: 'true', isValid: (value: unknown) => value === true }

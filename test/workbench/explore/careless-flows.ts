@@ -42,6 +42,14 @@ export const CARELESS_FLOWS: readonly CarelessFlow[] = [
     plans: [[], [{ fault: { on: 'getFileContent', nth: 1, fault: { kind: 'empty' } } }]],
   },
   {
+    flow: { name: 'careless settings', options: OPTIONS, run: setLimit },
+    plans: [
+      [],
+      [{ fault: { on: 'setPaymentConfig', nth: 1, fault: { kind: 'status', status: 503 } } }],
+      [{ fault: { on: 'getMe', nth: 1, fault: { kind: 'status', status: 503 } } }],
+    ],
+  },
+  {
     flow: {
       name: 'careless conduct',
       options: {
@@ -79,6 +87,14 @@ async function deploy({ fetch, url, token, sleep }: FlowContext): Promise<string
     if (response.ok && ((await response.json()) as { status: string }).status === 'running') return 'running'
     if (polls >= 10) await sleep(3_600_000)
   }
+}
+
+/** Says that the limit is set, whatever the answer is, and uses an answer without a look. */
+async function setLimit({ fetch, url, token }: FlowContext): Promise<object> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  await fetch(`${url}/payment/config`, { method: 'POST', headers, body: JSON.stringify({ limit: 50 }) })
+  const { name } = (await (await fetch(`${url}/v1/me`, { headers })).json()) as { name: string }
+  return { limit: 50, of: name.trim() }
 }
 
 /** Polls for seven minutes whatever the batch says, and numbers the rows of its output by their position. */

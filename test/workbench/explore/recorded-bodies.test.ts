@@ -13,7 +13,7 @@ const ask = ({ fetch, url, token }: FlowContext, path: string, body?: unknown) =
     signal: AbortSignal.timeout(45_000),
   })
 
-/** Explores a client with one class of faults, and returns what its own invariant was told of each answer that it read. */
+/** Explores a client with one class of faults, and returns the answers that its own invariant sees. */
 async function answersOf(run: (context: FlowContext) => Promise<unknown>): Promise<unknown[]> {
   const answers: unknown[] = []
   const invariants = {

@@ -13,6 +13,8 @@ export const cleansUpOnThrow = defineRule({
   advice:
     'Delete deployments and rentals, and cancel batches, in a finally block that retries. If that fails, put the id ' +
     'into the error, so that the caller can do it.',
+  premise: ({ end, created }) => end.kind === 'threw' && created.length > 0,
+  otherwise: 'it never threw after it had created something',
   check(observation) {
     const { end, requests, endedAt } = observation
     if (end.kind !== 'threw') return []

@@ -17,6 +17,8 @@ export const honoursRetryAfter = defineRule({
     'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. Requests that were under way do not count.',
   source: 'RFC 9110, section 10.2.3: the header says how long the client ought to wait before it asks again.',
   place: 'operation',
+  premise: ({ requests }) => requests.some(({ retryAfter }) => retryAfter !== undefined),
+  otherwise: 'no answer asked for a wait',
   check({ requests, startedAt }) {
     const violations: Violation[] = []
     for (const [i, limited] of requests.entries()) {

@@ -4,6 +4,7 @@ import { thingsLeftBehind } from '../left-behind.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, formatUsd, kindWord, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
+import { extraEffectsOf } from './no-double.ts'
 
 /** The last words of journal kinds of failures, after which a client may end otherwise than in the base run. */
 const FAILURE =
@@ -21,6 +22,8 @@ export const idempotentRestart = defineRule({
   summary: 'A client that crashed and starts again continues its work, and does not do it twice.',
   advice:
     'At its start, look for what an earlier start created: by a name, a file name or metadata that follow from the job.',
+  premise: ({ crashes, base }) => crashes > 0 && (base?.effects.size ?? 0) > 0,
+  otherwise: 'it changes nothing, or no crash was tried',
   check(observation) {
     if (observation.crashes === 0) return []
     const extra = extraThings(observation)
@@ -29,7 +32,7 @@ export const idempotentRestart = defineRule({
       .map(({ thing }) => thing)
     const left = [...new Set([...forgotten, ...extra])].map(thing => toViolation(observation, thing))
     const otherEnd = findOtherEnd(observation)
-    return otherEnd === undefined ? left : [...left, otherEnd]
+    return [...left, ...extraEffectsOf(observation), ...(otherEnd === undefined ? [] : [otherEnd])]
   },
 })
 

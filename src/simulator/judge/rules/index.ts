@@ -4,6 +4,7 @@ import type { Rule } from '../rule.ts'
 import { batchLines } from './batch-lines.ts'
 import { cleansUpOnThrow } from './cleans-up-on-throw.ts'
 import { OPTIONAL_RULES, type OptionalRuleName } from './conduct/index.ts'
+import { doneAsSaid } from './done-as-said.ts'
 import { honoursRetryAfter } from './honours-retry-after.ts'
 import { idempotentRestart } from './idempotent-restart.ts'
 import { noDouble } from './no-double.ts'
@@ -12,6 +13,7 @@ import { noSecretsLogged } from './no-secrets-logged.ts'
 import { noSilentLoss } from './no-silent-loss.ts'
 import { pollsAtMost } from './polls-at-most.ts'
 import { readsEnd } from './reads-end.ts'
+import { recovers } from './recovers.ts'
 import { settles } from './settles.ts'
 import { spendsAtMost } from './spends-at-most.ts'
 
@@ -23,9 +25,11 @@ export const RULES = {
   spendsAtMost,
   batchLines,
   noSilentLoss,
+  doneAsSaid,
   honoursRetryAfter,
   pollsAtMost,
   readsEnd,
+  recovers,
   cleansUpOnThrow,
   idempotentRestart,
   noSecretsLogged,

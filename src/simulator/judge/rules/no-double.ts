@@ -1,3 +1,4 @@
+import { extraEffects } from '../effects.ts'
 import { repeatedEffects } from '../equal-creates.ts'
 import { requestEvidence, thingEvidence } from '../facts.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
@@ -17,10 +18,33 @@ export const noDouble = defineRule({
   advice:
     'Before you repeat a create without an answer, look whether the first one took effect: by name, or for a batch by ' +
     'its input_file_id or metadata.',
+  premise: ({ created, base }) => created.length > 0 || (base?.effects.size ?? 0) > 0,
+  otherwise: 'it creates nothing',
   check(observation) {
-    return repeatedEffects(observation).map(group => toViolation(observation, group))
+    const things = repeatedEffects(observation).map(group => toViolation(observation, group))
+    return observation.crashes > 0 ? things : [...things, ...extraEffectsOf(observation)]
   },
 })
+
+/** Returns the payments, tokens and keys that took effect more often than without faults. */
+export function extraEffectsOf({ effects, base, requests, crashes }: Observation): Violation[] {
+  // A client cannot prevent that the service carries out one request twice.
+  if (base === undefined || requests.some(({ fault }) => fault?.kind === 'duplicate')) return []
+  return extraEffects(effects, base.effects).map(({ what, name, made, deleted, request, usual }) => {
+    const isPaid = what === 'funds'
+    const word = isPaid ? `$${made / 100} were paid` : `${what} '${name}' is there ${made - deleted} times`
+    const expected = isPaid ? `$${usual / 100}` : usual
+    return {
+      words: `${word}, and without faults ${expected}. ${startSentence(nameRequest(request))} did it again.`,
+      operation: operationOf(request),
+      maySurface:
+        isPaid && crashes > 0
+          ? 'the service has no list of payments, so a client that starts again cannot find its own'
+          : undefined,
+      evidence: requestEvidence(request),
+    }
+  })
+}
 
 function toViolation(observation: Observation, group: readonly CreatedThing[]): Violation {
   const [first, ...others] = group as [CreatedThing, ...CreatedThing[]]

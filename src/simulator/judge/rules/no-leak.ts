@@ -17,6 +17,8 @@ export const noLeak = defineRule({
   advice:
     'After a create without an answer, look for the thing by its name before another create. Return the id of what ' +
     'you keep, and delete the rest.',
+  premise: ({ created }) => created.length > 0,
+  otherwise: 'it creates nothing that costs money',
   check(observation) {
     return thingsLeftBehind(observation)
       .filter(({ reason }) => reason === 'leaked')

@@ -21,6 +21,8 @@ export const noSecretsLogged = defineRule({
   summary: 'The output and the error of the client contain no API token and no hub token.',
   advice: 'Log method, path and status, never headers or bodies as they are. Replace tokens before you print.',
   place: 'operation',
+  premise: ({ end, output }) => output !== '' || end.kind === 'threw',
+  otherwise: 'it printed nothing and threw nothing',
   check(observation) {
     const secrets = secretsOf(observation)
     const inOutput = findSecret(observation.output, secrets)

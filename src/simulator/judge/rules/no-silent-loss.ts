@@ -1,177 +1,92 @@
-import { attempt } from '../../../lib/attempt.ts'
-import { askedLines, hasContent, isNothing } from '../batch-rows.ts'
-import {
-  endsThing,
-  entryEvidence,
-  hasBrokenBody,
-  isUsable,
-  requestEvidence,
-  showsEnd,
-  statusSince,
-  thingEvidence,
-  walk,
-} from '../facts.ts'
-import type { Observation, ObservedRequest } from '../observation.ts'
+import { groupBy } from '../../../lib/group-by.ts'
+import { formatPlace, valueAt } from '../answers/leaves.ts'
+import { badEndsOf, lossesOf } from '../answers/losses.ts'
+import { RunAnswers } from '../answers/run-answers.ts'
+import { findTellers, readResult } from '../answers/telling.ts'
+import { requestEvidence, thingEvidence } from '../facts.ts'
+import type { Loss, Observation, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
-import { formatSince, nameRequest, nameThing, operationOf, pathOf, quoteText } from '../words.ts'
-
-/** Fields of a result that tell a failure if they have a value. */
-const FAILURE_FIELD = /error|fail|missing|reason|problem|warning|incomplete/i
-
-/** Words of a status that tell a failure, or that the work is not done. */
-const FAILURE_WORDS: ReadonlySet<string> = new Set([
-  ...['failed', 'expired', 'cancelled', 'cancelling', 'stopped', 'deleted'],
-  ...['validating', 'in_progress', 'finalizing', 'initializing', 'downloading', 'deploying'],
-])
+import { formatSince, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
 
 /** The most places that words name. */
 const MAX_NAMED = 3
 
 /**
- * A client that returns normally returns everything, or says in its result what is missing:
- * - Each input line of its batches has an answer or an error in the returned lines, unless the result tells the failure
- *   of the batch. Lines that only the error file has are a case of `batchLines`. Clients that return no lines, also in the
- *   base run, are not judged.
- * - Where a 2xx had an empty, cut or unreadable body and was not read again, the result has every value that the base
- *   run has, or tells a failure that the base run does not.
- * - A deployment, adapter or rental that the result names had not ended, if an answer showed so, or the result tells it.
+ * A client that returns normally returns every value that it returns without faults, or tells near the place what is
+ * missing. A value counts if its source is known: answers that have it, are a part of it or contain it. It can be lost
+ * only if a source was not answered whole, also later, or if a thing ended badly. Another whole answer to the same
+ * question, or to one that is asked in its place, makes up for it.
+ *
+ * A deployment, adapter, rental or batch that failed, expired or was cancelled is not returned as if it were done.
  */
 export const noSilentLoss = defineRule({
   summary: 'A client that returns normally returns a complete result, or says what is missing.',
   advice:
-    'Check the length and the content of each 2xx: an empty or cut body is a failed request. Count the rows of a ' +
-    'download against request_counts of its batch.',
+    'Check that each answer came whole before you use it, and ask again if not. Say in the result what is missing, at ' +
+    'the place where it is missing.',
+  premise: observation => lossesOf(observation).isJudged || badEndsOf(observation).length > 0,
+  otherwise: 'it never returned after an answer was lost that its result has',
   check(observation) {
-    if (observation.end.kind !== 'returned') return []
-    const lost = findLostLines(observation)
-    const other = lost === undefined ? findLostValues(observation) : undefined
-    return [lost, other, ...findDeadThings(observation)].filter(violation => violation !== undefined)
+    const unsaid = lossesOf(observation).losses.filter(({ verdict }) => verdict === 'unsaid')
+    const lost = [...groupBy(unsaid, ({ cause }) => operationOf(cause)).values()].map(losses =>
+      toViolation(observation, losses),
+    )
+    return lost.length > 0 ? lost : findBadEnds(observation)
   },
 })
 
-function findLostLines(observation: Observation): Violation | undefined {
-  const { lines, base, requests } = observation
-  if (lines === undefined && base?.lines === undefined) return undefined
-  const present = new Set((lines ?? []).filter(hasContent).map(({ custom_id }) => custom_id))
-  const asked = [...askedLines(observation).values()]
-  const missing = asked.filter(
-    ({ customId, outputRows, errorRows }) =>
-      !present.has(customId) && (outputRows.length > 0 || errorRows.length === 0),
-  )
-  if (missing.length === 0 || tellsFailure(observation)) return undefined
-  const batch = missing[0]!.batches.at(-1)!
-  const broken = requests.findLast(hasBrokenBody)
-  const download = requests.findLast(({ operation }) => operation === 'getFileContent')
-  const cause = broken ?? download ?? requests.at(-1)!
-  const names = missing.slice(0, MAX_NAMED).map(({ customId }) => quoteText(customId))
-  const more = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : ''
-  const why = broken ? ` The body of ${nameRequest(broken)} was ${bodyWord(broken)}.` : ''
+function toViolation(observation: Observation, losses: readonly Loss[]): Violation {
+  const [{ cause, place, instead }] = losses as [Loss]
+  const { base } = observation
+  const usual = base?.end.kind === 'returned' ? valueAt(base.end.result, place) : undefined
+  const places = losses.slice(0, MAX_NAMED).map(loss => formatPlace(loss.place))
+  const more = losses.length > MAX_NAMED ? ` and ${losses.length - MAX_NAMED} more places` : ''
   return {
     words:
-      `The client returned normally, but ${missing.length} of the ${asked.length} lines of batch ${batch.id} have ` +
-      `neither answer nor error in its result: ${names.join(', ')}${more}.${why}`,
+      `The client returned normally, but lost a value at ${places.join(', ')}${more}: ${instead} is there in place of ` +
+      `${quoteText(usual)}, and nothing near it says so. Its source, ${nameRequest(cause)}, ${lossWord(cause)}, ` +
+      `${formatSince(observation, cause.sentAt)} after the start.`,
     operation: operationOf(cause),
-    subject: batch.id,
-    evidence: [...requestEvidence(cause), ...entryEvidence(observation, batch.id)],
+    evidence: requestEvidence(cause),
   }
 }
 
-function findLostValues(observation: Observation): Violation | undefined {
-  const { requests, end, base } = observation
-  if (end.kind !== 'returned' || base?.end.kind !== 'returned') return undefined
-  const broken = requests.findLast(
-    request =>
-      hasBrokenBody(request) &&
-      !requests.some(
-        later => later.index > request.index && operationPath(later) === operationPath(request) && isUsable(later),
-      ),
+/** Says how the client lost an answer. */
+function lossWord({ outcome, fault, status, readError, read }: ObservedRequest): string {
+  if (outcome !== 'answered' || status >= 400) return 'was not answered'
+  if (readError !== undefined) return read === undefined ? 'had an unreadable body' : 'was cut'
+  return fault === undefined ? 'showed a bad end' : 'was not answered whole'
+}
+
+function findBadEnds(observation: Observation): Violation[] {
+  const { end, base, owned } = observation
+  if (end.kind !== 'returned' || (base && base.end.kind !== 'returned') || observation.tells === true) return []
+  const bad = badEndsOf(observation)
+  if (bad.length === 0) return []
+  const answers = new RunAnswers(observation, base?.answers)
+  const [usual, read] = [
+    readResult(base?.end.kind === 'returned' ? base.end.result : undefined),
+    readResult(end.result),
+  ]
+  const isSaid = findTellers(usual, read, answers).some(
+    ({ key, tells }) => tells === 'always' || (tells === 'ifQuiet' && !observation.learned?.noise.has(key)),
   )
-  if (broken === undefined) return undefined
-  const { result: usual } = base.end
-  const lost = attempt(() => lostPlaces(usual, end.result)) ?? []
-  if (lost.length === 0 || tellsFailure(observation)) return undefined
-  const places = lost.slice(0, MAX_NAMED).join(', ')
-  return {
-    words:
-      `The client returned normally, but its result lacks ${places === '' ? 'a value' : places}, which it has without ` +
-      `faults. The body of ${nameRequest(broken)} was ${bodyWord(broken)}, ` +
-      `${formatSince(observation, broken.sentAt)} after the start, and the client did not repeat the request.`,
-    operation: operationOf(broken),
-    evidence: requestEvidence(broken),
-  }
-}
-
-function findDeadThings(observation: Observation): Violation[] {
-  const { created, owned, requests } = observation
-  const dead = created.filter(thing => owned.has(thing.id) && !thing.isAlive && thing.kind !== 'batch')
-  if (dead.length === 0 || tellsFailure(observation)) return []
-  return dead.flatMap(thing => {
-    const endedAt = statusSince(observation, thing)
-    const telling = requests.find(request => showsEnd(request, thing, endedAt))
-    if (telling === undefined || requests.some(request => endsThing(request, thing.id))) return []
+  const isEqual =
+    base !== undefined &&
+    JSON.stringify(read.leaves.map(({ value }) => answers.normalise(String(value)))) ===
+      JSON.stringify(usual.leaves.map(({ value }) => base.answers.normalise(String(value))))
+  return bad.flatMap(({ thing, shownBy }) => {
+    const isMadeUp = answers.newQuestions.some(({ last }) => last.index > shownBy.index)
+    if (isSaid || isMadeUp || !(owned.has(thing.id) || isEqual)) return []
     return [
       {
         words:
-          `The client returned ${thing.id} as if it were there. ${nameThing(thing)} had ended, and ` +
-          `${nameRequest(telling)} had shown it ${formatSince(observation, telling.sentAt)} after the start.`,
-        operation: operationOf(telling),
+          `The client returned ${thing.id} as if it were done. ${nameThing(thing)} had ended, and ` +
+          `${nameRequest(shownBy)} had shown it ${formatSince(observation, shownBy.sentAt)} after the start.`,
+        operation: operationOf(shownBy),
         subject: thing.id,
-        evidence: [...requestEvidence(telling), ...thingEvidence(observation, thing)],
+        evidence: [...requestEvidence(shownBy), ...thingEvidence(observation, thing)],
       },
     ]
   })
-}
-
-/** Tells whether the result tells a failure that the result of the base run does not. Lines of batches do not count. */
-function tellsFailure({ end, base }: Observation): boolean {
-  if (end.kind !== 'returned') return true
-  const usual = new Set(base?.end.kind === 'returned' ? failuresIn(base.end.result) : [])
-  return failuresIn(end.result).some(failure => !usual.has(failure))
-}
-
-function failuresIn(result: unknown): string[] {
-  const failures: string[] = []
-  walk(result, (value, key) => {
-    if (typeof value === 'object' && value !== null && 'custom_id' in value) return false
-    if (typeof value === 'string' && FAILURE_WORDS.has(value)) failures.push(value)
-    else if (FAILURE_FIELD.test(key) && !isEmpty(value)) failures.push(key)
-    return undefined
-  })
-  return failures
-}
-
-/** Returns the places at which the base run has a value and this run has none. */
-function lostPlaces(usual: unknown, result: unknown, place = '', depth = 0): string[] {
-  if (isEmpty(usual)) return []
-  if (isEmpty(result)) return [place]
-  if (typeof usual !== 'object' || usual === null || typeof result !== 'object' || result === null || depth > 5)
-    return []
-  const names = Array.isArray(usual) && Array.isArray(result) && result.length < usual.length ? [`${place}[]`] : []
-  const lost = Object.entries(usual).flatMap(([name, value]) =>
-    lostPlaces(value, (result as Record<string, unknown>)[name], place === '' ? name : `${place}.${name}`, depth + 1),
-  )
-  return lost.length > 0 ? lost : names
-}
-
-function isEmpty(value: unknown): boolean {
-  if (isNothing(value) || value === false || value === 0) return true
-  if (Array.isArray(value)) return value.length === 0
-  return typeof value === 'object' && value !== null && !(value instanceof Error) && Object.keys(value).length === 0
-}
-
-function operationPath(request: ObservedRequest): string {
-  return `${operationOf(request)} ${pathOf(request)}`
-}
-
-function bodyWord({ fault }: ObservedRequest): string {
-  switch (fault?.kind) {
-    case 'empty':
-      return 'empty'
-    case 'truncated':
-      return 'cut'
-    case 'html':
-      return 'an HTML page'
-    default:
-      return 'unreadable'
-  }
 }

@@ -25,6 +25,8 @@ export const pollsAtMost = defineRule({
     'Opinion of modelhost-sim: what takes minutes shows no more if it is read more often. The setting pollsAtMost is the ' +
     'advised rate.',
   place: 'operation',
+  premise: ({ requests }) => requests.some(({ method }) => method === 'GET'),
+  otherwise: 'it reads nothing',
   check(conduct) {
     const { requests, settings, startedAt } = conduct
     const limit = settings.pollsAtMost

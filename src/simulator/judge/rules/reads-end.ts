@@ -46,6 +46,8 @@ export const readsEnd = defineRule({
   source:
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',
+  premise: observation => polledThings(observation).size > 0,
+  otherwise: 'it polls nothing',
   check(observation) {
     return [...polledThings(observation)].flatMap(([id, kind]) => {
       const status = statusOf(observation, kind, id)

@@ -13,6 +13,8 @@ export const spendsAtMost = defineRule({
   summary: 'The client spends no more than its limit.',
   advice: 'Look at what runs before you create more, set max_instances, and stop retrying work that is charged.',
   place: 'operation',
+  premise: ({ settings }) => settings.spendsAtMost !== undefined,
+  otherwise: 'no limit is set',
   check(observation) {
     const { settings, endedAt, created } = observation
     const limit = settings.spendsAtMost

@@ -11,7 +11,7 @@ import type { Plan } from '../plan/plan.ts'
 import { AppliedPlan } from '../run/applied-plan.ts'
 import { concludeRun, heal, settlesWithin } from '../run/conclude.ts'
 import { type ClientExchange, RequestRecorder } from '../run/request-recorder.ts'
-import type { RunResult } from '../run/run-result.ts'
+import type { Learned, RunResult } from '../run/run-result.ts'
 import { type RunOptions, RunStopped } from '../run/runner.ts'
 import { ClientProcess, type ProcessEnd, type ProcessGroups } from './client-process.ts'
 import { OutputLog } from './output-log.ts'
@@ -26,6 +26,8 @@ export interface CommandRunOptions {
   readonly timeoutMs: number
   readonly groups: ProcessGroups
   readonly invariants: FlowOptions['invariants']
+  readonly tellsBy: FlowOptions['tellsBy']
+  readonly learned: Learned
   readonly healAt: RunOptions['healAt'] | undefined
 }
 
@@ -125,17 +127,17 @@ export class CommandRun {
   /** Recovers the world, and returns what remains of the run. */
   conclude(end: ProcessEnd, base: Observation['base']): Promise<RunResult> {
     const { sim } = this.#options.world
-    const { invariants = {} } = this.#options
+    const { invariants = {}, tellsBy, learned } = this.#options
     // Waits that the simulator assumed say nothing about the client.
     const judged = this.#client.waits.movesTime ? {} : { honoursRetryAfter: false, pollsAtMost: false as const }
     const starts = this.#outputs.length
     const client = {
-      ...{ sim, plan: this.#plan, recorder: this.#recorder, starts, startedAt: this.#startedAt },
+      ...{ sim, plan: this.#plan, recorder: this.#recorder, starts, startedAt: this.#startedAt, learned },
       end: this.#toClientEnd(end),
       output: this.#outputs.map(({ all }) => all).join(''),
       advance: (duration: Duration) => sim.clock.advanceInSlices(duration),
     }
-    return concludeRun(client, { invariants: { ...judged, ...invariants } }, base)
+    return concludeRun(client, { invariants: { ...judged, ...invariants }, ...(tellsBy && { tellsBy }) }, base)
   }
 
   #endsWith(request: ClientExchange): boolean {

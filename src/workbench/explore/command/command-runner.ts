@@ -11,7 +11,7 @@ import type { FlowOptions } from '../flow.ts'
 import { worldOf } from '../flow-world.ts'
 import type { Plan } from '../plan/plan.ts'
 import { JOURNAL_LIMIT } from '../run/conclude.ts'
-import type { RunResult } from '../run/run-result.ts'
+import { Learned, type RunResult } from '../run/run-result.ts'
 import { type FlowRunner, isOwnSetting, type RunOptions, RunStopped, settingKey } from '../run/runner.ts'
 import { ProcessGroups, StartError } from './client-process.ts'
 import { CommandRun } from './command-run.ts'
@@ -46,7 +46,7 @@ const MAX_PROCESSES = 256
 const PRINTED_LINES = 10
 
 export interface CommandRunnerOptions
-  extends Pick<FlowOptions, 'fixtures' | 'with' | 'seed' | 'profile' | 'invariants'> {
+  extends Pick<FlowOptions, 'fixtures' | 'with' | 'seed' | 'profile' | 'invariants' | 'tellsBy'> {
   /** Real time after which a run is ended, with its process. Default: '60s'. */
   readonly timeout?: Duration | undefined
   /** Processes at once, from 1 to 256. Default: the processors of the machine. */
@@ -92,6 +92,7 @@ class ProcessRunner implements FlowRunner {
   #leavingRuns = 0
   /** Runs without faults, by their settings. */
   readonly #bases = new Map<string, Observation['base']>()
+  readonly learned = new Learned()
   runs = 0
 
   constructor(argv: readonly [string, ...string[]], options: CommandRunnerOptions) {
@@ -145,12 +146,15 @@ class ProcessRunner implements FlowRunner {
   }
 
   async #play(plan: Plan, world: ServedWorld, url: string, options: RunOptions): Promise<RunResult> {
-    const { env: environment = process.env, cwd = process.cwd(), invariants } = this.#options
+    const { env: environment = process.env, cwd = process.cwd(), invariants, tellsBy } = this.#options
     const argv = this.#argv
     const env = clientEnvironment(environment, url, world)
     const { healAt } = options
     const [timeoutMs, groups] = [this.#timeoutMs, this.#groups]
-    const run = new CommandRun(plan, { argv, world, env, cwd, timeoutMs, groups, invariants, healAt })
+    const run = new CommandRun(plan, {
+      ...{ argv, world, env, cwd, timeoutMs, groups, invariants, tellsBy, healAt },
+      learned: this.learned,
+    })
     this.#active.add(run)
     try {
       const end = await run.play()

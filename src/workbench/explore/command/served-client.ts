@@ -5,8 +5,8 @@ import { delayUnlessAborted, monotonicMs, realDelay } from '../../../lib/real-ti
 import type { ServedWorld } from '../../../server/worlds/served-world.ts'
 import { toPathAndQuery } from '../../../service/http/request-context.ts'
 import { isStreamed, WireFaultResponse } from '../../../simulator/faults/broken-response.ts'
-import type { FetchOptions, Simulator } from '../../../simulator/simulator.ts'
 import { AnswerBody } from '../../../simulator/judge/answers/answer-body.ts'
+import type { FetchOptions, Simulator } from '../../../simulator/simulator.ts'
 import type { ClientExchange, RequestRecorder } from '../run/request-recorder.ts'
 
 /** How long a client waits at least before it repeats a request, or tries again after a failure. */

@@ -34,6 +34,7 @@ export class AppliedPlan {
    */
   constructor(sim: Simulator, plan: Plan) {
     this.#sim = sim
+    this.passes = passingFault(plan)
     for (const [position, item] of plan.entries()) this.#arm(position, item)
     this.#stopListening = this.#waiting.length > 0 ? sim.journal.listen(entry => this.#onEntry(entry)) : () => {}
   }
@@ -45,6 +46,9 @@ export class AppliedPlan {
     this.#fired.add(position)
     return true
   }
+
+  /** The kind of its fault, if the plan is one fault that passes: of one request, or for some time. */
+  readonly passes: string | undefined
 
   /** Positions of the items that changed something. Fault rules are counted when the plan is stopped. */
   get fired(): ReadonlySet<number> {
@@ -115,4 +119,14 @@ export class AppliedPlan {
       if (!(error instanceof CommandError) || isStart) throw error
     }
   }
+}
+
+/** Kinds of faults after which an answer means something else, so that no client can know. */
+const NOT_PASSING: ReadonlySet<string> = new Set(['drift', 'duplicate'])
+
+function passingFault([item, ...others]: Plan): string | undefined {
+  if (item === undefined || others.length > 0 || !('fault' in item)) return undefined
+  const { nth, times, for: lasts, fault } = item.fault
+  const isLimited = nth !== undefined || times !== undefined || lasts !== undefined
+  return isLimited && !NOT_PASSING.has(fault.kind) ? fault.kind : undefined
 }

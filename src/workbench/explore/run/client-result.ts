@@ -1,7 +1,7 @@
-/** What the end of a client tells: the ids that it keeps, and the results of batch lines. */
+/** What the end of a client tells: the ids that it keeps. */
 
 import { attempt } from '../../../lib/attempt.ts'
-import type { ClientEnd, LineResult } from '../../../simulator/judge/observation.ts'
+import type { ClientEnd } from '../../../simulator/judge/observation.ts'
 
 /** How deep, and into how many values, a result is searched. */
 const MAX_DEPTH = 12
@@ -18,18 +18,6 @@ export function findOwnedIds(end: ClientEnd, ids: readonly string[]): ReadonlySe
     if (typeof value === 'string') search(value)
   })
   return owned
-}
-
-/** Returns the objects of a result that have `custom_id`, and `answer` or `error`; undefined without one. */
-export function findLines(result: unknown): readonly LineResult[] | undefined {
-  const lines: LineResult[] = []
-  visitValues(result, value => {
-    if (typeof value !== 'object' || value === null) return
-    const line = value as Partial<LineResult>
-    const isLine = () => typeof line.custom_id === 'string' && ('answer' in line || 'error' in line)
-    if (attempt(isLine)) lines.push(line as LineResult)
-  })
-  return lines.length === 0 ? undefined : lines
 }
 
 /** Calls `visit` with a value and the values in it. Each object is visited once. What cannot be read is left out. */

@@ -1,26 +1,35 @@
 /** The end of a run: the world recovers, and the invariants are applied to what the client left in it. */
 
 import { type Duration, type Micros, micros } from '../../../kernel/duration.ts'
+import { once } from '../../../lib/once.ts'
+import { formatPlace } from '../../../simulator/judge/answers/leaves.ts'
+import { findLosses } from '../../../simulator/judge/answers/losses.ts'
+import { nameTellers } from '../../../simulator/judge/answers/telling.ts'
+import { toBase } from '../../../simulator/judge/base.ts'
 import { findCreatedThings } from '../../../simulator/judge/created-things.ts'
-import type { ClientEnd, Observation } from '../../../simulator/judge/observation.ts'
+import { effectsOf } from '../../../simulator/judge/effects.ts'
+import type { ClientEnd, Loss, Observation } from '../../../simulator/judge/observation.ts'
+import { gradeOf } from '../../../simulator/judge/recovery.ts'
 import { DEFAULT_POLLS_AT_MOST } from '../../../simulator/judge/rules/polls-at-most.ts'
 import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import type { FlowOptions } from '../flow.ts'
 import type { InvariantSettings } from '../invariants.ts'
 import type { AppliedPlan } from './applied-plan.ts'
-import { findLines, findOwnedIds } from './client-result.ts'
-import { readOwn, readOwnLines } from './own-readers.ts'
+import { findOwnedIds } from './client-result.ts'
+import { readOwn, readOwnLines, readTells } from './own-readers.ts'
 import type { RequestRecorder } from './request-recorder.ts'
-import { findBoundaries, findFeatures, findLineage, toBase } from './run-record.ts'
-import type { RunResult } from './run-result.ts'
-import { describeViolation, judge } from './verdict.ts'
+import { findBoundaries, findFeatures, findLineage } from './run-record.ts'
+import { type Learned, type RunResult, type RunTelling, UNSETTLED } from './run-result.ts'
+import { describeViolation, judge, judgedIn } from './verdict.ts'
 
 const DEFAULT_SETTLES: Duration = '48h'
 /** Time of the world after the end of the flow, in which what goes on without a client shows itself. */
 const RECOVERY: Duration = '15m'
 /** Journal entries of one run. A run that has more keeps the newest. */
 export const JOURNAL_LIMIT = 50_000
+
+type ReadOptions = Pick<FlowOptions, 'invariants' | 'own' | 'lines' | 'tells' | 'tellsBy'>
 
 /** A client that has ended, and its world. */
 export interface EndedClient {
@@ -31,6 +40,7 @@ export interface EndedClient {
   readonly startedAt: Micros
   readonly starts: number
   readonly output: string
+  readonly learned: Learned
   /** Moves the time of the world. */
   advance(duration: Duration): Promise<unknown>
 }
@@ -49,7 +59,7 @@ export function heal(sim: Simulator, plan: AppliedPlan): void {
 /** Recovers the world, applies the invariants, and returns what remains of the run. */
 export async function concludeRun(
   client: EndedClient,
-  options: Pick<FlowOptions, 'invariants' | 'own' | 'lines'>,
+  options: ReadOptions,
   base: Observation['base'],
 ): Promise<RunResult> {
   const { sim, plan } = client
@@ -60,6 +70,7 @@ export async function concludeRun(
   const observation = observe(client, endedAt, options, base)
   const entries = sim.journal.entries()
   const violations = judge(observation, invariants)
+  const { losses, noise } = observation.losses!
   const lineage = new Map<string, ReadonlySet<number>>()
   for (const violation of violations) {
     if (lineage.has(violation.signature)) continue
@@ -75,29 +86,78 @@ export async function concludeRun(
     boundaries: findBoundaries(entries, observation),
     features: findFeatures(entries, observation.requests),
     duration: endedAt - client.startedAt,
+    telling: {
+      ...tellingOf(losses, client.learned),
+      ...{
+        noise,
+        grade: gradeOf(
+          observation,
+          losses.some(({ verdict }) => verdict === 'said'),
+        ),
+      },
+      judged: base === undefined ? [] : judgedIn(observation, invariants),
+    },
     base: toBase(observation),
   }
 }
 
 function observe(
-  { sim, recorder, end, startedAt, starts, output }: EndedClient,
+  { sim, plan, recorder, end, startedAt, starts, output, learned }: EndedClient,
   endedAt: Micros,
-  { invariants = {}, own, lines }: Pick<FlowOptions, 'invariants' | 'own' | 'lines'>,
+  { invariants = {}, own, lines, tells, tellsBy }: ReadOptions,
   base: Observation['base'],
 ): Observation {
   const created = findCreatedThings(sim, recorder.bySeq)
   const ids = created.map(({ id }) => id)
-  const linesOf = (result: unknown) => (lines === undefined ? findLines(result) : readOwnLines(lines, result))
   const pollsAtMost = invariants.pollsAtMost || DEFAULT_POLLS_AT_MOST
-  return {
+  const observation: Observation = {
     ...{ requests: recorder.requests, end, sim, startedAt, endedAt, created, base, output },
     owned: own !== undefined && end.kind === 'returned' ? new Set(readOwn(own, end.result)) : findOwnedIds(end, ids),
-    lines: end.kind === 'returned' ? linesOf(end.result) : undefined,
+    lines: end.kind === 'returned' && lines !== undefined ? readOwnLines(lines, end.result) : undefined,
+    effects: effectsOf({ sim }, recorder.bySeq),
     crashes: starts - 1,
     settings: {
       settles: settlesWithin(invariants),
       pollsAtMost,
       spendsAtMost: invariants.spendsAtMost === false ? undefined : invariants.spendsAtMost,
+      recovers: invariants.recovers === 'always' ? 'always' : undefined,
     },
+    tells: end.kind === 'returned' && tells !== undefined ? readTells(tells, end.result) : undefined,
+    isRead: tellsBy === 'output',
+    learned,
+    get losses() {
+      return losses()
+    },
+    get recovery() {
+      return recovery()
+    },
+  }
+  const losses = once(() => findLosses(observation))
+  const recovery = once(() => {
+    const hit = recorder.requests.find(({ fault }) => fault !== undefined)
+    if (hit === undefined || !plan.passes) return undefined
+    const grade = gradeOf(observation, false)
+    return { grade, isUneven: learned.uneven.has(hit.operation) && plan.passes !== 'stale' }
+  })
+  return observation
+}
+
+/** Returns what said of losses, for the report and for other runs. */
+function tellingOf(losses: readonly Loss[], { isSettled }: Learned): Pick<RunTelling, 'trusted' | 'said' | 'unclear'> {
+  const tellersOf = (verdict: Loss['verdict']) =>
+    losses.flatMap(loss => (loss.verdict === verdict ? [...loss.tellers] : []))
+  const said = tellersOf('said')
+  const unclear = losses.filter(({ verdict }) => verdict === 'unclear')
+  const isTrusted = losses.some(
+    ({ verdict, tellers }) =>
+      verdict === 'said' && tellers.length > 0 && tellers.every(({ tells }) => tells === 'ifQuiet'),
+  )
+  const isOpen = !isSettled && unclear.length > 0
+  return {
+    trusted: [...(isTrusted ? said : []), ...(isOpen ? tellersOf('unclear') : [])]
+      .map(({ key }) => key)
+      .concat(isOpen ? [UNSETTLED] : []),
+    said: said.length === 0 ? undefined : nameTellers(said),
+    unclear: unclear.length === 0 ? undefined : nameTellers(tellersOf('unclear')) || formatPlace(unclear[0]!.place),
   }
 }

@@ -16,10 +16,11 @@ export async function createRunner(flow: ExplorableFlow, signal?: AbortSignal): 
   // Loaded on demand: only a command needs the server.
   const { createCommandRunner } = await import('../command/command-runner.ts')
   const { command, options, timeout, processes, cwd } = flow
-  const { invariants } = options
+  const { invariants, tellsBy } = options
   return createCommandRunner(command, {
     ...worldOf(options),
     ...(invariants !== undefined && { invariants }),
+    ...(tellsBy !== undefined && { tellsBy }),
     ...{ timeout, processes, cwd, signal },
   })
 }

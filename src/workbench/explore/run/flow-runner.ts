@@ -18,7 +18,7 @@ import { ClientGlobals } from './client-globals.ts'
 import { concludeRun, type EndedClient, heal, JOURNAL_LIMIT, settlesWithin } from './conclude.ts'
 import { OutsideWork } from './outside-work.ts'
 import { RequestRecorder } from './request-recorder.ts'
-import type { RunResult } from './run-result.ts'
+import { Learned, type RunResult } from './run-result.ts'
 import { type FlowRunner, isOwnSetting, type RunOptions, settingKey } from './runner.ts'
 import { takeTurn } from './turns.ts'
 
@@ -42,6 +42,7 @@ class InProcessRunner implements FlowRunner {
   readonly #others = new Map<string, Simulator>()
   /** Runs without faults, by their settings. That of the flow itself comes first. */
   readonly #bases = new Map<string, Observation['base']>()
+  readonly learned = new Learned()
   runs = 0
 
   constructor(flow: NamedFlow) {
@@ -63,7 +64,9 @@ class InProcessRunner implements FlowRunner {
       sim.reset()
       options.onWorld?.(sim)
       const inputs = { ...defaultInputs(this.#flow.options.inputs), ...options.inputs }
-      const run = new Run(this.#flow, sim, { plan, inputs, healAt: options.healAt?.request })
+      const run = new Run(this.#flow, sim, {
+        ...{ plan, inputs, healAt: options.healAt?.request, learned: this.learned },
+      })
       const result = await run.finish(isBase ? undefined : this.#bases.get(key))
       if (isBase) this.#keepBase(key, result.base)
       return result
@@ -113,6 +116,7 @@ interface RunParts {
   readonly inputs: InputValues
   /** The request before which the service recovers. */
   readonly healAt: number | undefined
+  readonly learned: Learned
 }
 
 /** One run: the starts of the client, the plan that acts on its world, and what was recorded. */
@@ -122,6 +126,7 @@ class Run {
   readonly #plan: AppliedPlan
   readonly #healAt: number | undefined
   readonly #inputs: InputValues
+  readonly #learned: Learned
   readonly #recorder = new RequestRecorder()
   #globals: ClientGlobals | undefined
   #client: Client | undefined
@@ -132,7 +137,8 @@ class Run {
   #vain: { readonly end: 'quiet' | 'limit'; readonly requests: number; readonly begun: number } | undefined
   #output = ''
 
-  constructor(flow: NamedFlow, sim: Simulator, { plan, inputs, healAt }: RunParts) {
+  constructor(flow: NamedFlow, sim: Simulator, { plan, inputs, healAt, learned }: RunParts) {
+    this.#learned = learned
     this.#flow = flow
     this.#sim = sim
     this.#plan = new AppliedPlan(sim, plan)
@@ -147,7 +153,10 @@ class Run {
     const end = await this.#runClient(settlesWithin(this.#flow.options.invariants ?? {}))
     const { starts, output } = { starts: this.#starts, output: this.#output }
     const advance: EndedClient['advance'] = duration => sim.clock.advance(duration)
-    const client = { sim, plan: this.#plan, recorder: this.#recorder, end, startedAt, starts, output, advance }
+    const client = {
+      ...{ sim, plan: this.#plan, recorder: this.#recorder, end, startedAt, starts, output, advance },
+      learned: this.#learned,
+    }
     return concludeRun(client, this.#flow.options, base)
   }
 

@@ -1,7 +1,6 @@
 /** The functions of a flow that read its result: which ids it keeps, and which batch lines it returns. */
 
 import { quote } from '../../../lib/quote.ts'
-import type { LineResult } from '../../../simulator/judge/observation.ts'
 import type { FlowOptions } from '../flow.ts'
 import { InvariantThrew } from './verdict.ts'
 
@@ -12,13 +11,22 @@ export function readOwn(own: NonNullable<FlowOptions['own']>, result: unknown): 
 }
 
 /** Returns the batch lines that `lines` finds in a result. Throws InvariantThrew as `readOwn` does. */
-export function readOwnLines(lines: NonNullable<FlowOptions['lines']>, result: unknown): readonly LineResult[] {
-  const isLine = (value: unknown) => typeof (value as LineResult | null | undefined)?.custom_id === 'string'
-  return readList('lines', lines, result, isLine, 'a list of objects with custom_id') as LineResult[]
+export function readOwnLines(lines: NonNullable<FlowOptions['lines']>, result: unknown): readonly unknown[] {
+  return readList('lines', lines, result, () => true, 'a list')
+}
+
+/** Returns whether a flow says that its result tells of a loss. Throws InvariantThrew as `readOwn` does. */
+export function readTells(tells: NonNullable<FlowOptions['tells']>, result: unknown): boolean {
+  const list = () => {
+    const found: unknown = tells(result as never)
+    return typeof found === 'boolean' ? [found] : found
+  }
+  const [first] = readList('tells', list, result, () => true, 'true, false or a list of what is missing')
+  return first !== undefined && first !== false
 }
 
 function readList(
-  name: 'own' | 'lines',
+  name: 'own' | 'lines' | 'tells',
   read: (result: never) => unknown,
   result: unknown,
   isItem: (value: unknown) => boolean,

@@ -1,7 +1,7 @@
 /** Takes from a finished world what explore needs of a run. */
 
 import type { Entry } from '../../../kernel/journal.ts'
-import type { CreatedThing, Observation, ObservedRequest } from '../../../simulator/judge/observation.ts'
+import type { Observation, ObservedRequest } from '../../../simulator/judge/observation.ts'
 import type { AppliedPlan } from './applied-plan.ts'
 import type { Boundary } from './run-result.ts'
 import type { NamedViolation } from './verdict.ts'
@@ -83,14 +83,4 @@ export function findLineage(
   const last = requests.at(-1)
   if (last !== undefined) addRequest(last)
   return items
-}
-
-/** Returns what later runs compare with. */
-export function toBase({ end, created, lines, requests }: Observation) {
-  return {
-    end,
-    created: created.map(({ kind, id, isAlive, microcents }: CreatedThing) => ({ kind, id, isAlive, microcents })),
-    lines,
-    requests: requests.map(({ operation, path }) => ({ operation, path })),
-  }
 }

@@ -1,7 +1,13 @@
 /** What remains of a run: no world, so that its memory is given back. */
 
 import type { Micros } from '../../../kernel/duration.ts'
-import type { BaseObservation, ClientEnd, ObservedRequest } from '../../../simulator/judge/observation.ts'
+import type {
+  BaseObservation,
+  ClientEnd,
+  Grade,
+  LearnedTelling,
+  ObservedRequest,
+} from '../../../simulator/judge/observation.ts'
 
 /** A violation of a run, as text. */
 export interface BrokenInvariant {
@@ -16,6 +22,8 @@ export interface BrokenInvariant {
   /** Lines of evidence: requests, journal entries, postings. */
   readonly evidence: readonly string[]
   readonly subject: string | undefined
+  /** Why no client can prevent it; undefined if one can. */
+  readonly maySurface?: string | undefined
 }
 
 /** A change of the world that a client can see. */
@@ -30,7 +38,34 @@ export interface Boundary {
   readonly gpu?: string
 }
 
+/** What a run shows of how a client tells of losses and ends. Other runs of the client are judged by it. */
+export interface RunTelling {
+  readonly grade: Grade
+  /** Places that differ although nothing is lost. */
+  readonly noise: readonly string[]
+  /** Keys of places that tell, if nothing more certain does: other runs can show that they say nothing. */
+  readonly trusted: readonly string[]
+  /** The places that said of a loss, in words. */
+  readonly said: string | undefined
+  /** The places that may tell of a loss, in words. */
+  readonly unclear: string | undefined
+  /** The names of the invariants that the run could break. */
+  readonly judged: readonly string[]
+}
+
+/** Among the trusted keys of a run: a number differs, and nothing is known yet of the runs in which nothing is lost. */
+export const UNSETTLED = 'unsettled'
+
+/** What the runs of an exploration so far show of a client. Each run is judged by it. */
+export class Learned implements LearnedTelling {
+  readonly noise = new Set<string>()
+  isSettled = false
+  /** Operations at which the client gives up, although it ends as usual after other faults. */
+  readonly uneven = new Set<string>()
+}
+
 export interface RunResult {
+  readonly telling?: RunTelling
   readonly digest: string
   readonly requests: readonly ObservedRequest[]
   readonly end: ClientEnd['kind']

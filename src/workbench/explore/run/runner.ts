@@ -5,7 +5,7 @@ import type { WorldChange } from '../flow-world.ts'
 import type { InputValues } from '../input.ts'
 import { stableJson } from '../plan/canonical.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { RunResult } from './run-result.ts'
+import type { Learned, RunResult } from './run-result.ts'
 
 /** The world and the inputs of a run. */
 export interface RunSetting {
@@ -66,6 +66,8 @@ export interface FlowRunner {
   readonly advice?: string
   /** What its user should know of the runs, in sentences. Default: nothing. */
   readonly notes?: readonly string[]
+  /** What its runs showed so far. An exploration adds to it. */
+  readonly learned?: Learned
   /** Runs so far. */
   readonly runs: number
   /** Runs that are useful at one time. Default: 1. */

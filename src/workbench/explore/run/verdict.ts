@@ -19,6 +19,13 @@ export class InvariantThrew extends Error {
   override readonly name = 'InvariantThrew'
 }
 
+/** Returns the names of the invariants that a run can break. */
+export function judgedIn(observation: Observation, settings: InvariantSettings): string[] {
+  return (Object.entries(RULES) as [RuleName, Rule][]).flatMap(([name, { premise }]) =>
+    settings[name] !== false && (premise === undefined || premise(observation)) ? [name] : [],
+  )
+}
+
 /** Returns every violation, in the order of the invariants. */
 export function judge(observation: Observation, settings: InvariantSettings): NamedViolation[] {
   const found: NamedViolation[] = []
@@ -81,6 +88,8 @@ function hasSucceeded({ outcome, status, readError }: ObservedRequest): boolean 
 }
 
 /** Returns a violation as text, without the world. */
-export function describeViolation({ invariant, signature, words, evidence, subject }: NamedViolation): BrokenInvariant {
-  return { invariant, signature, words, subject, evidence: evidence.map(formatEvidence) }
+export function describeViolation(violation: NamedViolation): BrokenInvariant {
+  const { invariant, signature, words, evidence, subject, maySurface } = violation
+  const surfaces = maySurface === undefined ? {} : { maySurface }
+  return { invariant, signature, words, subject, ...surfaces, evidence: evidence.map(formatEvidence) }
 }

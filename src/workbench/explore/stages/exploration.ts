@@ -1,9 +1,10 @@
 /** What the stages of an exploration share: the runner, the budget, and what was found so far. */
 
-import type { RunResult } from '../run/run-result.ts'
+import type { Learned, RunResult } from '../run/run-result.ts'
 import { type FlowRunner, RunStopped, unlessStopped } from '../run/runner.ts'
 import { InvariantThrew } from '../run/verdict.ts'
 import type { Budget } from './budget.ts'
+import { CardWriter } from './card.ts'
 import { ExploreError } from './explore-error.ts'
 import { type Finding, Findings, type RunOrigin, type StageName } from './findings.ts'
 import type { Shrinker } from './shrinker.ts'
@@ -94,6 +95,7 @@ export interface Explored {
 /** Runs plans until the budget is spent or the signal is aborted. */
 export class Exploration {
   readonly findings = new Findings()
+  readonly card = new CardWriter()
   readonly runsOf: Record<StageName | 'shrinking', number> = { base: 0, singles: 0, pairs: 0, swarm: 0, shrinking: 0 }
   #novelty = new Novelty()
   #saturation: Saturation[] = []
@@ -105,6 +107,11 @@ export class Exploration {
   constructor(runner: FlowRunner, options: ExplorationOptions) {
     this.#runner = runner
     this.#options = options
+  }
+
+  /** What its runs showed so far, by which the next ones are judged. */
+  get learned(): Learned | undefined {
+    return this.#runner.learned
   }
 
   /** How the chance of something new fell, oldest first. */
@@ -188,6 +195,7 @@ export class Exploration {
     const { stage } = origin
     this.runsOf[stage]++
     this.#novelty.add(result.features)
+    if (stage !== 'singles' && result.telling !== undefined && result.fired.size > 0) this.card.add(result.telling)
     const found = this.findings.add(result, origin)
     this.#noteSaturation()
     this.#report(stage)

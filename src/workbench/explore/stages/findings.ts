@@ -83,10 +83,11 @@ export class Findings {
   }
 
   /** Adds what a run broke. Returns the findings that are new. */
-  add({ broken, requests }: RunResult, { stage, plan, seed, inputs, maySurface }: RunOrigin): Finding[] {
+  add({ broken, requests }: RunResult, { stage, plan, seed, inputs, maySurface: ofPoint }: RunOrigin): Finding[] {
     const added: Finding[] = []
     for (const violation of broken) {
       const { signature } = violation
+      const maySurface = violation.maySurface ?? ofPoint
       const known = this.#findings.get(signature)
       const isReplaced = known !== undefined && surfaceReasonOf(known.plan) !== undefined
       if (known !== undefined && !(isReplaced && surfaceReasonOf(plan) === undefined)) continue

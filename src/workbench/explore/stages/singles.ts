@@ -2,7 +2,8 @@
 
 import { enumerate } from '../plan/choices.ts'
 import { type Point, pickPoint, type Space } from '../plan/space.ts'
-import type { RunResult } from '../run/run-result.ts'
+import { type Learned, type RunResult, UNSETTLED } from '../run/run-result.ts'
+import { passes } from './card.ts'
 import type { Coverage } from './coverage.ts'
 import type { Exploration } from './exploration.ts'
 
@@ -14,27 +15,77 @@ export interface Single {
   readonly isBroken: boolean
 }
 
+/** Runs without a loss that are enough to trust that a number differs by a loss alone. */
+const ENOUGH_RUNS = 5
+/** The share of faults after which a client ends as usual, if giving up after another one is a hole. */
+const EVEN = 0.9
+const ENOUGH_FAULTS = 10
+
 /** Returns the points of a space in the order in which they are run: that of all choices. */
 export function pointsOf(space: Pick<Space, 'kinds'>): Point[] {
   if (space.kinds.length === 0) return []
   return [...enumerate(choices => pickPoint(choices, space))].map(({ result }) => result)
 }
 
-/** Runs each point alone, and calls `onFired` for those that acted, except faults that may surface. */
+/**
+ * Runs each point alone, and calls `onFired` for those that acted, except faults that may surface. Together the runs show
+ * more of the client than each one, so some are judged again at the end.
+ */
 export async function runSingles(
   exploration: Exploration,
   points: readonly Point[],
   coverage: Coverage,
   onFired: (single: Single) => void,
 ): Promise<void> {
-  const origins = points.map(point => {
+  const singles: Single[] = []
+  const originOf = (point: Point) => {
     const { item, maySurface } = point
     return { stage: 'singles', plan: [item], maySurface, point } as const
-  })
-  await exploration.runEach(origins, ({ point, maySurface }, { result, isBroken }) => {
+  }
+  await exploration.runEach(points.map(originOf), ({ point, maySurface }, { result, isBroken }) => {
     const hasFired = result.fired.has(0)
     if (isBroken) coverage.note(point, maySurface === undefined ? 'found' : 'surfaced')
     else coverage.note(point, hasFired ? 'survived' : 'notReached')
-    if (hasFired && maySurface === undefined) onFired({ point, result, isBroken })
+    if (!hasFired) return
+    if (result.telling !== undefined) exploration.card.add(result.telling, point)
+    if (maySurface === undefined) singles.push({ point, result, isBroken })
+  })
+  const again = exploration.learned === undefined ? [] : learn(exploration.learned, singles)
+  const settled = new Map<Point, Single>()
+  await exploration.runEach(
+    again.map(({ point }) => originOf(point)),
+    ({ point }, { result, isBroken }) => {
+      const before = again.find(single => single.point === point)!
+      if (before.result.telling !== undefined) exploration.card.removeTelling(before.result.telling)
+      if (result.telling !== undefined) exploration.card.addTelling(result.telling)
+      if (isBroken) coverage.note(point, 'found')
+      settled.set(point, { point, result, isBroken })
+    },
+  )
+  for (const single of singles) onFired(settled.get(single.point) ?? single)
+}
+
+/** Returns the operations at which the client gives up, if it ends as usual after nine of ten faults that pass. */
+function unevenOperations(singles: readonly Single[]): string[] {
+  const passing = singles.filter(({ point }) => passes(point) && !point.class.startsWith('stale'))
+  const gaveUp = passing.filter(({ result }) => ['gaveUp', 'raw'].includes(result.telling?.grade ?? ''))
+  const isEven = passing.length >= ENOUGH_FAULTS && gaveUp.length <= (1 - EVEN) * passing.length
+  return isEven ? gaveUp.map(({ point }) => point.operation) : []
+}
+
+/** Adds what single faults showed. Returns those that are to be judged again. */
+function learn(learned: Learned, singles: readonly Single[]): Single[] {
+  const whole = singles.filter(
+    ({ result }) => (result.telling?.noise.length ?? 0) > 0 || result.telling?.grade === 'usual',
+  )
+  for (const { result } of whole) for (const key of result.telling?.noise ?? []) learned.noise.add(key)
+  for (const operation of unevenOperations(singles)) learned.uneven.add(operation)
+  learned.isSettled = whole.length >= ENOUGH_RUNS
+  return singles.filter(({ result, point }) => {
+    const { trusted = [], grade } = result.telling ?? {}
+    const isHole = (grade === 'gaveUp' || grade === 'raw') && passes(point) && learned.uneven.has(point.operation)
+    const isUnsaid =
+      trusted.length > 0 && trusted.every(key => (key === UNSETTLED ? learned.isSettled : learned.noise.has(key)))
+    return isHole || isUnsaid
   })
 }

@@ -11,6 +11,7 @@ import type { RunResult } from '../../../../src/workbench/explore/run/run-result
 import type { FlowRunner, RunOptions } from '../../../../src/workbench/explore/run/runner.ts'
 import { happensAfterEffect, nameOfRule } from '../../../../src/workbench/explore/shrink/measure.ts'
 import { breaks } from '../../../../src/workbench/explore/shrink/trials.ts'
+import { EMPTY_BASE } from '../../../simulator/empty-base.ts'
 
 export const SIGNATURE = 'noLeak@createLlmDeployment/transient'
 const OTHER_SIGNATURE = 'settles@getDeployment/silence'
@@ -94,7 +95,7 @@ export class PlantedRunner implements FlowRunner {
       boundaries: [],
       features: new Set(),
       duration: REQUESTS * STEP,
-      base: { end: { kind: 'returned', result: undefined }, created: [], lines: undefined, requests: [] },
+      base: EMPTY_BASE,
     }
   }
 

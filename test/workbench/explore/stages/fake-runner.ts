@@ -9,6 +9,7 @@ import { canonicalText } from '../../../../src/workbench/explore/plan/canonical.
 import type { Plan, PlanItem } from '../../../../src/workbench/explore/plan/plan.ts'
 import type { Boundary, BrokenInvariant, RunResult } from '../../../../src/workbench/explore/run/run-result.ts'
 import type { FlowRunner } from '../../../../src/workbench/explore/run/runner.ts'
+import { EMPTY_BASE } from '../../../simulator/empty-base.ts'
 
 interface Armed {
   readonly rule: FaultRule
@@ -91,7 +92,7 @@ export class FakeWorld {
     const hash = new ByteHash()
     hash.update(new TextEncoder().encode(JSON.stringify([this.requests, this.broken, this.now])))
     const { requests, broken, fired, boundaries, features } = this
-    const base = { end, created: [], lines: undefined, requests }
+    const base = { ...EMPTY_BASE, end, requests }
     return {
       ...{ digest: hash.digest(), requests, end: end.kind, broken, fired, lineage: new Map(), boundaries, features },
       ...{ duration: this.now, base },

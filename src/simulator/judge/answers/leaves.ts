@@ -1,0 +1,122 @@
+/** The leaves of what a client returned: its texts, numbers and other single values, each with its place. */
+
+import { attempt } from '../../../lib/attempt.ts'
+import { encodeBase64 } from '../../../lib/base64.ts'
+import { isVector } from './contents.ts'
+
+/** Keys from the result to a value. Numbers are positions in lists. */
+export type Place = readonly (string | number)[]
+
+export interface Leaf {
+  readonly place: Place
+  /** A text, a number, a boolean, null, or undefined. Bytes are their base64, and a vector is its JSON. */
+  readonly value: unknown
+}
+
+/** A place of a result that may tell of a loss. */
+export interface Teller {
+  readonly place: Place
+  /** The record that it speaks of: a loss in it is said. */
+  readonly record: Place
+  /** Equal for equal places of other runs. */
+  readonly key: string
+  /**
+   * `always`: it tells. `ifQuiet`: it tells unless it is there too in runs in which nothing is lost. `perhaps`: it may just
+   * follow from the lost value.
+   */
+  readonly tells: 'always' | 'ifQuiet' | 'perhaps'
+}
+
+const MAX_DEPTH = 12
+const MAX_LEAVES = 100_000
+
+/** Returns the leaves of a result. An empty list or object is a leaf too. */
+export function leavesOf(result: unknown): Leaf[] {
+  const leaves: Leaf[] = []
+  const seen = new Set<object>()
+  const visit = (value: unknown, place: Place): void => {
+    if (leaves.length === MAX_LEAVES) return
+    const single = toSingle(value)
+    if (single !== value || typeof value !== 'object' || value === null) {
+      leaves.push({ place, value: single })
+      return
+    }
+    if (place.length === MAX_DEPTH || seen.has(value)) return
+    seen.add(value)
+    const children = childrenOf(value)
+    if (children.length === 0) leaves.push({ place, value: null })
+    for (const [key, child] of children) visit(child, [...place, key])
+    seen.delete(value)
+  }
+  visit(result, [])
+  return leaves
+}
+
+/** Returns the values in a value with their keys: of lists, maps, sets, errors and other objects. */
+export function childrenOf(value: unknown): (readonly [string | number, unknown])[] {
+  if (typeof value !== 'object' || value === null) return []
+  if (Array.isArray(value)) return value.map((child, i) => [i, child] as const)
+  if (value instanceof Set) return Array.from(value, (child, i) => [i, child] as const)
+  if (value instanceof Map || value instanceof Headers || value instanceof URLSearchParams) {
+    return Array.from(value as Iterable<readonly [unknown, unknown]>, ([key, child]) => [String(key), child] as const)
+  }
+  const names = [...(value instanceof Error ? ['message'] : []), ...(attempt(() => Object.keys(value)) ?? [])]
+  return names.map(name => [name, attempt(() => (value as Readonly<Record<string, unknown>>)[name])] as const)
+}
+
+/** Returns the value at a place; undefined without one. */
+export function valueAt(result: unknown, place: Place): unknown {
+  let value = result
+  for (const key of place) value = childrenOf(value).find(([name]) => name === key)?.[1]
+  return value
+}
+
+/** Returns a place as text, as in `answers[2].text`. */
+export function formatPlace(place: Place): string {
+  const text = place.map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? key : `.${key}`)).join('')
+  return text === '' ? 'the result' : text
+}
+
+/** Returns a text that the same places of all entries of a list share. */
+export function patternOf(place: Place): string {
+  return place.map(key => (typeof key === 'number' ? '*' : key)).join('.')
+}
+
+/** Tells whether one place begins with another. */
+export function isWithin(place: Place, outer: Place): boolean {
+  return outer.every((key, i) => place[i] === key)
+}
+
+/**
+ * Returns the place of the record that a place belongs to: the nearest object that is an entry of a list or of a map, else
+ * the whole result. An object counts as a map if it has two or more entries and each one is an object.
+ */
+export function recordOf(result: unknown, place: Place): Place {
+  let record: Place = []
+  let value = result
+  for (const [depth, key] of place.entries()) {
+    const children = childrenOf(value)
+    const isCollection =
+      Array.isArray(value) ||
+      value instanceof Map ||
+      value instanceof Set ||
+      (children.length > 1 && children.every(([, child]) => isRecord(child)))
+    value = children.find(([name]) => name === key)?.[1]
+    if (isCollection && isRecord(value)) record = place.slice(0, depth + 1)
+  }
+  return record
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && toSingle(value) === value
+}
+
+function toSingle(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Date) return attempt(() => value.toISOString()) ?? ''
+  if (value instanceof ArrayBuffer) return encodeBase64(new Uint8Array(value))
+  if (value instanceof Uint8Array) return encodeBase64(value)
+  if (ArrayBuffer.isView(value)) return JSON.stringify([...(value as unknown as Iterable<unknown>)])
+  return isVector(value) ? JSON.stringify(value) : value
+}

@@ -1,0 +1,232 @@
+/** What a client lost: values of the result without faults that this result lacks, because the service did not say them. */
+
+import { attempt } from '../../../lib/attempt.ts'
+import { type AskedLine, askedLines } from '../batch-rows.ts'
+import { endsThing, isTerminalStatus, statusSince } from '../facts.ts'
+import { tellsEnd } from '../list-reads.ts'
+import type {
+  BaseObservation,
+  CreatedThing,
+  Loss,
+  LossReport,
+  Observation,
+  ObservedRequest,
+  Question,
+} from '../observation.ts'
+import { formatPlace, type Leaf, type Place, patternOf, type Teller } from './leaves.ts'
+import { isTelling, RunAnswers } from './run-answers.ts'
+import { findTellers, type ReadResult, readResult, speaksOfFailure, tellersFor } from './telling.ts'
+
+const NOTHING: LossReport = { losses: [], isJudged: false, noise: [] }
+
+/** Values below it prove nothing. */
+const LEAST_NUMBER = 2
+const LEAST_TEXT = 4
+
+/** Returns what a client lost, which is found once. */
+export function lossesOf(observation: Observation): LossReport {
+  return observation.losses ?? findLosses(observation)
+}
+
+/** Returns what a client lost that returned. */
+export function findLosses(observation: Observation): LossReport {
+  const { end, base } = observation
+  if (end.kind !== 'returned' || base?.end.kind !== 'returned') return NOTHING
+  return new LossSearch(observation, base, readResult(base.end.result), readResult(end.result)).report()
+}
+
+class LossSearch {
+  readonly #observation: Observation
+  readonly #usual: ReadResult
+  readonly #read: ReadResult
+  readonly #said: BaseObservation['answers']
+  readonly #answers: RunAnswers
+  readonly #open: readonly Question[]
+  readonly #badReads: readonly ObservedRequest[]
+  readonly #texts: ReadonlySet<string>
+  readonly #numbers: ReadonlySet<string>
+  readonly #tellers: readonly Teller[]
+
+  constructor(observation: Observation, base: BaseObservation, usual: ReadResult, read: ReadResult) {
+    this.#observation = observation
+    this.#usual = usual
+    this.#read = read
+    this.#said = base.answers
+    this.#answers = new RunAnswers(observation, base.answers)
+    this.#open = this.#answers.open
+    this.#badReads = [...badEndsOf(observation).map(({ shownBy }) => shownBy), ...readsOfFailedLines(observation)]
+    const values = read.leaves.map(({ value }) => value)
+    this.#texts = new Set(values.flatMap(value => (typeof value === 'string' ? this.#answers.normalise(value) : [])))
+    this.#numbers = new Set(read.leaves.map(({ place, value }) => `${patternOf(place)} ${value}`))
+    this.#tellers = findTellers(usual, read, this.#answers)
+  }
+
+  report(): LossReport {
+    const isWhole = this.#open.length === 0 && this.#badReads.length === 0
+    if (isWhole)
+      return { losses: [], isJudged: false, noise: [...this.#tellers.map(({ key }) => key), ...this.#changes()] }
+    const losses = this.#usual.leaves.flatMap(leaf => this.#judge(leaf) ?? [])
+    return { losses, isJudged: this.#usual.leaves.some(leaf => this.#causeOf(leaf) !== undefined), noise: [] }
+  }
+
+  /** The places of numbers that differ. */
+  #changes(): string[] {
+    const isEqual = (leaf: Leaf) => this.#numbers.has(`${patternOf(leaf.place)} ${leaf.value}`)
+    return this.#usual.leaves
+      .filter(leaf => isNumeric(leaf) && !isEqual(leaf))
+      .map(({ place }) => `number ${patternOf(place)}`)
+  }
+
+  #judge(leaf: Leaf): Loss | undefined {
+    const cause = this.#causeOf(leaf)
+    if (cause === undefined) return undefined
+    const instead = isNumeric(leaf) && !this.#isSourced(leaf) ? this.#insteadOfNumber(leaf) : this.#instead(leaf)
+    if (instead === undefined) return undefined
+    const { place } = leaf
+    const { noise, isSettled } = this.#observation.learned ?? { noise: new Set(), isSettled: false }
+    const isChange = instead === 'another number'
+    if (isNumeric(leaf) && noise.has(`number ${patternOf(place)}`)) return undefined
+    const near = tellersFor(place, this.#tellers)
+    const tellers = near.filter(({ key, tells }) => tells === 'always' || (tells === 'ifQuiet' && !noise.has(key)))
+    const perhaps = near.filter(({ key, tells }) => tells === 'perhaps' && !noise.has(key))
+    const isSaid = tellers.length > 0 || this.#isSaidElsewhere()
+    const isUnclear = perhaps.length > 0 || (isChange && !isSettled) || this.#isNull
+    const verdict = isSaid ? 'said' : isUnclear ? 'unclear' : 'unsaid'
+    return { place, instead, cause, verdict, tellers: isSaid ? tellers : perhaps }
+  }
+
+  /** A result that is null says at least that it differs. */
+  get #isNull(): boolean {
+    return this.#read.result === undefined || this.#read.result === null
+  }
+
+  /** Tells whether the flow knows that the result tells, or what the client printed does. */
+  #isSaidElsewhere(): boolean {
+    const { tells, output, base } = this.#observation
+    if (tells !== undefined) return tells
+    return this.#observation.isRead === true && speaksOfFailure(output.replace(base?.output ?? '', ''))
+  }
+
+  /** Returns the request whose missing answer can have cost the client a value; undefined for none. */
+  #causeOf({ value }: Leaf): ObservedRequest | undefined {
+    const [bad] = this.#badReads
+    const [first] = this.#open
+    if (typeof value === 'number') {
+      if (Math.abs(value) < LEAST_NUMBER) return undefined
+      const source = this.#open.find(({ key }) => this.#said.questions.get(key)?.contents.numbers.has(value))
+      return (source ?? first)?.open ?? bad
+    }
+    if (typeof value !== 'string') return undefined
+    const text = this.#said.normalise(value)
+    if (text.length < LEAST_TEXT) return undefined
+    const sources = this.#sourcesOf(text)
+    if (sources.length === 0) return value.startsWith('[') ? (first?.open ?? bad) : undefined
+    for (const { key } of sources) {
+      const { open } = this.#answers.questions.get(key) ?? { open: first?.open }
+      if (open !== undefined) return open
+    }
+    return bad
+  }
+
+  /** Returns the questions whose answers have a text, or else a text around it, or else a piece of it. */
+  #sourcesOf(text: string): readonly Question[] {
+    const all = [...this.#said.questions.values()]
+    const exact = all.filter(({ contents }) => contents.texts.has(text))
+    if (exact.length > 0) return exact
+    return all.filter(({ contents }) =>
+      [...contents.texts].some(said => isPieceOf(text, said) || isPieceOf(said, text)),
+    )
+  }
+
+  #isSourced({ value }: Leaf): boolean {
+    return typeof value === 'string' && this.#sourcesOf(this.#said.normalise(value)).length > 0
+  }
+
+  /** Says what the client has in place of a number; undefined if it has the number. */
+  #insteadOfNumber({ place, value }: Leaf): string | undefined {
+    if (this.#numbers.has(`${patternOf(place)} ${value}`) || this.#madeUp().length > 0) return undefined
+    const now = this.#valueAt(place)
+    if (now === undefined || now === null || now === '') return 'nothing'
+    if (now === 0) return '0'
+    return typeof now === 'number' && typeof value === 'number' && now < value
+      ? `${now} in place of ${value}`
+      : 'another number'
+  }
+
+  /** Says what the client has in place of a text; undefined if it has the text, or another answer. */
+  #instead({ place, value }: Leaf): string | undefined {
+    const text = this.#said.normalise(String(value))
+    if (this.#texts.has(text)) return undefined
+    if (isTelling(text) && [...this.#texts].some(other => other.includes(text))) return undefined
+    const now = this.#valueAt(place)
+    const pattern = patternOf(place)
+    const others = this.#read.leaves.filter(leaf => patternOf(leaf.place) === pattern)
+    if (others.some(leaf => this.#isOtherAnswer(text, String(leaf.value)))) return undefined
+    if (now === undefined || now === null || now === '') return 'nothing'
+    const shown = this.#answers.normalise(String(now))
+    const words = new Set(text.split(' '))
+    if (text.includes(shown) || shown.split(' ').every(word => words.has(word))) return 'a part of it'
+    return this.#answers.has(shown) ? 'the answer to something else' : 'a value that no answer has'
+  }
+
+  /** Tells whether a text is made of another whole answer: to the same question, or to one that is asked in its place. */
+  #isOtherAnswer(usual: string, value: string): boolean {
+    const text = this.#answers.normalise(value)
+    if (text.length < LEAST_TEXT) return false
+    const sources = this.#sourcesOf(usual).flatMap(({ key }) => this.#answers.questions.get(key) ?? [])
+    const whole = [...sources.filter(({ open }) => open === undefined), ...this.#madeUp()]
+    return whole.some(({ contents }) =>
+      [...contents.texts].some(
+        said => said === text || isPieceOf(text, said) || (isPieceOf(said, text) && !usual.includes(said)),
+      ),
+    )
+  }
+
+  /** The new questions that were answered after one failed. */
+  #madeUp(): readonly Question[] {
+    const begin = this.#open[0]?.open?.index ?? this.#badReads[0]?.index ?? 0
+    return this.#answers.newQuestions.filter(({ last }) => last.index > begin)
+  }
+
+  #valueAt(place: Place): unknown {
+    return this.#read.leaves.find(leaf => formatPlace(leaf.place) === formatPlace(place))?.value
+  }
+}
+
+function isPieceOf(piece: string, text: string): boolean {
+  return isTelling(piece) && text.includes(piece)
+}
+
+/** Tells whether a leaf is a number or a vector. */
+function isNumeric({ value }: Leaf): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && /^\[-?\d/.test(value))
+}
+
+/** A thing that ended otherwise than without faults, and not by its client. */
+export interface BadEnd {
+  readonly thing: CreatedThing
+  /** The request that showed it. */
+  readonly shownBy: ObservedRequest
+}
+
+/** Returns the things that ended badly: failed, expired, cancelled, stopped or deleted by others. */
+export function badEndsOf(observation: Observation): BadEnd[] {
+  const { created, requests, base } = observation
+  return created.flatMap(thing => {
+    const { kind, status, id } = thing
+    const isUsual = status === 'completed' || base?.created.some(one => one.kind === kind && one.status === status)
+    if (isUsual || !isTerminalStatus(kind, status) || requests.some(request => endsThing(request, id))) return []
+    const endedAt = statusSince(observation, thing)
+    const shownBy = requests.find(request => tellsEnd(observation, request, thing, endedAt))
+    return shownBy === undefined ? [] : [{ thing, shownBy }]
+  })
+}
+
+/** Returns a read about the batch of each line that failed, and has an answer without faults. */
+function readsOfFailedLines(observation: Observation): ObservedRequest[] {
+  const hasFailed = ({ outputRows, errorRows }: AskedLine) => outputRows.length === 0 && errorRows.length > 0
+  const failed = attempt(() => [...askedLines(observation).values()].filter(hasFailed)) ?? []
+  return failed.some(({ customId }) => observation.base?.answered.has(customId))
+    ? observation.requests.filter(({ method, outcome }) => method === 'GET' && outcome === 'answered').slice(-1)
+    : []
+}

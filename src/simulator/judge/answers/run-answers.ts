@@ -1,0 +1,131 @@
+/** What the service really said in one run: which questions were answered whole, and what the answers have. */
+
+import { tryParseJson } from '../../../lib/json-text.ts'
+import { isThing } from '../../exchanges/request-subjects.ts'
+import { canonical } from '../batch-rows.ts'
+import { lastStartOf } from '../facts.ts'
+import type { AnswersOfRun, Conduct, ObservedRequest, Question } from '../observation.ts'
+import { addContents, type Contents, maskIds, type Normalise, normaliserOf } from './contents.ts'
+
+export class RunAnswers implements AnswersOfRun {
+  readonly questions = new Map<string, Question>()
+  readonly normalise: Normalise
+  readonly #contents: Contents = { texts: new Set(), numbers: new Set() }
+  readonly #base: AnswersOfRun | undefined
+
+  /** @param base the answers of the run without faults */
+  constructor(observation: Pick<Conduct, 'requests' | 'crashes' | 'sim' | 'startedAt'>, base?: AnswersOfRun) {
+    const { requests, crashes } = observation
+    this.#base = base
+    const ofLastStart = requests.filter(({ start }) => start === lastStartOf({ crashes }))
+    const ids = newIds(observation, ofLastStart)
+    this.normalise = normaliserOf(ids)
+    for (const request of ofLastStart) this.#add(request, maskIds(keyOf(request), ids))
+  }
+
+  #add(request: ObservedRequest, key: string): void {
+    const base = this.#base
+    const known = this.questions.get(key)
+    const { operation } = request
+    const empty = { texts: new Set<string>(), numbers: new Set<number>() }
+    const question: Question = known ?? { key, operation, last: request, open: undefined, contents: empty }
+    this.questions.set(key, question)
+    const usual = base?.questions.get(key)
+    question.last = request
+    // What the client meets without faults too costs it nothing.
+    const isUsual = usual?.open !== undefined && usual.last.status === request.status
+    question.open = isAnsweredWhole(request, this.normalise) || isUsual ? undefined : request
+    if (request.read === undefined || (question.open !== undefined && base !== undefined)) return
+    // Most polls have the answer of the one before.
+    if (question.contents.texts.has(this.normalise(request.read.text))) return
+    for (const contents of [question.contents, this.#contents]) addContents(contents, request.read, this.normalise)
+  }
+
+  /** The questions that were never answered whole after they failed. */
+  get open(): readonly Question[] {
+    return [...this.questions.values()].filter(({ open }) => open !== undefined)
+  }
+
+  /** Tells whether a whole answer of the run has a text. */
+  has(text: string): boolean {
+    return this.#contents.texts.has(text)
+  }
+
+  /** The texts of all whole answers. */
+  get texts(): ReadonlySet<string> {
+    return this.#contents.texts
+  }
+
+  /** Tells whether a text is what the service said in the run without faults, or a piece of it. */
+  isUsual(text: string): boolean {
+    const { normalise, texts } = this.#base ?? this
+    const normal = normalise(text)
+    return texts.has(normal) || (isTelling(normal) && [...texts].some(said => said.includes(normal)))
+  }
+
+  /** The questions that the run without faults did not ask, with a whole answer. They can make up for what is lost. */
+  get newQuestions(): readonly Question[] {
+    const isNew = ({ key, open }: Question) => open === undefined && this.#base?.questions.has(key) === false
+    return [...this.questions.values()].filter(isNew)
+  }
+}
+
+/** Tells whether a text is so long that an answer has it for a reason. */
+export function isTelling(text: string): boolean {
+  return text.length >= 12 || (text.length >= 4 && text.includes(' '))
+}
+
+/** Returns what a request asks. An upload has no body here. */
+function keyOf({ method, path, body }: ObservedRequest): string {
+  return `${method} ${path} ${body === undefined ? '' : canonical(body)}`
+}
+
+/** Tells whether the client got what the service said, or did not read it. */
+function isAnsweredWhole(request: ObservedRequest, normalise: Normalise): boolean {
+  const { outcome, status, readError, fault, read, truth } = request
+  if (outcome !== 'answered' || status >= 400 || readError !== undefined) return false
+  if (fault === undefined || read === undefined) return true
+  if (truth === undefined || !truth.isWhole || !read.isWhole) return false
+  if (truth.text === read.text) return true
+  const [said, seen]: [Contents, Contents] = [
+    { texts: new Set(), numbers: new Set() },
+    { texts: new Set(), numbers: new Set() },
+  ]
+  addContents(said, truth, normalise)
+  addContents(seen, read, normalise)
+  said.texts.delete(normalise(truth.text))
+  return [...said.texts].every(text => seen.texts.has(text))
+}
+
+/** Returns the ids that the requests made, each with a label that follows from the field that names it. */
+function newIds(
+  { sim, startedAt }: Pick<Conduct, 'sim' | 'startedAt'>,
+  requests: readonly ObservedRequest[],
+): ReadonlyMap<string, string> {
+  const made = new Set<string>()
+  for (const { kind, time, subject, fields } of sim.journal.entries()) {
+    if (time < startedAt || !/\.(?:created|added)$/.test(kind)) continue
+    made.add(subject)
+    for (const [name, value] of Object.entries(fields ?? {})) if (name.endsWith('_id')) made.add(String(value))
+  }
+  const ids = new Map<string, string>()
+  const counts = new Map<string, number>()
+  const take = (name: string, id: string) => {
+    if (ids.has(id) || (!made.has(id) && isThing(sim.world, id))) return
+    const count = (counts.get(name) ?? 0) + 1
+    counts.set(name, count)
+    ids.set(id, `#${name}${count}`)
+  }
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    for (const [name, child] of Object.entries(value)) {
+      if (typeof child === 'string' && /(?:^|_)id$/.test(name) && name !== 'custom_id') take(name, child)
+      else visit(child)
+    }
+  }
+  for (const { answer } of requests) {
+    if (typeof answer !== 'string') visit(answer)
+    else for (const line of answer.split('\n')) visit(tryParseJson(line.replace(/^data: /, '')))
+  }
+  return ids
+}

@@ -1,0 +1,199 @@
+/** How a result tells that something is missing: by what differs from the result of the run without faults. */
+
+import {
+  BATCH_LIFECYCLE,
+  CONTAINER_LIFECYCLE,
+  DEPLOYMENT_LIFECYCLE,
+  HOSTED_LIFECYCLE,
+} from '../../../data/records/enums.ts'
+import {
+  formatPlace,
+  isWithin,
+  type Leaf,
+  leavesOf,
+  type Place,
+  patternOf,
+  recordOf,
+  type Teller,
+  valueAt,
+} from './leaves.ts'
+import type { RunAnswers } from './run-answers.ts'
+
+/** Names that speak of completeness. */
+const COMPLETENESS =
+  /^(?:is|has|was|are)?_?(?:all|any)?_?(?:ok|okay|whole|full|fully|complete|completed|incomplete|done|finished|partial|more|missing|cached|cache|skipped|dropped|failed|failure|success|successful|succeeded|error|errors|stale|fresh|truncated|cut|degraded|lost|found|available|known|valid|fallback|pending|open|reached|answered|warning|timed_?out)|(?:complete|ok|failed|cached|cache|partial|missing|stale|more|truncated|cut|whole|skipped|degraded|incomplete|error|lost|fallback)$/i
+
+/** Names that speak of effort and time, not of a loss. */
+const EFFORT =
+  /retr(?:y|ies)|attempt|tries|elapsed|duration|took|latency|polls|requests|calls|(?:^|_)ms$|Ms$|seconds|time(?!d|out)|At$/i
+
+/** Words of a failure. */
+const FAILURE =
+  /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unavailable|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:available|answered|found|received|complete|known|read|reached)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all)\b/i
+
+/** A label: a word or a few, without digits. */
+const LABEL = /^\p{L}[\p{L} _:.-]{0,39}$/u
+const COUNT_OF = /\b(\d+) ?(?:of|\/|out of) ?(\d+)\b/g
+const MARKS = /[\s,;|"]+/
+/** Marks that stand for a value in a text. */
+const PLACEHOLDER = /^(?:[-–—?…]|n\/a|\(.*\)|\[.*\])$/i
+
+const BAD_ENDS: ReadonlySet<string> = new Set(
+  [BATCH_LIFECYCLE, CONTAINER_LIFECYCLE, DEPLOYMENT_LIFECYCLE, HOSTED_LIFECYCLE]
+    .flatMap(({ terminal }) => [...terminal] as string[])
+    .filter(status => status !== 'completed'),
+)
+
+/** A result, with its leaves by their places. */
+export interface ReadResult {
+  readonly result: unknown
+  readonly leaves: readonly Leaf[]
+}
+
+export function readResult(result: unknown): ReadResult {
+  return { result, leaves: leavesOf(result) }
+}
+
+/** Tells whether a text speaks of a failure. */
+export function speaksOfFailure(text: string): boolean {
+  return FAILURE.test(text)
+}
+
+/** Returns the places of a result that may tell of a loss. */
+export function findTellers(usual: ReadResult, read: ReadResult, answers: RunAnswers): Teller[] {
+  return new TellerSearch(usual, read, answers).find()
+}
+
+class TellerSearch {
+  readonly #usual: ReadResult
+  readonly #read: ReadResult
+  readonly #answers: RunAnswers
+  readonly #usualValues: ReadonlySet<unknown>
+  readonly #usualAt = new Map<string, Leaf>()
+  #tellers: Teller[] = []
+
+  constructor(usual: ReadResult, read: ReadResult, answers: RunAnswers) {
+    this.#usual = usual
+    this.#read = read
+    this.#answers = answers
+    this.#usualValues = new Set(usual.leaves.map(({ value }) => value))
+    for (const leaf of usual.leaves) this.#usualAt.set(JSON.stringify(leaf.place), leaf)
+  }
+
+  find(): Teller[] {
+    this.#tellers = []
+    for (const leaf of this.#read.leaves) this.#compare(leaf)
+    this.#findParted()
+    this.#findNulls()
+    return this.#tellers
+  }
+
+  #add(place: Place, kind: string, tells: Teller['tells']): void {
+    const record = recordOf(this.#read.result, place)
+    this.#tellers.push({ place, record, key: `${kind} ${patternOf(place)}`, tells })
+  }
+
+  #compare({ place, value }: Leaf): void {
+    const known = this.#usualAt.get(JSON.stringify(place))
+    const before = known === undefined ? valueAt(this.#usual.result, place) : known.value
+    if (before === value) return
+    const name = String(place.findLast(key => typeof key === 'string') ?? '')
+    if (typeof value === 'boolean') {
+      const isTurn = typeof before === 'boolean' || before === undefined || before === null
+      if (isTurn) this.#add(place, 'turn', COMPLETENESS.test(name) ? 'always' : 'perhaps')
+    } else if (typeof value === 'number') {
+      if (value > 0 && (isCalm(before) || before === 0) && !EFFORT.test(name)) this.#add(place, 'count', 'ifQuiet')
+    } else if (typeof value === 'string') this.#compareText(place, name, before, value)
+  }
+
+  #compareText(place: Place, name: string, before: unknown, value: string): void {
+    if (value.trim() === '' || this.#usualValues.has(value)) return
+    const isContent = this.#answers.has(this.#answers.normalise(value))
+    const isFailure = FAILURE.test(value)
+    if (BAD_ENDS.has(value)) this.#add(place, 'end', 'always')
+    else if (isCalm(before)) {
+      const isSure = COMPLETENESS.test(name) || isFailure
+      if (!isContent || isSure) this.#add(place, 'value', isSure ? 'always' : 'ifQuiet')
+    } else if (typeof before !== 'string' || isContent) {
+      // Another answer, or another kind of value: it tells nothing.
+    } else if (this.#answers.isUsual(before)) {
+      // A canned text in place of an answer tells nothing.
+      if (FAILURE.test(withoutSaid(value, before))) this.#add(place, 'words', 'always')
+    } else if (LABEL.test(value) && LABEL.test(before)) {
+      this.#add(place, 'label', isFailure ? 'always' : 'ifQuiet')
+    } else if (this.#hasOwnWords(before, value)) this.#add(place, 'words', 'always')
+  }
+
+  /** Tells whether a text has words of the client's own that its usual text does not have. */
+  #hasOwnWords(before: string, value: string): boolean {
+    const usualWords = new Set(wordsOf(before))
+    const said = new Set([...this.#answers.texts].filter(text => text.length < 20_000).flatMap(wordsOf))
+    const own = wordsOf(value).filter(word => !usualWords.has(word) && !said.has(word))
+    const countsPart = (text: string) => [...text.matchAll(COUNT_OF)].some(([, part, whole]) => part !== whole)
+    if (countsPart(value) && !countsPart(before)) return true
+    if (own.some(word => /\p{L}{2}|n\/a/u.test(word))) return true
+    const usualMarks = new Set(before.split(MARKS))
+    return value.split(MARKS).some(mark => PLACEHOLDER.test(mark) && !usualMarks.has(mark))
+  }
+
+  /** Two numbers part that are equal without faults. */
+  #findParted(): void {
+    const numbers = (leaves: readonly Leaf[]) => leaves.filter(({ value }) => typeof value === 'number').slice(0, 200)
+    const now = new Map(numbers(this.#read.leaves).map(({ place, value }) => [JSON.stringify(place), value]))
+    const usual = numbers(this.#usual.leaves)
+    for (const [i, one] of usual.entries()) {
+      if ((one.value as number) < 1 || !Number.isInteger(one.value)) continue
+      for (const other of usual.slice(i + 1)) {
+        const [a, b] = [one, other].map(({ place }) => now.get(JSON.stringify(place)))
+        const isParted = one.value === other.value && a !== undefined && b !== undefined && a !== b
+        if (isParted && (a === one.value || b === one.value))
+          this.#add(a === one.value ? other.place : one.place, 'parted', 'always')
+      }
+    }
+  }
+
+  /** Null is an entry of a list that has kept its length. */
+  #findNulls(): void {
+    for (const { place, value } of this.#read.leaves) {
+      const isEntry = typeof place.at(-1) === 'number'
+      if (value !== null || !isEntry) continue
+      const list = place.slice(0, -1)
+      const [now, usual] = [this.#read.result, this.#usual.result].map(result => valueAt(result, list))
+      const isKept = Array.isArray(now) && Array.isArray(usual) && now.length === usual.length
+      if (isKept && usual[place.at(-1) as number] !== null)
+        this.#tellers.push({ place, record: place, key: '', tells: 'always' })
+    }
+  }
+}
+
+/** Tells whether a place says nothing: empty, or a list of nothing. */
+function isCalm(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true
+  if (Array.isArray(value)) return value.every(isCalm)
+  return typeof value === 'object' && Object.keys(value).length === 0
+}
+
+function wordsOf(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/[\s,;"|]+/)
+    .map(word => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''))
+    .filter(word => word !== '')
+}
+
+/** Returns what a text adds to another one, if it begins with a part of it. */
+function withoutSaid(value: string, before: string): string {
+  let length = 0
+  while (length < value.length && value[length] === before[length]) length++
+  return value.slice(length)
+}
+
+/** Returns the tellers that speak of a place. */
+export function tellersFor(loss: Place, tellers: readonly Teller[]): readonly Teller[] {
+  return tellers.filter(({ record }) => isWithin(loss, record))
+}
+
+/** Returns the places of tellers in words. */
+export function nameTellers(tellers: readonly Teller[]): string {
+  return [...new Set(tellers.map(({ place }) => formatPlace(place)))].slice(0, 3).join(', ')
+}

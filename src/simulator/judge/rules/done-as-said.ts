@@ -1,0 +1,56 @@
+import { lossesOf } from '../answers/losses.ts'
+import { RunAnswers } from '../answers/run-answers.ts'
+import { findTellers, readResult } from '../answers/telling.ts'
+import { missingEffects } from '../effects.ts'
+import { requestEvidence } from '../facts.ts'
+import type { Observation } from '../observation.ts'
+import { defineRule } from '../rule.ts'
+import { nameRequest, operationOf } from '../words.ts'
+
+/**
+ * A client that returned what it returns without faults has done what it does without faults: created, deleted, set, paid,
+ * started and stopped. The end counts, not the way: what has failed need not be stopped. If a result differs and tells
+ * so, nothing is judged. A change counts as missing only if a request was not answered whole.
+ */
+export const doneAsSaid = defineRule({
+  summary: 'A client that returns as usual has changed what it usually changes.',
+  advice:
+    'Look at the status of each write, and read back what you set or deleted before you say that it is done. Repeat a ' +
+    'delete until the thing is gone.',
+  premise: ({ end, base, requests }) =>
+    end.kind === 'returned' && (base?.effects.size ?? 0) > 0 && requests.some(({ fault }) => fault !== undefined),
+  otherwise: 'it never returned after a fault, or it changes nothing',
+  check(observation) {
+    const { end, base, effects, created, crashes, requests } = observation
+    if (end.kind !== 'returned' || base?.end.kind !== 'returned' || crashes > 0) return []
+    const missing = missingEffects(effects, base.effects, created)
+    if (missing.length === 0 || tells(observation)) return []
+    const { open } = new RunAnswers(observation, base.answers)
+    const repeated = requests.some(({ fault }) => fault?.kind === 'duplicate')
+    const [first] = missing as [(typeof missing)[number]]
+    const cause = (open.find(({ operation }) => operation === first.effect.request.operation) ?? open[0])?.open
+    if (cause === undefined || repeated) return []
+    const more = missing.length > 1 ? ` ${missing.length - 1} more changes are missing.` : ''
+    return [
+      {
+        words:
+          `The result says what it says without faults, but ${first.words}.${more} The client went on after ` +
+          `${nameRequest(cause)}.`,
+        operation: operationOf(cause),
+        subject: first.effect.id,
+        evidence: requestEvidence(cause),
+      },
+    ]
+  },
+})
+
+function tells(observation: Observation): boolean {
+  const { end, base, tells, learned } = observation
+  if (tells !== undefined || end.kind !== 'returned' || base?.end.kind !== 'returned') return tells === true
+  const answers = new RunAnswers(observation, base.answers)
+  const tellers = findTellers(readResult(base.end.result), readResult(end.result), answers)
+  const isSaid = tellers.some(
+    ({ key, tells }) => tells !== 'perhaps' && !(tells === 'ifQuiet' && learned?.noise.has(key)),
+  )
+  return isSaid || lossesOf(observation).losses.some(({ verdict }) => verdict === 'said')
+}
