@@ -28,6 +28,9 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from ._transport import ServerEvent, Transport
 
+# A report of pytest begins with the line of the test.
+__tracebackhide__ = True
+
 ${types.declarations.join('\n\n')}
 
 

@@ -42,6 +42,16 @@ def test_a_failed_test_shows_its_world_and_what_its_client_did(
     result.stdout.no_fnmatch_line("*status=running*")
 
 
+def test_an_error_shows_the_line_of_the_test_and_no_frame_of_the_package(
+    pytester: pytest.Pytester, sim_server: Simulator
+) -> None:
+    pytester.makepyfile("def test_that_asks_for_nothing(sim):\n    sim.explain('missing')")
+    result = run(pytester, sim_server)
+    result.stdout.fnmatch_lines([">*sim.explain('missing')", "E*SimulatorError: Failed to explain*"])
+    result.stdout.no_fnmatch_line("*_transport.py*")
+    result.stdout.no_fnmatch_line("*control.py:*")
+
+
 def test_a_failed_test_without_a_request_says_so(pytester: pytest.Pytester, sim_server: Simulator) -> None:
     pytester.makepyfile("def test_that_sends_nothing(sim):\n    assert False")
     run(pytester, sim_server).stdout.fnmatch_lines(["Its client sent 0 requests."])

@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from .errors import SimulatorError
 
+__tracebackhide__ = True
+
 # The control plane is never asked through a proxy of the environment: the server is local.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 

@@ -8,6 +8,8 @@ from typing import Any
 from .control import AdvanceClockAnswer, Control, NextClockAnswer, UntilClockAnswer
 from .errors import SimulatorError
 
+__tracebackhide__ = True
+
 
 class Clock:
     """The clock of a world. Durations are text as in "90s" and "1h30m", seconds, or a timedelta."""

@@ -7,6 +7,9 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from ._transport import ServerEvent, Transport
 
+# A report of pytest begins with the line of the test.
+__tracebackhide__ = True
+
 GetOverviewAnswerWaitingItem = TypedDict(
     "GetOverviewAnswerWaitingItem",
     {

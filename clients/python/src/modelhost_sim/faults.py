@@ -6,6 +6,8 @@ from typing import Any
 
 from .control import Control, ListFaultsAnswerItem
 
+__tracebackhide__ = True
+
 
 class Faults:
     """Fault rules: what they do to the answers that clients get. docs/faults.md lists the kinds."""

@@ -22,6 +22,8 @@ from .errors import SimulatorError
 from .explanation import Explanation
 from .faults import Faults
 
+__tracebackhide__ = True
+
 DEFAULT_URL = "http://127.0.0.1:4010"
 URL_VARIABLE = "MODELHOST_SIM_URL"
 
