@@ -180,7 +180,8 @@ export function modelValue({ setup, metric }: PublishedRow, constants?: EngineCo
  * @throws Error that says which field cannot be used
  */
 export function compareRow(row: PublishedRow, constants?: EngineConstants): ComparedRow {
-  if (!METRICS.includes(row.metric)) throw new Error(`metric '${row.metric}' is unknown: metrics are ${METRICS.join(', ')}`)
+  if (!METRICS.includes(row.metric))
+    throw new Error(`metric '${row.metric}' is unknown: metrics are ${METRICS.join(', ')}`)
   if (!(row.value > 0)) throw new Error('value is not above 0')
   const { value: published, ...rest } = row
   const model = modelValue(row, constants)

@@ -7,6 +7,7 @@ import { formatCount } from '../../lib/text/format-count.ts'
 import type { World } from '../../simulation/world.ts'
 import type { NextEvent } from './explanation.ts'
 import { describeEntry } from './kind-sentences.ts'
+import { toFuture } from './sentence.ts'
 
 /** How far ahead it looks. */
 const HORIZON = 30 * DAY
@@ -43,7 +44,8 @@ export function lookAhead(world: World, matches: (entry: Entry) => boolean): Loo
   while (found === undefined && events < MAX_EVENTS && future.next(limit)) events++
   if (found !== undefined) {
     const { time } = found
-    return { next: { at: clock.iso(time), in: formatDuration(time - clock.now), sentence: describeEntry(found) } }
+    const sentence = toFuture(describeEntry(found))
+    return { next: { at: clock.iso(time), in: formatDuration(time - clock.now), sentence } }
   }
   if (future.agenda.size === 0) return { sentence: NOTHING_PLANNED }
   if (events < MAX_EVENTS) return { sentence: `Nothing is planned that changes it up to ${clock.iso(limit)}.` }

@@ -61,3 +61,30 @@ export function formatCents(cents: unknown): string {
 export function withAmount(sentence: string, field = 'cents'): Sentence {
   return entry => fillSentence(sentence.replace('{amount}', formatCents(entry.fields?.[field])), entry)
 }
+
+/** The verbs of sentences about entries, and their base forms. */
+const BASE_FORMS: Readonly<Record<string, string>> = Object.fromEntries(
+  (
+    'was be, were be, is be, are be, has have, had have, began begin, ended end, ends end, became become, got get, gets get, ' +
+    'gave give, left leave, moved move, stopped stop, stops stop, failed fail, wants want, came come, asks ask, ' +
+    'crashed crash, changed change, needed need, waits wait, serves serve, takes take, took take, released release, ' +
+    'exited exit, broke break, passed pass, runs run, writes write, expired expire, starts start, requested request, ' +
+    'paid pay, declined decline, declines decline, fell fall, removed remove, went go, works work, answers answer, ' +
+    'accepts accept, does do, added add, asked ask, disconnected disconnect, deleted delete, suspended suspend, ' +
+    'sent send, revoked revoke, restored restore, made make, signed sign, created create, lost lose, acted act, ' +
+    'started start, updated update, edited edit, take take, have have'
+  )
+    .split(', ')
+    .map(pair => [pair.slice(0, pair.indexOf(' ')), pair.slice(pair.indexOf(' ') + 1)]),
+)
+/** A verb outside of quotes that is no participle. */
+const VERB = new RegExp(
+  String.raw`'[^']*'|(?<!\b(?:was|were|is|are|be|been|being|has|had) )\b(?:${Object.keys(BASE_FORMS).join('|')})\b`,
+  'g',
+)
+
+/** Puts a sentence about an entry into the future tense. What follows the sentence is left out. */
+export function toFuture(sentence: string): string {
+  const [first] = /^.*?\.(?= |$)/.exec(sentence) ?? [sentence]
+  return first.replace(VERB, verb => (verb in BASE_FORMS ? `will ${BASE_FORMS[verb]}` : verb))
+}

@@ -4,10 +4,12 @@ import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
 import { formatDuration } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { isParked, isTerminal } from '../../simulation/deployments/deployment-row.ts'
+import type { World } from '../../simulation/world.ts'
 import type { Simulator } from '../simulator.ts'
 import type { Causes } from './causes.ts'
 import { describeDeployment, describeInstance } from './deployment-words.ts'
 import { findFleetThing } from './fleet-things.ts'
+import { describeEntry } from './kind-sentences.ts'
 import { describeRule } from './rule-words.ts'
 import { formatCents, formatNumberOf, formatValue, quoteText } from './sentence.ts'
 import type { Thing, ThingKind } from './thing.ts'
@@ -21,7 +23,20 @@ const isAbout =
   ({ subject }: Entry): boolean =>
     subject === id
 
-const findDeployment: Finder = ({ world }, id) => {
+/** Says when the last instance of a deployment was lost, why, and when one was ready again. */
+function describeOutage({ clock }: World, id: string, entries: readonly Entry[]): string[] {
+  const own = entries.filter(({ kind, subject }) => kind.startsWith('instance.') && subject.startsWith(`${id}-`))
+  const lost = own.findLast(({ kind }) => /^instance\.(?:lost|crashed)$/.test(kind))
+  if (lost === undefined) return []
+  const back = own.find(({ kind, seq }) => kind === 'instance.ready' && seq > lost.seq)
+  const end =
+    back === undefined
+      ? []
+      : [`After ${formatDuration(back.time - lost.time)}, at ${clock.iso(back.time)}: ${describeEntry(back)}`]
+  return [`At ${clock.iso(lost.time)}: ${describeEntry(lost)}`, ...end]
+}
+
+const findDeployment: Finder = ({ world }, id, causes) => {
   const ordinal = world.deployments.ordinalOf(id)
   if (ordinal === undefined) return undefined
   const row = world.deployments.read(ordinal)
@@ -32,7 +47,7 @@ const findDeployment: Finder = ({ world }, id) => {
   return {
     kind: 'deployment',
     id,
-    sentences: describeDeployment(world, row),
+    sentences: [...describeDeployment(world, row), ...(waits ? [] : describeOutage(world, id, causes.entries))],
     isOver: row.status === 'deleted' && row.instances.length === 0,
     isOwn: ({ kind, subject }) => subject === id || (kind.startsWith('instance.') && subject.startsWith(`${id}-`)),
     // A deployment whose instances were lost keeps its status.

@@ -2,6 +2,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSimulator, type ExplorableSimulator, type SimulatorOptions } from '../../../src/index.ts'
 import { formatDuration, HOUR } from '../../../src/kernel/duration.ts'
+import { describeEntry } from '../../../src/simulator/explain/kind-sentences.ts'
+import { toFuture } from '../../../src/simulator/explain/sentence.ts'
 
 const ID = 'Chat000000000001'
 const DEPLOYMENT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -74,7 +76,7 @@ describe('a refused request', () => {
     expect(kindsOf(chain)).toEqual(['request', 'deployment.created', 'request'])
     expect(sentences).toContain('The chain begins with the request of a client.')
     expect(sentences).toContain('The answer asked the client to wait for 10 seconds.')
-    expect(next?.sentence).toMatch(/^The instance \S+ got 1 GPU of the node h100-\d\.$/)
+    expect(next?.sentence).toMatch(/^The instance \S+ will get 1 GPU of the node h100-\d\.$/)
   })
 
   test('names the crash that moved a deployment back to initializing, by its instance', async () => {
@@ -290,6 +292,16 @@ describe('the wait of a batch for shared capacity', () => {
   })
 })
 
+test('a deployment that runs again tells when and why an instance was lost, and when the next one was ready', async () => {
+  const sim = createSimulator({ fixtures: 'two-nodes', with: { deployments: [{ model_name: 'acme/chat' }] } })
+  const [deployment] = [...sim.world.deployments.entries()].map(([, row]) => row.id)
+  sim.cluster.node(sim.cluster.nodeOf(deployment!).name).crash()
+  await sim.clock.advance('2h')
+  const text = sim.explain(deployment!).sentences.join('\n')
+  expect(text).toMatch(/^At \S+: The instance \S+-0 was lost\. The reason is 'node h100-0 crashed'/m)
+  expect(text).toMatch(/^After \d+m \d+s, at \S+: The instance \S+-1 became ready/m)
+})
+
 describe('a thing', () => {
   test('has its state, what decided that, its effects and its next event', async () => {
     const { sim, send } = simulate()
@@ -317,7 +329,9 @@ describe('a thing', () => {
       `instance.lost ${ID}-0`,
       `instance.pending ${ID}-1`,
     ])
-    expect(sim.explain(ID).next?.sentence).toBe(`The instance ${ID}-1 got 1 GPU of the node h100-1.`)
+    expect(sim.explain(ID).next?.sentence).toMatch(
+      new RegExp(`^The instance ${ID}-1 will get 1 GPU of the node h100-1\\.$`),
+    )
   })
 
   test('that nothing changes soon is looked at for 1,500 events, and one that is over for none', async () => {
@@ -421,7 +435,7 @@ describe('a thing', () => {
       await sim.clock.advance(next!.in === '0us' ? 0 : Date.parse(next!.at) - Date.parse(sim.clock.iso) + 1)
       const entry = sim.journal.entries({ after: last }).find(({ subject }) => subject.startsWith(id))!
       expect(sim.world.clock.iso(entry.time)).toBe(next!.at)
-      expect(sim.explain(entry.seq).sentences).toContain(next!.sentence)
+      expect(next!.sentence).toContain(toFuture(describeEntry(entry)))
     }
   })
 })
