@@ -2,6 +2,7 @@
 
 import { DEPLOYMENT_STATUSES } from '../data/records/enums.ts'
 import { formatDuration, HOUR, SECOND } from '../kernel/duration.ts'
+import { formatEngine } from '../simulation/deployments/instance-speed.ts'
 import {
   COLD_START_PHASES,
   type DeploymentReport,
@@ -140,7 +141,11 @@ function deployments(report: Report): string {
     ['all', ...shownColumns.map(column => count(totals.requests[column])), ...tokens(totals)],
   ]
   const load = withRequests.length === 0 ? '' : `\n\nRequests\n${formatTable(requests)}`
-  return `Deployments, GPU-hours\n${formatTable(rows, 3)}${load}`
+  const engines = report.deployments.flatMap(({ model_name, engine }) =>
+    engine === null ? [] : [`  ${model_name}: ${formatEngine(engine)}`],
+  )
+  const speed = engines.length === 0 ? '' : `\n\nEach instance at most\n${engines.join('\n')}`
+  return `Deployments, GPU-hours\n${formatTable(rows, 3)}${load}${speed}`
 }
 
 /** Formats hours in each status, of deployments that changed status, started an instance or lost one. */

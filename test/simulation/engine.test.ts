@@ -8,7 +8,12 @@ import {
   instanceHardware,
   modelFigures,
 } from '../../src/simulation/fleet/weights.ts'
-import { InstanceEngine, type InstanceWorkload, type ModelFigures } from '../../src/simulation/load/engine.ts'
+import {
+  InstanceEngine,
+  type InstanceWorkload,
+  type ModelFigures,
+  throughputBand,
+} from '../../src/simulation/load/engine.ts'
 import { anyWork } from './any-engine.ts'
 
 const dense = { experts: 0, expertsPerToken: 0 }
@@ -196,4 +201,18 @@ test('a tuned engine has more tokens in a step of a small GPU than the default o
   const tokens = (settings: EngineSettings) =>
     instanceHardware(estimateWeights('acme/chat-8b'), 'L40S-48GB', 1, settings).stepTokens
   expect([tokens({}), tokens({ engineClass: 'tuned' }), tokens({ stepTokens: 4096 })]).toEqual([2048, 8192, 4096])
+})
+
+test.each([
+  ['H100-80GB', 'default', 2, 0.2],
+  ['L40S-48GB', 'tuned', 1, 0.2],
+  ['B200-180GB', 'tuned', 0.58, 0.35],
+  ['B200-180GB', 'tuned', 2, undefined],
+  ['L4-24GB', 'default', 2, undefined],
+] as const)('the throughput on %s, %s, with %d bytes a parameter has the band %s', (gpu, engineClass, bytes, band) => {
+  const weights = { bytes: bytes * 8e9, parametersB: 8, context: 8192 }
+  expect(throughputBand(instanceHardware(weights, gpu, 1, { engineClass }))).toBe(band)
+  const figures = { active: 2e9, experts: 8, expertsPerToken: 1 }
+  const experts = throughputBand(instanceHardware({ ...weights, figures }, gpu, 1, { engineClass }))
+  expect(experts).toBe(engineClass === 'default' ? undefined : band === 0.35 ? 0.65 : band)
 })

@@ -1,6 +1,7 @@
 import type { EngineClass } from '../../data/engine-classes.ts'
-import { instanceHardware } from '../fleet/weights.ts'
-import { InstanceEngine, type InstanceHardware } from '../load/engine.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
+import { areFiguresAssumed, instanceHardware } from '../fleet/weights.ts'
+import { InstanceEngine, type InstanceHardware, throughputBand } from '../load/engine.ts'
 import type { DeploymentPlan, DeploymentRow } from './deployment-row.ts'
 import { sizeArgument } from './engine-args.ts'
 
@@ -34,4 +35,41 @@ export function engineOf(
 /** Returns the engine of an instance with the load of its deployment, or with short chats. */
 export function speedOfInstance(row: Readonly<DeploymentRow>): InstanceEngine {
   return row.load ? row.load.speed : engineOf(row, TYPICAL_PROMPT, TYPICAL_ANSWER)
+}
+
+/** What an instance of a deployment can do, and how sure that is. */
+export interface EngineView {
+  readonly class: EngineClass
+  /** Output tokens/s with all the work that it can take. */
+  readonly tokens_per_second: number
+  /** The share by which published rows of this class differ from the model, at most in nine of ten; null without rows. */
+  readonly band: number | null
+  /** Requests that it works on at once, and what limits them. */
+  readonly places: number
+  readonly limit: InstanceEngine['limit']
+  /** Whether figures of the model follow from its size only. */
+  readonly is_assumed: boolean
+}
+
+/** Returns what an instance of a deployment can do; null for a deployment without instances. */
+export function engineView(row: Readonly<DeploymentRow>): EngineView | null {
+  if (!row.plan.hasInstances) return null
+  const { workload, tokensPerSecond, places, limit } = speedOfInstance(row)
+  return {
+    ...{ class: engineClassOf(row.plan), tokens_per_second: tokensPerSecond, places: Math.floor(places), limit },
+    band: throughputBand(workload) ?? null,
+    is_assumed: areFiguresAssumed(row.weights),
+  }
+}
+
+/** Fewer places than this are tight: an error in the memory changes the throughput most. */
+const FEW_PLACES = 20
+
+/** Returns it in words: `2,900 tokens/s ± 20 %, tuned, 64 places`. */
+export function formatEngine({ class: engineClass, tokens_per_second, band, places, limit, is_assumed }: EngineView) {
+  const width = band === null ? ', not validated' : ` ± ${Math.round(100 * band)} %`
+  const tight = places < FEW_PLACES ? ' (tight)' : ''
+  const assumed = is_assumed ? ', figures of the model assumed from its size' : ''
+  const speed = `${formatCount(Math.round(tokens_per_second))} tokens/s${width}, ${engineClass}`
+  return `${speed}, ${places} places by ${limit}${tight}${assumed}`
 }

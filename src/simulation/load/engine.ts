@@ -97,6 +97,18 @@ function weightBytesHeld({ model, weightBytes, gpus, attentionDataParallel = fal
   return weightBytes * (1 + copies / model.parameters)
 }
 
+/**
+ * Returns the band of the throughput of an engine, as a share: the p90 of the errors against published rows, rounded up.
+ * Undefined for hardware and models of which no rows were found.
+ */
+export function throughputBand({ gpu, model, weightBytes, constants }: InstanceHardware): number | undefined {
+  const hasExperts = model.active < model.parameters
+  if (!gpu.isValidated || (hasExperts && constants.overlaps)) return undefined
+  const isBlackwell = gpu.flops4 > gpu.flops8
+  if (!isBlackwell) return 0.2
+  return bitsOf(weightBytes / model.parameters) === 4 ? (hasExperts ? 0.65 : 0.35) : undefined
+}
+
 /** An engine with a mean length of prompts and answers. Its table is built when it is first needed. */
 export class InstanceEngine {
   readonly workload: InstanceWorkload
@@ -107,6 +119,8 @@ export class InstanceEngine {
   readonly chunk: number
   /** Requests that it works on at once: what memory, `maxBatchSize` and the tokens of a step allow. At least 1. */
   readonly places: number
+  /** What the places are limited by. */
+  readonly limit: 'memory' | 'max_batch_size' | 'step tokens'
   /** Seconds of a step that do not depend on its work, and those for each of what it works on. */
   readonly #fixed: number
   readonly #perWeight: number
@@ -130,8 +144,10 @@ export class InstanceEngine {
     this.chunk = Math.min(this.readTokens, stepTokens)
     const kept = model.kvBytesPerToken * (promptTokens + c.reservedAnswer * outputTokens)
     const byTokens = stepTokens / (1 + promptTokens / outputTokens)
-    const limits = [cacheBytes(workload) / kept, workload.maxBatchSize, c.mostSequences, byTokens]
-    this.places = Math.max(1, Math.min(...limits))
+    const byMemory = cacheBytes(workload) / kept
+    const byRequests = Math.min(workload.maxBatchSize, c.mostSequences)
+    this.places = Math.max(1, Math.min(byMemory, byRequests, byTokens))
+    this.limit = byRequests <= this.places ? 'max_batch_size' : byTokens <= this.places ? 'step tokens' : 'memory'
 
     const dense = denseParameters(model)
     const hasExperts = model.active < model.parameters

@@ -2,6 +2,7 @@ import { DEPLOYMENT_STATUSES } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { MeteredUsage } from '../account/ledger-types.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import { engineView } from '../deployments/instance-speed.ts'
 import type { LossCause } from '../recording/instance-timeline.ts'
 import type { World } from '../world.ts'
 import { type CountedWindow, exclusiveStart } from './counted-window.ts'
@@ -89,6 +90,7 @@ function deploymentFigures(
     tokens: tokensBetween(world, row, from, to),
     mean_utilisation: ratio(usedTime, capacityTime),
     serving: servingAt(world, row, to),
+    engine: engineView(row),
     cold_starts: startTimes.length,
     median_cold_start_seconds: startTimes.length === 0 ? null : summarizeDurations(startTimes).median_seconds,
     instances_lost: instances.losses.length,

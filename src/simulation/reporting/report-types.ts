@@ -4,6 +4,7 @@ import type { DeploymentStatus, DeploymentType } from '../../data/records/enums.
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { InstanceState } from '../deployments/instance-row.ts'
+import type { EngineView } from '../deployments/instance-speed.ts'
 import type { LossCause } from '../recording/instance-timeline.ts'
 import type { ReportStep, ServingFigures } from './time-series.ts'
 
@@ -81,6 +82,8 @@ export interface DeploymentReport extends GpuHours {
   readonly mean_utilisation: number | null
   /** At the end of the window; null for a deployment without load. */
   readonly serving: ServingFigures | null
+  /** What one of its instances can do; null for a deployment without instances. */
+  readonly engine: EngineView | null
   readonly cold_starts: number
   readonly median_cold_start_seconds: number | null
   readonly instances_lost: number

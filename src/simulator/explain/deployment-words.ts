@@ -3,6 +3,7 @@
 import type { DeploymentRow } from '../../simulation/deployments/deployment-row.ts'
 import { isParked, isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import type { InstanceRow } from '../../simulation/deployments/instance-row.ts'
+import { engineView, formatEngine } from '../../simulation/deployments/instance-speed.ts'
 import type { World } from '../../simulation/world.ts'
 import { formatNumberOf, formatValue, quoteText } from './sentence.ts'
 import { INSTANCE_WORDS, waitOf, waitOfInstance } from './waits.ts'
@@ -30,6 +31,8 @@ export function describeDeployment(world: World, row: Readonly<DeploymentRow>): 
   sentences.push(
     `It has ${formatNumberOf(instances.length, 'instance')} and wants ${desired}. Ready to serve: ${ready}.`,
   )
+  const engine = engineView(row)
+  if (engine !== null) sentences.push(`Each can make up to ${formatEngine(engine)}.`)
   if (ready === 0 && status === 'running') {
     sentences.push('It keeps the status running while no instance is ready, and requests wait.')
   }

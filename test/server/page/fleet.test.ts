@@ -38,7 +38,8 @@ const fleetOf = (answer: Answer) => toFleet(answer, new Map())
 
 describe('the fleet of an answer', () => {
   test('has the groups of its nodes, and keeps the place of an owner', () => {
-    const ownerOf = (id: string) => ({ id, kind: 'deployment' as const, name: id, status: 'running', utilisation: 0.5 })
+    const rest = { kind: 'deployment' as const, status: 'running', utilisation: 0.5, engine: null }
+    const ownerOf = (id: string) => ({ ...rest, id, name: id })
     const places = new Map<string, number>()
     const first = toFleet({ ...answerOf([2]), owners: [ownerOf('a'), ownerOf('b')] }, places)
     expect(first.nodes.get('node-0-1')!.group.zone).toBe('zone-0')

@@ -395,12 +395,26 @@ class GetFleetAnswerGroupsItem(TypedDict):
     unavailable: GetFleetAnswerGroupsItemUnavailable | None
 
 
+GetFleetAnswerOwnersItemEngine = TypedDict(
+    "GetFleetAnswerOwnersItemEngine",
+    {
+        "class": Literal["default", "tuned"],
+        "tokens_per_second": float,
+        "band": float | None,
+        "places": int,
+        "limit": Literal["memory", "max_batch_size", "step tokens"],
+        "is_assumed": bool,
+    },
+)
+
+
 class GetFleetAnswerOwnersItem(TypedDict):
     id: str
     kind: Literal["deployment", "container"]
     name: str
     status: str
     utilisation: float | None
+    engine: GetFleetAnswerOwnersItemEngine | None
 
 
 GetFleetAnswerNodesItemState = Literal[

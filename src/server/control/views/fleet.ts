@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { ENGINE_CLASS_NAMES } from '../../../data/engine-classes.ts'
+import { engineView } from '../../../simulation/deployments/instance-speed.ts'
 import { bitCount, freeGpus, type NodeRow } from '../../../simulation/fleet/node-row.ts'
 import { toRentalOrdinal } from '../../../simulation/fleet/tenants.ts'
 import type { World } from '../../../simulation/world.ts'
@@ -38,6 +40,17 @@ const OwnerSchema = z.object({
   name: z.string(),
   status: z.string(),
   utilisation: z.number().nullable().describe('Mean of its ready instances, 0 to 1; null without one'),
+  engine: z
+    .object({
+      class: z.enum(ENGINE_CLASS_NAMES),
+      tokens_per_second: z.number().describe('Of each instance with all the work that it can take'),
+      band: z.number().nullable().describe('Share by which published rows differ; null if it is not validated'),
+      places: z.int().describe('Requests that each instance works on at once'),
+      limit: z.enum(['memory', 'max_batch_size', 'step tokens']).describe('What limits the places'),
+      is_assumed: z.boolean().describe('Whether figures of the model follow from its size only'),
+    })
+    .nullable()
+    .describe('null for a container'),
 })
 
 export const getFleet = control({
@@ -131,13 +144,14 @@ function totalsOf(rows: readonly Readonly<NodeRow>[]) {
 function ownersOf(world: World): z.input<typeof OwnerSchema>[] {
   const inFlight = new RequestsInFlight(world)
   const owners: z.input<typeof OwnerSchema>[] = []
-  for (const [ordinal, { id, plan, status, instances }] of world.deployments.entries()) {
+  for (const [ordinal, row] of world.deployments.entries()) {
+    const { id, plan, status, instances } = row
     if (instances.length === 0) continue
     const utilisation = utilisationOf(world, ordinal, inFlight)
-    owners.push({ id, kind: 'deployment', name: plan.modelName, status, utilisation })
+    owners.push({ id, kind: 'deployment', name: plan.modelName, status, utilisation, engine: engineView(row) })
   }
   for (const [, { id, name, state, node }] of world.rentals.entries()) {
-    if (node >= 0) owners.push({ id, kind: 'container', name, status: state, utilisation: null })
+    if (node >= 0) owners.push({ id, kind: 'container', name, status: state, utilisation: null, engine: null })
   }
   return owners
 }

@@ -125,10 +125,11 @@ export function describeGpu({ owners }: Fleet, node: FleetNode, gpu: number): st
   if (code === GPU_CODES.others) return `GPU ${gpu}: held by another customer`
   const holder = node.holders[code]
   if (holder === undefined) return `GPU ${gpu}: ${node.state === 'ready' ? 'free' : 'unusable'}`
-  const { name = '', kind = 'container', utilisation = null } = owners.get(holder.owner) ?? {}
+  const { name = '', kind = 'container', utilisation = null, engine = null } = owners.get(holder.owner) ?? {}
   const what = kind === 'deployment' ? `instance ${holder.id}` : `container ${holder.id}`
   const load = utilisation === null ? '' : `, load ${Math.round(utilisation * 100)} %`
-  return `GPU ${gpu}: ${name}, ${what}, ${holder.state}${load}`
+  const band = engine?.band == null ? '' : `, ${engine.class} engine ± ${Math.round(100 * engine.band)} %`
+  return `GPU ${gpu}: ${name}, ${what}, ${holder.state}${load}${band}`
 }
 
 /** Why a pool gives no GPU. */
