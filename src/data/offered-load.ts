@@ -26,6 +26,10 @@ const sizes = {
   prompt_tokens: z.number().min(1).max(1_000_000).default(500),
   /** Mean length of an answer in tokens. */
   output_tokens: z.number().min(1).max(1_000_000).default(200),
+  /** Variance over mean of the arrivals in 10 s. Default: 1, independent requests. It is optimistic: one service had 70. */
+  burstiness: z.number().min(1).max(10_000).optional(),
+  /** Squared coefficient of variation of the lengths of prompts. Default: 0. */
+  prompt_spread: z.number().min(0).max(10_000).optional(),
 }
 
 /** A constant rate. */

@@ -185,7 +185,8 @@ describe('a report', () => {
       const sim = stage([{}], {}, { with: loaded({ kind: 'constant', rps }) })
       pass(sim, 3_600_000)
       then?.(sim)
-      return { report: only(sim.report()).serving!, row: sim.report({ step: '10m' }).series!.at(-1)! }
+      const { wait_seconds: wait, ...report } = only(sim.report()).serving!
+      return { report, wait, row: sim.report({ step: '10m' }).series!.at(-1)! }
     }
 
     const calm = served(10)
@@ -194,9 +195,12 @@ describe('a report', () => {
     expect(calm.report.tokens_per_second).toBeCloseTo(10 * speed.outputTokens, 9)
     expect(calm.report.time_to_first_token_seconds).toBeCloseTo(firstTokenTime, 9)
     expect(calm.row).toMatchObject(calm.report)
+    expect(calm.wait!.p90).toBeLessThan(0.05)
 
     const full = served(1000)
     expect(full.report.concurrency).toBe(96)
+    expect(full.wait!.p50).toBeGreaterThan(1000 / speed.requestsPerSecond - 1e-9)
+    expect(full.wait!.p99).toBeGreaterThan(full.wait!.p50)
     expect(full.report.tokens_per_second).toBeCloseTo(speed.tokensPerSecond, 9)
     expect(full.report.time_to_first_token_seconds).toBeGreaterThan(full.row.backlog / speed.requestsPerSecond)
     expect(full.row).toMatchObject(full.report)

@@ -1,3 +1,4 @@
+import { type EntityKey, purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
@@ -9,11 +10,14 @@ import { cacheTokens, catalogWeights, estimateWeights, instanceHardware } from '
 import { InstanceEngine, type InstanceHardware } from '../load/engine.ts'
 import { NO_ENGINE_REQUESTS, withEndedRequests } from '../load/engine-requests.ts'
 import { countCachedBlocks, withEndedPrompt, withPrompt } from '../load/prefix-cache.ts'
-import { instancePoint } from '../load/serving.ts'
+import { waitQuantile } from '../load/prompt-wait.ts'
+import { instancePoint, waitUnderLoad } from '../load/serving.ts'
 import { finishReasonOf, progressOfEnded } from './engine-progress.ts'
 import { timeAlone } from './media-work.ts'
 import type { RequestCounts } from './request-counts.ts'
 import type { EndedState, InferenceRow } from './request-row.ts'
+
+const PROMPT_WAIT = purpose('inference.promptWait')
 
 /** The lower parts that serving uses. */
 export interface RequestServingParts {
@@ -63,7 +67,7 @@ export class RequestServing {
 
   /** Returns the seconds to the first token, and between two tokens. Media work comes in equal pieces instead of tokens. */
   paceOf(
-    { plan: { deployment, promptTokens, longestAnswer, work }, instance, cachedTokens }: Readonly<InferenceRow>,
+    { plan: { key, deployment, promptTokens, longestAnswer, work }, instance, cachedTokens }: Readonly<InferenceRow>,
     hardware: InstanceHardware,
   ): { readonly firstTokenTime: number; readonly tokenTime: number } {
     const outputTokens = Math.max(1, longestAnswer)
@@ -76,7 +80,14 @@ export class RequestServing {
     if (instance < 0) return engine.at(1)
     const row = this.#parts.deployments.read(deployment)
     const { firstTokenTime, tokenTime } = engine.at(this.#concurrencyWith(row, instance))
-    return { firstTokenTime: this.#queueDelay(row) + firstTokenTime, tokenTime }
+    return { firstTokenTime: this.#queueDelay(row) + this.#promptDelay(row, key) + firstTokenTime, tokenTime }
+  }
+
+  /** Returns the seconds that a prompt waits for prompts of the offered load: a draw. */
+  #promptDelay(row: Readonly<DeploymentRow>, key: EntityKey): number {
+    const { chance, clock } = this.#context
+    if (!row.load) return 0
+    return waitQuantile(waitUnderLoad(row.load, row.effectiveInstances, clock.now), chance.unit(key, PROMPT_WAIT))
   }
 
   /** Returns the requests in work on an instance with one more: its part of the offered load, and single requests. */

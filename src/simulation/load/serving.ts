@@ -9,6 +9,7 @@
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { EnginePoint, InstanceEngine } from './engine.ts'
 import type { LoadCurve } from './load-curve.ts'
+import { type PromptWait, promptWait } from './prompt-wait.ts'
 
 /**
  * The fewest instances that keep each at or below a rate.
@@ -145,4 +146,10 @@ export function estimateServing(rate: number, speed: InstanceEngine, ready: numb
 export interface DeploymentLoad {
   readonly curve: LoadCurve
   readonly speed: InstanceEngine
+}
+
+/** Returns how long prompts of a load wait for each other at a time, in addition to the wait for places. */
+export function waitUnderLoad({ curve, speed }: DeploymentLoad, ready: number, at: Micros): PromptWait {
+  const { burstiness = 1, prompt_spread: promptSpread = 0 } = curve.load
+  return promptWait(curve.rateAt(at), speed, ready, { burstiness, promptSpread })
 }

@@ -3,6 +3,8 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { MeteredUsage } from '../account/ledger-types.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { engineView } from '../deployments/instance-speed.ts'
+import { waitQuantile } from '../load/prompt-wait.ts'
+import { waitUnderLoad } from '../load/serving.ts'
 import type { LossCause } from '../recording/instance-timeline.ts'
 import type { World } from '../world.ts'
 import { type CountedWindow, exclusiveStart } from './counted-window.ts'
@@ -10,7 +12,7 @@ import { type ColdStart, instanceTimes, statusTimes } from './deployment-times.t
 import { gpuHours, ratio, summarizeDurations } from './figures.ts'
 import type { DeploymentReport, ReportWindow } from './report-types.ts'
 import { clientRequestsBetween, loadRequestsBetween, sumRequests, tokensBetween } from './request-counts.ts'
-import { type ServingFigures, servingFigures } from './time-series.ts'
+import { servingFigures } from './time-series.ts'
 
 /** The report of a deployment, and the integers from which it is computed. */
 export interface DeploymentFigures {
@@ -101,9 +103,18 @@ function deploymentFigures(
   return { report, heldTime, billedTime, usedTime, capacityTime, coldStarts, losses, failures, isCountedForBase }
 }
 
-function servingAt({ history }: World, row: Readonly<DeploymentRow>, at: Micros): ServingFigures | null {
+function servingAt({ history }: World, row: Readonly<DeploymentRow>, at: Micros): DeploymentReport['serving'] {
   for (const segment of history.servingSegments(row)) {
-    if (segment.at <= at) return servingFigures(segment, history.totalsWithin(segment, at).served, at) ?? null
+    if (segment.at > at) continue
+    const { load, effectiveInstances } = segment
+    const { served } = history.totalsWithin(segment, at)
+    const figures = servingFigures(segment, served, at)
+    if (load === undefined || figures === undefined) return null
+    if (effectiveInstances === 0) return { ...figures, wait_seconds: null }
+    const wait = waitUnderLoad(load, effectiveInstances, at)
+    const queue = served.backlog / (effectiveInstances * load.speed.requestsPerSecond)
+    const [p50, p90, p99] = [0.5, 0.9, 0.99].map(share => queue + waitQuantile(wait, share))
+    return { ...figures, wait_seconds: { p50: p50!, p90: p90!, p99: p99! } }
   }
   return null
 }

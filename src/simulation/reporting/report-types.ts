@@ -63,6 +63,13 @@ export interface ColdStarts {
   readonly phases: Readonly<Record<ColdStartPhase, Durations>> | null
 }
 
+/** Seconds that a request waits at a moment: for a place, and for other prompts. */
+export interface WaitSeconds {
+  readonly p50: number
+  readonly p90: number
+  readonly p99: number
+}
+
 export interface DeploymentReport extends GpuHours {
   readonly deploy_id: string
   readonly model_name: string
@@ -81,7 +88,7 @@ export interface DeploymentReport extends GpuHours {
   /** Share of the capacity of its ready instances; null without a ready instance. */
   readonly mean_utilisation: number | null
   /** At the end of the window; null for a deployment without load. */
-  readonly serving: ServingFigures | null
+  readonly serving: (ServingFigures & { readonly wait_seconds: WaitSeconds | null }) | null
   /** What one of its instances can do; null for a deployment without instances. */
   readonly engine: EngineView | null
   readonly cold_starts: number

@@ -172,9 +172,9 @@ test('requests in flight scale a deployment like a load, until they end', async 
     with: { deployments: [{ model_name: 'acme/chat', max_batch_size: 4, settings }] },
   })
   const clients = Array.from({ length: 8 }, async () => {
-    for (let i = 0; i < 100; i++) await one.client.chat.completions.create(ASK)
+    for (let i = 0; i < 40; i++) await one.client.chat.completions.create(ASK)
   })
-  await one.sim.clock.advance('1m')
+  await one.sim.clock.advance('15s')
   expect((await one.ask('/deploy/list')).body[0].instances.running).toBe(3)
   await one.sim.clock.advance('20m')
   await Promise.all(clients)
