@@ -32,12 +32,11 @@ export function afterReadyBody(incoming: IncomingMessage, outgoing: ServerRespon
   })
 }
 
-/** Returns the text of a body that has been read; undefined for one that has not. */
+/** Returns the text of a body that has been read; undefined for one that has not, or that may not be UTF-8. */
 export function readTextOf(incoming: IncomingMessage): string | undefined {
   const { rawBody } = incoming as ReadMessage
   if (rawBody === undefined) return undefined
   const text = rawBody.toString('utf8')
-  // A decoder omits the mark of the byte order. Invalid bytes are left to it too.
-  const isPlain = text.charCodeAt(0) !== BYTE_ORDER_MARK && !text.includes(REPLACEMENT)
-  return isPlain ? text : new TextDecoder().decode(rawBody)
+  // A mark of the byte order is omitted, and invalid bytes are refused, by what reads the bytes.
+  return text.charCodeAt(0) !== BYTE_ORDER_MARK && !text.includes(REPLACEMENT) ? text : undefined
 }

@@ -40,6 +40,7 @@ export const createBatch = endpoint({
     'each line is validated and answered like a request to its endpoint; an invalid body fails the batch',
     'any other refusal fails only its line: its row in the error file has the status as code, and the message',
     'a line with stream fails alone with the code 500',
+    'a line that is not UTF-8 fails the batch with invalid_json',
     'rows have another order than the input; custom_id identifies them',
     '/v1/embeddings as an endpoint is 422; with policies.batch_endpoints: with_embeddings of the profile it is accepted',
   ],

@@ -183,6 +183,18 @@ export function* decodeLines(chunks: readonly Uint8Array[]): Generator<string> {
   if (rest !== '') yield rest
 }
 
+/** Tells whether the bytes of a file are UTF-8. */
+export function isUtf8(chunks: readonly Uint8Array[]): boolean {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  try {
+    for (const piece of splitChunks(chunks, DECODED_BYTES)) decoder.decode(piece, { stream: true })
+    decoder.decode()
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** Yields chunks in pieces of at most so many bytes. They are views of the chunks. */
 export function* splitChunks(chunks: readonly Uint8Array[], bytes: number): Generator<Uint8Array> {
   for (const chunk of chunks) {

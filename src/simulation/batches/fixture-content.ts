@@ -2,7 +2,8 @@
 import { storedFileHash } from '../../data/fixtures/stored-results.ts'
 import type { FileSeed } from '../../data/records/seeds.ts'
 import { ByteHash } from '../../kernel/random.ts'
-import { decodeLines, type FileContent } from './files.ts'
+import { once } from '../../lib/once.ts'
+import { decodeLines, type FileContent, isUtf8 } from './files.ts'
 import {
   type BatchEndpoint,
   type BatchError,
@@ -58,7 +59,14 @@ export function readInput(
   translate?: TranslateLine,
 ): InputSummary {
   const cached = parsedInputCache.get(input)
-  if (cached === undefined) return readBatchLines(decodeLines(input), endpoint, onLine, translate)
+  if (cached === undefined)
+    return readBatchLines(
+      decodeLines(input),
+      endpoint,
+      onLine,
+      once(() => isUtf8(input)),
+      translate,
+    )
   let parsedInput = cached.find(one => one.endpoint === endpoint)
   if (parsedInput === undefined || (parseBody !== undefined && !parsedInput.hasParsedBodies)) {
     parsedInput = parseFixtureInput(input, endpoint, parseBody)
@@ -78,9 +86,11 @@ function parseFixtureInput(
   parseBody: ((body: LineRequest['body']) => unknown) | undefined,
 ): ParsedInput {
   const requests: LineRequest[] = []
-  const summary = readBatchLines(decodeLines(input), endpoint, ({ line, customId, body }) => {
+  const onLine: OnLine = ({ line, customId, body }) => {
     requests.push({ line, customId, body, parsed: parseBody?.(body) })
     return undefined
-  })
+  }
+  // The content of a fixture is a text.
+  const summary = readBatchLines(decodeLines(input), endpoint, onLine, () => true)
   return { ...summary, endpoint, requests, hasParsedBodies: parseBody !== undefined }
 }

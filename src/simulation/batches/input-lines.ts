@@ -61,12 +61,14 @@ export type TranslateLine = (line: Readonly<Record<string, unknown>>) => Readonl
 /**
  * Reads each line of an input file in order, without keeping it.
  *
+ * @param isUtf8 tells whether the file is UTF-8
  * @param translate Default: the lines have neutral names
  */
 export function readBatchLines(
   source: Iterable<string>,
   endpoint: BatchEndpoint,
   onLine: OnLine,
+  isUtf8: () => boolean,
   translate?: TranslateLine,
 ): InputSummary {
   const errors: BatchError[] = []
@@ -90,6 +92,10 @@ export function readBatchLines(
         ],
         model,
       }
+    }
+    if (text.includes('\ufffd') && !isUtf8()) {
+      errors.push({ code: 'invalid_json', line, message: 'the line is not UTF-8', param: null })
+      continue
     }
     const parsed = parseLine(text)
     if (parsed === undefined) {

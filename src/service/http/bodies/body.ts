@@ -2,10 +2,11 @@
 
 import { LIMITS } from '../../../lib/limits.ts'
 import type { FieldSchemas } from '../../endpoint.ts'
-import { RefusalError } from '../../refusals.ts'
+import type { RefusalError } from '../../refusals.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { UploadResult } from './multipart.ts'
 import * as multipart from './multipart.ts'
+import { bytesOf, createDetailRefusal, readText } from './text-body.ts'
 
 export type RawBody =
   | { text: string }
@@ -62,50 +63,9 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
   const { maxBodyBytes = LIMITS.bodyBytes } = endpoint
   if (Number(context.header('content-length') ?? 0) > maxBodyBytes)
     return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
-  try {
-    // Only a chunked body can exceed its announced length.
-    if (context.header('transfer-encoding') !== null) return await readLimited(request, maxBodyBytes)
-    const text = await request.text()
-    // A request in process has no content-length.
-    if (bytesOf(text, maxBodyBytes) > maxBodyBytes)
-      return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
-    return { text }
-  } catch {
-    return { refused: createDetailRefusal(400, 'There was an error parsing the body') }
-  }
+  return readText(request, maxBodyBytes, context.header('transfer-encoding') !== null)
 }
 
 function requiredFields(fields: FieldSchemas): string[] {
   return Object.keys(fields).filter(name => !fields[name]!.safeParse(undefined).success)
-}
-
-/** Returns how many bytes a text takes in UTF-8, or 0 if the limit is certainly not reached. */
-function bytesOf(text: string, most: number): number {
-  return text.length * 3 <= most ? 0 : new TextEncoder().encode(text).length
-}
-
-async function readLimited(request: Request, maxBytes: number): Promise<RawBody> {
-  const reader = request.body?.getReader()
-  const decoder = new TextDecoder()
-  let text = ''
-  let bytes = 0
-  while (reader !== undefined) {
-    const { done, value } = await reader.read()
-    if (done) break
-    bytes += value.length
-    if (bytes > maxBytes) {
-      reader.cancel().catch(() => {})
-      return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
-    }
-    text += decoder.decode(value, { stream: true })
-  }
-  return { text: text + decoder.decode() }
-}
-
-function createDetailRefusal(
-  status: number,
-  message: string,
-  headers?: Readonly<Record<string, string>>,
-): RefusalError {
-  return new RefusalError(status, message, headers, { detail: message })
 }

@@ -5,6 +5,7 @@ import { LIMITS } from '../../../lib/limits.ts'
 import type { SizeLimit, UploadedFile } from '../../endpoint.ts'
 import { RefusalError } from '../../refusals.ts'
 import type { ValidationDetail } from '../validation-errors.ts'
+import { readText } from './text-body.ts'
 
 export interface UploadForm {
   /** Text fields. If a field is repeated, the last value counts. */
@@ -76,13 +77,9 @@ export async function readForm(
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')) {
     return { refused: createUnsupportedMediaType(['application/x-www-form-urlencoded', 'multipart/form-data']) }
   }
-  const text = await request.text()
-  if (text.length > LIMITS.formFieldBytes) {
-    return {
-      refused: new RefusalError(413, 'Request Entity Too Large', undefined, { detail: 'Request Entity Too Large' }),
-    }
-  }
-  for (const [name, value] of new URLSearchParams(text)) fields[name] = value
+  const body = await readText(request, LIMITS.formFieldBytes)
+  if ('refused' in body) return body
+  for (const [name, value] of new URLSearchParams(body.text)) fields[name] = value
   return { fields }
 }
 
