@@ -1,4 +1,5 @@
 /** The answerer of batch lines. What it does with a line is loaded with the first one. */
+import type { Profile } from '../data/profiles/schema.ts'
 import type { Chance } from '../kernel/random.ts'
 import type { BatchEndpoint, InvalidBody } from '../simulation/batches/input-lines.ts'
 import type {
@@ -45,8 +46,12 @@ export class BatchLineAnswerer implements LineAnswerer {
     this.#scripted.restore(fork.#scripted.state)
   }
 
-  validate(endpoint: BatchEndpoint, body: LineBody, isLax: boolean): InvalidBody | LineError | undefined {
-    return lines.validateLine(endpoint, body, { isLax, isStrict: this.isStrict })
+  validate(
+    endpoint: BatchEndpoint,
+    body: LineBody,
+    policies: Profile['policies'] | undefined,
+  ): InvalidBody | LineError | undefined {
+    return lines.validateLine(endpoint, body, { policies, isStrict: this.isStrict })
   }
 
   parse(endpoint: BatchEndpoint, body: LineBody): unknown {
@@ -54,7 +59,7 @@ export class BatchLineAnswerer implements LineAnswerer {
   }
 
   answer(world: World, line: ResolvedLine): LineAnswer | LineError | InvalidBody {
-    const rules = { isLax: world.profile.policies.validation === 'lax', isStrict: this.isStrict }
+    const rules = { policies: world.profile.policies, isStrict: this.isStrict }
     return lines.answerLine(world, line, rules, (model, words) => this.#scripted.takeAnswer(model, words))
   }
 

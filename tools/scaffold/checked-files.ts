@@ -46,7 +46,7 @@ function lineErrorsOf(
   const answerer = new BatchLineAnswerer(new ScriptedAnswers(), false)
   const errors: [string, StoredLineErrors[string]][] = []
   const { errors: invalidLines } = readInput(input, endpoint, ({ customId, body }) => {
-    const error = answerer.validate(endpoint, body, true)
+    const error = answerer.validate(endpoint, body, undefined)
     if (error === undefined) return undefined
     if ('invalidField' in error) return error
     errors.push([customId, error])

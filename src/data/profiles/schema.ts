@@ -331,6 +331,18 @@ const policies = {
     oneOf('catalog_prices', ['time', 'own']),
     'Prices in GET /models/deployment/list. time: by the second, for every model; own: by the own pricing type of each model, as in GET /models/list.',
   ),
+  developer_role: setting(
+    oneOf('developer_role', ['refuse', 'accept']),
+    'The role developer in messages of a chat. refuse: 422; accept: it is read as system.',
+  ),
+  tools_without_tag: setting(
+    oneOf('tools_without_tag', ['refuse', 'accept']),
+    'Tools in a request to a catalog model without the tag tools. refuse: 405; accept: they are called.',
+  ),
+  images_without_tag: setting(
+    oneOf('images_without_tag', ['refuse', 'accept']),
+    'Images in a request to a catalog model without the tag multimodal. refuse: 400; accept: they are ignored.',
+  ),
   placement: setting(
     oneOf('placement', ['best-fit', 'spread']),
     'best-fit: the node with the fewest free GPUs that suffice; spread: the node with the most free GPUs.',

@@ -16,6 +16,7 @@ import {
 import { messageText } from '../openai/chat-tools.ts'
 import type { TextRequest } from '../openai/generation.ts'
 import type { PromptMessage } from '../openai/prompt-tokens.ts'
+import { requireTags } from '../openai/request-lifecycle.ts'
 import { rejectInput } from '../refusals.ts'
 import { countInputTokens, toPromptMessages } from './message-prompt.ts'
 import type { MessageBody, Thinking, ToolSpec } from './message-schema.ts'
@@ -34,6 +35,8 @@ export function createMessageRequest(
 ): TextRequest {
   validateTools(body)
   const { model, stop_sequences, max_tokens, tools } = body
+  const blocks = body.messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
+  requireTags(world, model, { tools: !!tools?.length, multimodal: blocks.some(({ type }) => type === 'image') })
   const messages = toPromptMessages(body)
   const promptTokens = countInputTokens(messages, body.tools)
   const prompt = JSON.stringify(messages)

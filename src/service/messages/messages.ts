@@ -3,7 +3,7 @@ import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { endpoint } from '../endpoint.ts'
 import type { Reply, ToolCall } from '../openai/answers.ts'
 import { deliverText } from '../openai/generation.ts'
-import { INFERENCE_REFUSALS } from '../openai/request-lifecycle.ts'
+import { TAGGED_REFUSALS } from '../openai/request-lifecycle.ts'
 import type { SseFrame } from '../openai/sse.ts'
 import { createMessageErrorBody } from './error-body.ts'
 import { createMessageRequest, drawSignature } from './message-request.ts'
@@ -153,7 +153,7 @@ export const createMessage = endpoint({
     'model: as in POST /v1/chat/completions',
     'texts, lengths and calls of tools are generated as for a chat; a conversation of texts gets the words of the chat with the same messages',
     'usage counts the tokens of o200k_base; input_tokens is what count_tokens answers; no token is billed as cached, so the counts of the cache are 0',
-    'images, documents and earlier thinking are accepted and have no tokens',
+    'images, documents and earlier thinking have no tokens; tools and images: as in POST /v1/chat/completions',
     'max_tokens is optional: without it, an answer ends by itself or at the end of the context, with the stop_reason max_tokens',
     "tool_choice auto: a tool is called if the last message is the user's and has no result of a tool; else the answer is text",
     'tools and tool_choice: at most one tool is called; its input is valid under input_schema, except if max_tokens cuts it: then a whole answer has an empty input',
@@ -164,7 +164,7 @@ export const createMessage = endpoint({
     'refusals have the error shape of the protocol; 422 has detail, as everywhere',
     'stream: server-sent events of the protocol; if the instance is lost or the account suspended, the last event is error',
   ],
-  refusals: INFERENCE_REFUSALS,
+  refusals: TAGGED_REFUSALS,
   errorShape: 'message',
   requestIdHeader: 'request-id',
   acceptsKeyHeader: true,

@@ -3,6 +3,8 @@
  * whole batch, any other refusal only its line.
  */
 
+import type * as z from 'zod'
+import type { Profile } from '../../data/profiles/schema.ts'
 import type { Chance } from '../../kernel/random.ts'
 import { isNestedDeeper } from '../../lib/json-values.ts'
 import { LIMITS } from '../../lib/limits.ts'
@@ -48,14 +50,14 @@ export interface ParsedBody {
 
 /** How the bodies of lines are validated. */
 export interface BodyRules {
-  /** Whether texts with numbers and booleans count as such. */
-  readonly isLax: boolean
+  /** Undefined: those of most worlds. */
+  readonly policies: Profile['policies'] | undefined
   /** Whether unknown fields are refused. */
   readonly isStrict: boolean
 }
 
 /** The rules of most worlds. `parse` serves every world and uses them. */
-const DEFAULT_RULES: BodyRules = { isLax: true, isStrict: false }
+const DEFAULT_RULES: BodyRules = { policies: undefined, isStrict: false }
 
 /** Returns the problem of a body that the world cannot change. */
 export function validateLine(endpoint: BatchEndpoint, body: LineBody, rules: BodyRules) {
@@ -77,7 +79,7 @@ export function answerLine(
   rules: BodyRules,
   findScriptedAnswer: ScriptedAnswers['takeAnswer'],
 ): LineAnswer | LineError | InvalidBody {
-  const isParsed = rules.isLax === DEFAULT_RULES.isLax && rules.isStrict === DEFAULT_RULES.isStrict
+  const isParsed = isLax(rules) && !rules.isStrict && findBodySchema(endpoint, rules) === undefined
   const reusableBody = isParsed ? (parsed as ReturnType<typeof parseSharedLine> | undefined) : undefined
   const parsedBody = reusableBody ?? parseLine(endpoint, body, rules)
   if (!('prompt' in parsedBody)) return parsedBody
@@ -171,15 +173,23 @@ function parseLine(endpoint: BatchEndpoint, body: LineBody, rules: BodyRules): P
 }
 
 /** Returns the validated body. Throws InvalidLineBodyError. */
-function parseBody(endpoint: BatchEndpoint, body: LineBody, { isLax, isStrict }: BodyRules): never {
+function isLax({ policies }: BodyRules): boolean {
+  return policies?.validation !== 'strict'
+}
+
+function findBodySchema(endpoint: BatchEndpoint, { policies }: BodyRules): z.ZodType | undefined {
+  return policies && getCompiledOperation(endpoint).endpoint.bodyFor?.(policies)
+}
+
+function parseBody(endpoint: BatchEndpoint, body: LineBody, rules: BodyRules): never {
   const operation = getCompiledOperation(endpoint)
   if (isNestedDeeper(body, LIMITS.bodyDepth)) {
     const msg = `JSON decode error: nesting deeper than ${LIMITS.bodyDepth}`
     throw new InvalidLineBodyError([{ loc: ['body'], msg, type: 'json_invalid' }])
   }
   const issues = new Details()
-  const value = parseBodyValue(operation, body, () => issues, isLax)
-  if (isStrict) addUnknownBodyFields(issues, operation.endpoint, body)
+  const value = parseBodyValue(operation, body, () => issues, isLax(rules), findBodySchema(endpoint, rules))
+  if (rules.isStrict) addUnknownBodyFields(issues, operation.endpoint, body)
   if (issues.count > 0) throw new InvalidLineBodyError(issues.list())
   return value as never
 }

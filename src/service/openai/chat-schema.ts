@@ -22,8 +22,9 @@ const RequestToolCall = looseObject({
   custom: looseObject({ name: text(), input: text() }).optional(),
 })
 
-const Message = looseObject({
-  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
+const ROLES = ['system', 'user', 'assistant', 'tool', 'function'] as const
+
+const messageFields = {
   content: z
     .union([text(), z.array(MessagePart)])
     .nullable()
@@ -37,7 +38,8 @@ const Message = looseObject({
   audio: z.unknown().optional(),
   function_call: z.unknown().optional(),
   parsed: z.unknown().optional(),
-})
+}
+const Message = looseObject({ role: z.enum(['developer', ...ROLES]), ...messageFields })
 export type Message = z.output<typeof Message>
 
 const ToolSpec = z.discriminatedUnion('type', [
@@ -112,22 +114,25 @@ const FIELD_RULES = [
   },
 ]
 
-export const ChatBody = z
-  .object({
-    model: text({ min: 1 }),
-    messages: z.array(Message).min(1),
-    ...SamplingFields,
-    max_tokens: integer({ min: 0 }).nullable().optional(),
-    max_completion_tokens: integer({ min: 0 }).nullable().optional(),
-    response_format: ResponseFormat.nullable().optional(),
-    tools: z.array(ToolSpec).min(1).max(128).nullable().optional(),
-    tool_choice: ToolChoice.nullable().optional(),
-    parallel_tool_calls: z.boolean().nullable().optional(),
-    logprobs: z.boolean().nullable().optional(),
-    top_logprobs: integer({ min: 0, max: MAX_TOP_LOGPROBS }).nullable().optional(),
-    metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
-  })
-  .meta({ 'x-rules': FIELD_RULES })
+const createBody = (message: typeof Message) =>
+  z
+    .object({
+      model: text({ min: 1 }),
+      messages: z.array(message).min(1),
+      ...SamplingFields,
+      max_tokens: integer({ min: 0 }).nullable().optional(),
+      max_completion_tokens: integer({ min: 0 }).nullable().optional(),
+      response_format: ResponseFormat.nullable().optional(),
+      tools: z.array(ToolSpec).min(1).max(128).nullable().optional(),
+      tool_choice: ToolChoice.nullable().optional(),
+      parallel_tool_calls: z.boolean().nullable().optional(),
+      logprobs: z.boolean().nullable().optional(),
+      top_logprobs: integer({ min: 0, max: MAX_TOP_LOGPROBS }).nullable().optional(),
+      metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
+    })
+    .meta({ 'x-rules': FIELD_RULES })
+export const ChatBody = createBody(looseObject({ role: z.enum(ROLES), ...messageFields }) as unknown as typeof Message)
+export const ChatBodyWithDeveloper = createBody(Message)
 export type ChatBody = z.output<typeof ChatBody>
 
 const FunctionCall = z.object({

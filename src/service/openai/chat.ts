@@ -10,12 +10,12 @@ import {
   type ReplyBounds,
   replyKey,
 } from './answers.ts'
-import { ChatBody, ChatCompletion, ChatCompletionChunk } from './chat-schema.ts'
+import { ChatBody, ChatBodyWithDeveloper, ChatCompletion, ChatCompletionChunk } from './chat-schema.ts'
 import { chooseCalledTool, messageText, validateTools } from './chat-tools.ts'
 import { generateText, type TextProtocol } from './generation.ts'
 import { type TokenLogprob, toChatLogprobs } from './logprobs.ts'
 import { countPromptTokens } from './prompt-tokens.ts'
-import { INFERENCE_REFUSALS } from './request-lifecycle.ts'
+import { requireTags, TAGGED_REFUSALS } from './request-lifecycle.ts'
 
 const CHAT_PROTOCOL: TextProtocol<ChatBody, 'chat.completion', ReturnType<typeof toChoice>> = {
   parsePrompt: body => {
@@ -27,6 +27,8 @@ const CHAT_PROTOCOL: TextProtocol<ChatBody, 'chat.completion', ReturnType<typeof
   },
   createRequest: (body, { prompt, promptTokens, longestPromptTokens }, { world, findScriptedAnswer, name }) => {
     const { model, messages, stop, tools } = body
+    const parts = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : (content ?? [])))
+    requireTags(world, model, { tools: !!tools, multimodal: parts.some(({ type }) => type === 'image_url') })
     const keys = Array.from({ length: body.n ?? 1 }, (_, index) => replyKey(world.chance, name, prompt, index))
     const replies = (bounds: ReplyBounds) => {
       const scriptedAnswer = findScriptedAnswer(model, messageText(messages.at(-1)!))
@@ -74,6 +76,7 @@ export const createChatCompletion = endpoint({
     'text, answer length and tool calls are generated from seed, model and messages',
     'usage counts the tokens of o200k_base',
     "tool_choice auto: a tool is called if the last message is the user's; the result of a tool is answered with text",
+    'tools to a catalog model without the tag tools are 405, images to one without the tag multimodal 400, and the role developer is 422; policies tools_without_tag, images_without_tag and developer_role',
     'tool_choice allowed_tools: only the named tools are called',
     'a custom tool is called with a text; a custom tool with a grammar is 400',
     'the answer is valid under response_format.json_schema or the parameters of the tool, or matches response_format.regex as a whole, except if max_tokens cuts it',
@@ -87,12 +90,13 @@ export const createChatCompletion = endpoint({
     'stream: server-sent events, the last is data: [DONE]; if the instance is lost, the connection breaks',
     'the last chunk with a finish reason has usage, except with stream_options.include_usage false',
   ],
-  refusals: INFERENCE_REFUSALS,
+  refusals: TAGGED_REFUSALS,
   errorShape: 'compat',
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
   needsTokenizer: true,
   body: ChatBody,
+  bodyFor: ({ developerRole }) => (developerRole === 'refuse' ? undefined : ChatBodyWithDeveloper),
   returns: ChatCompletion,
   streamEvent: ChatCompletionChunk,
   example: { body: { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] } },

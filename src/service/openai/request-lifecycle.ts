@@ -26,6 +26,26 @@ export const INFERENCE_REFUSALS = {
   503: 'the deployment of a deploy_id is not running, a deployment stopped while the request waited, or the instance of the answer was lost',
 } as const
 
+export const TAGGED_REFUSALS = {
+  ...INFERENCE_REFUSALS,
+  400: `${INFERENCE_REFUSALS[400]}, or the catalog model reads no images`,
+  405: 'the catalog model calls no tools',
+} as const
+
+/** Refuses what needs a tag that a model of the catalog does not have. A model with other weights can do everything. */
+export function requireTags(world: World, model: string, needs: { tools: boolean; multimodal: boolean }): void {
+  const { toolsWithoutTag, imagesWithoutTag } = world.profile.policies
+  const tools = needs.tools && toolsWithoutTag === 'refuse'
+  const multimodal = needs.multimodal && imagesWithoutTag === 'refuse'
+  const target = tools || multimodal ? findModelTarget(world, model) : undefined
+  if (target === undefined) return
+  const name = target.kind === 'catalog' ? target.model : world.deployments.read(target.deployment).weights.repo
+  const tags = world.store.models.get(name)?.tags
+  if (tools && tags?.includes('tools') === false) refuse(405, `model ${model} calls no tools: it has no tag tools`)
+  if (multimodal && tags?.includes('multimodal') === false)
+    refuse(400, `model ${model} reads no images: it has no tag multimodal`)
+}
+
 /**
  * Submits a request to a model that is charged by token.
  *

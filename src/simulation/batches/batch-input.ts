@@ -136,7 +136,10 @@ export function readFixtureLines(
   return readLines(row, findTarget, chance, ({ customId, body }) => {
     if (validator === undefined) return PENDING_ANSWER
     const isStored = storedErrors !== undefined && isLax && !validator.isStrict
-    return (isStored ? storedErrors[customId] : validator.validate(row.spec.endpoint, body, isLax)) ?? PENDING_ANSWER
+    return (
+      (isStored ? storedErrors[customId] : validator.validate(row.spec.endpoint, body, profile.policies)) ??
+      PENDING_ANSWER
+    )
   })
 }
 

@@ -1,4 +1,5 @@
 /** The validation and answering of batch lines. The service implements it with the rules of its requests. */
+import type { Profile } from '../../data/profiles/schema.ts'
 import type { Chance, EntityKey } from '../../kernel/random.ts'
 import type { ModelSources, ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchEndpoint, InvalidBody } from './input-lines.ts'
@@ -63,15 +64,11 @@ export interface LineAnswerer {
   readonly isStrict: boolean
   /** Returns a line of an uploaded file with neutral names; undefined if lines have no other names. */
   readonly toInternalLine: ((endpoint: BatchEndpoint, line: LineObject) => LineObject) | undefined
-  /**
-   * Returns the problem of a body that the world cannot change. It needs nothing loaded.
-   *
-   * @param isLax whether texts with numbers and booleans count as such
-   */
+  /** Returns the problem of a body that only the policies can change. It needs nothing loaded. */
   validate(
     endpoint: BatchEndpoint,
     body: Readonly<Record<string, unknown>>,
-    isLax: boolean,
+    policies: Profile['policies'] | undefined,
   ): InvalidBody | LineError | undefined
   /** Parses a body independently of the world, or returns its problem. Worlds that share a line share the result. */
   parse(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): unknown

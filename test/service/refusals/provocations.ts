@@ -26,6 +26,7 @@ const OTHER_TOKEN = ['continuous integration', 'sim_ci_token'] as const
 const RESTRICTED_TOKEN = 'sim_office_token'
 const CHAT = 'aurora-labs/aurora-8b-instruct'
 const EMBED = 'cedarline/cedar-embed-base'
+const TAGLESS_MODEL = 'brightmoor/moor-9b-it'
 const UNKNOWN = 'none-of-the-kind'
 const TOO_MANY_BYTES = String(2 ** 40)
 const MAX_FUNDS_CENTS = 1_000_000_000
@@ -298,9 +299,15 @@ export const PROVOCATIONS: Readonly<Partial<Record<keyof typeof operations, BySt
   },
 
   // Requests to models.
-  createChatCompletion: ofModel('text-generation'),
+  createChatCompletion: {
+    ...ofModel('text-generation'),
+    405: withFields({ model: TAGLESS_MODEL, tools: [{ function: { name: 'x' } }] }, 'calls no tools'),
+  },
   createCompletion: ofModel('text-generation'),
-  createMessage: ofModel('text-generation'),
+  createMessage: {
+    ...ofModel('text-generation'),
+    405: withFields({ model: TAGLESS_MODEL, tools: [{ name: 'x', input_schema: {} }] }, 'calls no tools'),
+  },
   countTokens: {
     404: withFields({ model: UNKNOWN }, UNKNOWN),
     413: { change: { headers: { 'content-length': TOO_MANY_BYTES } }, says: 'Request Entity Too Large' },
