@@ -2,6 +2,7 @@
 
 import { type ProfileSection, type SectionInput, type SectionOutput, setting } from './setting.ts'
 import {
+  acceptAs,
   amount,
   amountAboveZero,
   bytes,
@@ -342,6 +343,14 @@ const policies = {
   images_without_tag: setting(
     oneOf('images_without_tag', ['refuse', 'accept']),
     'Images in a request to a catalog model without the tag multimodal. refuse: 400; accept: they are ignored.',
+  ),
+  unknown_models: setting(
+    acceptAs,
+    'Models that neither the account nor the catalog has. refuse: 404; accept_as:NAME: a request to one is answered by the model NAME.',
+  ),
+  unknown_tokens: setting(
+    oneOf('unknown_tokens', ['refuse', 'accept']),
+    'API tokens that the account does not have. refuse: 401; accept: each counts as the first token of the account.',
   ),
   placement: setting(
     oneOf('placement', ['best-fit', 'spread']),

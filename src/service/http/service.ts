@@ -97,8 +97,10 @@ export function createApi(options: ApiOptions = {}): Api {
     routes: servedRoutes,
     createScope(context) {
       const world = context.backend
+      const { store } = world
+      const isOpen = world.profile.policies.unknownTokens === 'accept'
       const token = authenticate(
-        world.store,
+        isOpen ? { tokenByValue: value => store.tokenByValue(value) ?? store.tokens.all()[0] } : store,
         context,
         context.endpoint.auth,
         context.incoming.clientAddress ?? LOCALHOST,

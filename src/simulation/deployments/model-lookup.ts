@@ -54,7 +54,8 @@ export function isDeprecated({ deprecated }: CatalogModel, clock: ModelSources['
 /**
  * Returns the target of a model name: a deployment of the account by name or as `deploy_id:<id>`, the base of an adapter,
  * or a current model of the catalog, by its name or by the id of the account's reference to it. A name can end with
- * `:` and a version of the model. Undefined for an unknown name or version, and for a deleted deployment.
+ * `:` and a version of the model. Undefined for an unknown name, if no policy accepts it, for an unknown version, and
+ * for a deleted deployment.
  *
  * @param acceptsDeprecated whether deprecated models of the catalog are targets too
  */
@@ -64,10 +65,15 @@ export function findModelTarget(
   acceptsDeprecated = false,
 ): ModelTarget | undefined {
   const target = findUnversionedTarget(sources, model, acceptsDeprecated)
+  if (target !== undefined || isDeployId(model)) return target
   const colon = model.lastIndexOf(':')
-  if (target !== undefined || colon < 0 || isDeployId(model)) return target
-  const versioned = findUnversionedTarget(sources, model.slice(0, colon), acceptsDeprecated)
-  return versioned && hasVersion(sources, versioned, model.slice(colon + 1)) ? versioned : undefined
+  const versioned = colon < 0 ? undefined : findUnversionedTarget(sources, model.slice(0, colon), acceptsDeprecated)
+  if (versioned !== undefined) return hasVersion(sources, versioned, model.slice(colon + 1)) ? versioned : undefined
+  const { unknownModels } = sources.profile.policies
+  // A deprecated model is known.
+  return unknownModels === undefined || sources.store.models.has(model)
+    ? undefined
+    : findUnversionedTarget(sources, unknownModels, false)
 }
 
 /** Returns whether the model has this version. A deployment of the account serves only its own. */
