@@ -47,6 +47,12 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
         coerce: word('faults', EXPLORE_DEPTHS),
         describe: `The last stage: ${EXPLORE_DEPTHS.join(', ')}. Default: swarm`,
       },
+      require: {
+        type: 'string',
+        requiresArg: true,
+        coerce: word('require', ['recovers']),
+        describe: 'recovers: a client that gives up under a fault that passes is a finding',
+      },
       fixtures: {
         type: 'string',
         requiresArg: true,

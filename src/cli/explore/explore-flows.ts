@@ -135,6 +135,7 @@ export interface ExploreArguments extends ShardArguments {
   known?: string | undefined
   write?: string | undefined
   html?: string | undefined
+  require?: 'recovers' | undefined
   writeAs?: ScenarioLanguage | undefined
   /** The command after `--`. */
   otherCommand?: readonly string[] | undefined
@@ -239,6 +240,7 @@ async function exploreAll(
     const progress = new ProgressLine(io.error, io.isTerminal === true)
     const report = await explore(loaded.flow, {
       ...{ budget, faults, signal: io.signal },
+      ...(args.require !== undefined && { invariants: { recovers: 'always' } }),
       onProgress: done => progress.update(done),
     }).finally(() => progress.end())
     const findings = known.sort(report)

@@ -6,6 +6,7 @@ import { hideSecrets } from '../../lib/text/secrets.ts'
 import { wrapText } from '../../lib/text/wrap.ts'
 import type { ExplainedFinding, FlowReport } from '../../workbench/explore/explore-flow.ts'
 import type { Plan } from '../../workbench/explore/plan/plan.ts'
+import { describeCard, describeJudged } from '../../workbench/explore/report/card-words.ts'
 import { toLabelledTexts } from '../../workbench/explore/report/labelled-texts.ts'
 import type { SortedFindings } from './known.ts'
 
@@ -25,7 +26,10 @@ const MAX_LISTED = 10
 export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile: string): string {
   const { flow, runs, points, surfaced } = report
   const { fresh, known, gone } = findings
-  const lines = [`${flow}: ${plural(runs, 'run')}, ${plural(points, 'single fault')}, ${describeEnd(report)}`]
+  const lines = [
+    `${flow}: ${plural(runs, 'run')}, ${plural(points, 'single fault')}, ${describeEnd(report)}`,
+    ...describeCard(report.card, report.findings.length),
+  ]
   for (const [i, finding] of fresh.entries()) lines.push('', ...formatFinding(finding, i + 1, fileOf(finding)))
   if (fresh.length > 0) lines.push('')
   lines.push(`${plural(fresh.length, known.length === 0 ? 'finding' : 'new finding')}`)
@@ -40,10 +44,15 @@ export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile
     for (const { signature, reason } of surfaced.slice(0, MAX_LISTED)) lines.push(`  ${signature}: ${reason}`)
   }
   if (report.findings.length === 0) lines.push(...describeWorth(report))
-  lines.push(...describeUnreached(report))
+  lines.push(...describeJudged(report.card), ...describeUnreached(report))
   if (report.unreachedPairs > 0) lines.push(`${plural(report.unreachedPairs, 'pair')} of faults not run`)
   for (const note of report.notes) lines.push(...wrapText(note, LINE_CHARACTERS))
   return hideSecrets(`${lines.join('\n')}\n`)
+}
+
+/** Returns the whole card as lines. */
+function cardLines({ card, findings }: FlowReport): string[] {
+  return [...describeCard(card, findings.length), ...describeJudged(card)]
 }
 
 /** How many requests of a finding the JSON has. */
@@ -90,12 +99,14 @@ export function formatFlowJson({ report, findings, scenarioOf, fileOf }: Explore
     ...{ runs_of: runsOf, unreached_pairs: unreachedPairs, matrix, notes },
     saturation: saturation.map(({ chanceOfNew, ...rest }) => ({ ...rest, chance_of_new: chanceOfNew })),
   }
-  return `${hideSecrets(JSON.stringify({ flow, runs, points, unreached, findings: all, ...more }))}\n`
+  const card = { ...report.card, lines: cardLines(report) }
+  return `${hideSecrets(JSON.stringify({ flow, runs, points, unreached, findings: all, card, ...more }))}\n`
 }
 
 /** Returns a JUnit document: a suite for each flow, a test for each finding. Known findings are skipped tests. */
 export function formatFlowsJunit(flows: readonly ExploredFlow[]): string {
-  const suites = flows.map(({ report: { flow }, findings: { fresh, known } }) => {
+  const suites = flows.map(({ report, findings: { fresh, known } }) => {
+    const { flow } = report
     const open = ({ signature }: ExplainedFinding) =>
       `    <testcase classname=${xmlAttribute(flow)} name=${xmlAttribute(signature)}`
     const cases = [
@@ -110,7 +121,7 @@ export function formatFlowsJunit(flows: readonly ExploredFlow[]): string {
     // A suite without tests is not a result for some readers.
     if (cases.length === 0) cases.push(`    <testcase classname=${xmlAttribute(flow)} name="nothing found"/>\n`)
     const counts = `tests="${cases.length}" failures="${fresh.length}" skipped="${known.length}"`
-    return `  <testsuite name=${xmlAttribute(flow)} ${counts}>\n${cases.join('')}  </testsuite>\n`
+    return `  <testsuite name=${xmlAttribute(flow)} ${counts}>\n${cases.join('')}    <system-out>${escapeXml(cardLines(report).join('\n'))}</system-out>\n  </testsuite>\n`
   })
   return hideSecrets(
     `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="modelhost-sim explore">\n${suites.join('')}</testsuites>\n`,
@@ -165,14 +176,13 @@ export function percent(share: number): string {
 /** Says what it is worth that nothing was found. */
 function describeWorth({ points, unreached, runsOf, stoppedBecause }: FlowReport): string[] {
   if (stoppedBecause === 'unsettled') return []
-  const reached = points - unreached.length
-  const lines = reached === 0 ? [] : [`  None of ${plural(reached, 'single fault')} breaks the client.`]
-  if (runsOf.pairs > 0) lines.push(`  None of ${plural(runsOf.pairs, 'pair')} of faults does.`)
+  const lines = [`  None in ${plural(points - unreached.length, 'single fault')}.`]
+  if (runsOf.pairs > 0) lines.push(`  None in ${plural(runsOf.pairs, 'pair')} of faults.`)
   if (runsOf.swarm > 0) {
     // Without a failure in n runs, the probability is at most 3 / n with 95 % confidence.
     const share = percent(Math.min(1, 3 / runsOf.swarm))
     lines.push(
-      `  None of ${plural(runsOf.swarm, 'random plan')} does: with 95 % confidence, at most ${share} of them would.`,
+      `  None in ${plural(runsOf.swarm, 'random plan')}: with 95 % confidence, at most ${share} of them have one.`,
     )
   }
   return lines

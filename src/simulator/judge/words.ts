@@ -1,6 +1,6 @@
 /** The words of violations: things, requests, times and amounts for people. */
 
-import { formatDuration, type Micros } from '../../kernel/duration.ts'
+import { DAY, formatDuration, type Micros } from '../../kernel/duration.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../../simulation/account/money.ts'
@@ -24,6 +24,17 @@ export function formatUsd(microcents: Microcents): string {
   const usd = microcents / MICROCENTS_PER_USD
   if (usd === 0 || usd >= 0.01) return `$${usd.toFixed(2)}`
   return usd < 0.0001 ? 'less than $0.0001' : `$${usd.toFixed(4)}`
+}
+
+/** Says what a thing has cost in which time, and what it costs a day from there, as in `$6.48 in 2h 46m`. */
+export function formatCost(
+  { sim }: Pick<Conduct, 'sim'>,
+  { microcents, createdAt, isAlive, kind }: Pick<CreatedThing, 'microcents' | 'createdAt' | 'isAlive' | 'kind'>,
+): string {
+  const time = sim.clock.elapsed - createdAt
+  const daily = formatUsd((microcents / time) * DAY)
+  const goesOn = isAlive && kind !== 'batch' && microcents > 0 ? `, ${daily} a day from there` : ''
+  return time <= 0 ? formatUsd(microcents) : `${formatUsd(microcents)} in ${formatDuration(time)}${goesOn}`
 }
 
 /** Formats a time as the time since the client started, as in `12m 5s`. */

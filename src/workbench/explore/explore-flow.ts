@@ -102,7 +102,7 @@ export async function explore<Result>(
 }
 
 /** What one plan breaks. */
-export interface PlanReport extends Pick<FlowReport, 'flow' | 'runs' | 'points'> {
+export interface PlanReport extends Pick<FlowReport, 'flow' | 'runs' | 'points'>, Partial<Pick<FlowReport, 'card'>> {
   readonly findings: readonly (Pick<ExplainedFinding, 'invariant' | 'signature' | 'words' | 'plan' | 'why' | 'story'> &
     Partial<Pick<ExplainedFinding, 'inputs' | 'shrunk'>>)[]
 }

@@ -95,6 +95,7 @@ async function runUnder(
   const runner = await createRunner({ ...flow, options }, signal)
   try {
     // The rules compare with the run without faults.
+    if (runner.learned !== undefined) runner.learned.isSettled = invariants?.includes('noSilentLoss') === true
     const base = await runner.run([], { onWorld: plan.length === 0 ? onWorld : undefined })
     const { digest, duration, requests, broken } = plan.length === 0 ? base : await runner.run(plan, { onWorld })
     const isListed = ({ invariant }: BrokenInvariant) => invariants?.includes(invariant) ?? true
@@ -106,7 +107,9 @@ async function runUnder(
 
 /** Returns the settings in which the listed invariants are on. */
 function withInvariants(settings: InvariantSettings, names: readonly string[] = []): InvariantSettings {
+  // A scenario of a client that gives up fails until it does not.
+  const always = names.includes('recovers') ? [['recovers', 'always'] as const] : []
   const optional = OPTIONAL_RULE_NAMES.filter(name => names.includes(name)).map(name => [name, true] as const)
   const others = Object.entries(settings).filter(([name, value]) => value !== false || !names.includes(name))
-  return Object.fromEntries([...others, ...optional])
+  return Object.fromEntries([...others, ...optional, ...always])
 }

@@ -8,6 +8,7 @@ import type { ExploreFlowOptions, PlanReport } from '../explore/explore-flow.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { FaultClassName } from '../explore/plan/classes.ts'
 import type { Plan } from '../explore/plan/plan.ts'
+import { describeCard } from '../explore/report/card-words.ts'
 import { toLabelledTexts } from '../explore/report/labelled-texts.ts'
 
 /** The options of a world. */
@@ -61,9 +62,14 @@ export async function toSurvive(flow: unknown, options: SurviveOptions = {}): Pr
 
 const MAX_LISTED = 5
 
-function describe({ flow, runs, points }: PlanReport, found: PlanReport['findings'], options: SurviveOptions): string {
+function describe(
+  { flow, runs, points, card }: PlanReport,
+  found: PlanReport['findings'],
+  options: SurviveOptions,
+): string {
   const tried = `${plural(runs, 'run')}, ${plural(points, 'fault')}`
-  if (found.length === 0) return `expected '${flow}' not to survive: nothing broke it in ${tried}`
+  const about = card === undefined ? '' : `\n${describeCard(card, found.length).join('\n')}`
+  if (found.length === 0) return `expected '${flow}' to break, and nothing broke it in ${tried}${about}`
   const listed = found.slice(0, MAX_LISTED).map(({ signature, story, plan, inputs = options.inputs, shrunk }) => {
     const setting = { ...printableWorld({ ...options, ...shrunk?.world }), ...(inputs !== undefined && { inputs }) }
     const repeat = JSON.stringify({ ...setting, plan }, (key, value: unknown) => (key === 'name' ? undefined : value))
@@ -71,7 +77,7 @@ function describe({ flow, runs, points }: PlanReport, found: PlanReport['finding
     return `\n  ${signature}${lines.join('')}\n    Repeat: await expect(flow).toSurvive(${repeat})`
   })
   const more = found.length > MAX_LISTED ? `\n  and ${found.length - MAX_LISTED} more` : ''
-  return `expected '${flow}' to survive, and ${found.length === 1 ? '1 thing breaks it' : `${found.length} things break it`} (${tried}):${listed.join('')}${more}`
+  return `expected '${flow}' to survive, and ${found.length === 1 ? '1 thing breaks it' : `${found.length} things break it`} (${tried}):${about}${listed.join('')}${more}`
 }
 
 /** Returns the part of the options that names the world, as far as it can be printed. */

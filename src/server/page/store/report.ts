@@ -6,6 +6,8 @@ export interface ExploreReport {
   readonly chance_of_new: number
   readonly stopped_because: string
   readonly runs_of: Readonly<Record<string, number>>
+  /** How the client ended, and what was judged. Missing in a report of an earlier version. */
+  readonly card?: { readonly lines: readonly string[] }
   readonly matrix: readonly MatrixCell[]
   readonly findings: readonly Finding[]
 }

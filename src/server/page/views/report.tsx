@@ -59,7 +59,16 @@ export function ReportView() {
 }
 
 function Summary({ report }: { report: ExploreReport }) {
-  const { flow, runs, points, findings, chance_of_new: chance, stopped_because: stopped, runs_of: runsOf } = report
+  const {
+    flow,
+    runs,
+    points,
+    findings,
+    chance_of_new: chance,
+    stopped_because: stopped,
+    runs_of: runsOf,
+    card,
+  } = report
   const stages = Object.entries(runsOf).filter(([, count]) => count > 0)
   return (
     <>
@@ -69,6 +78,7 @@ function Summary({ report }: { report: ExploreReport }) {
         combinations. The chance that the next run shows something new is {(100 * chance).toFixed(1)} %. It ended
         because: {stopped}.
       </p>
+      {card !== undefined && <pre>{card.lines.join('\n')}</pre>}
       <p class="faint">{stages.map(([stage, count]) => `${stage} ${formatCount(count)}`).join(' · ')}</p>
     </>
   )

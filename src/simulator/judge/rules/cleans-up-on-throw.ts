@@ -1,7 +1,7 @@
 import { isAbout, requestEvidence, thingEvidence } from '../facts.ts'
 import { thingsLeftBehind } from '../left-behind.ts'
 import { defineRule } from '../rule.ts'
-import { formatSince, formatUsd, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
+import { formatCost, formatSince, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
 
 /**
  * A client that throws leaves nothing alive that it could have deleted, because it had read the id, unless the error
@@ -26,7 +26,7 @@ export const cleansUpOnThrow = defineRule({
         return {
           words:
             `The client threw ${quoteText(message)} after ${formatSince(observation, endedAt)} and left what it knew. ` +
-            `${nameThing(thing)} has cost ${formatUsd(thing.microcents)} so far, and the error does not name it. ` +
+            `${nameThing(thing)} has cost ${formatCost(observation, thing)}, and the error does not name it. ` +
             `Its last request about it was ${nameRequest(last)}.`,
           operation: operationOf(requests.at(-1) ?? last),
           subject: thing.id,

@@ -3,7 +3,7 @@ import { requestEvidence, thingEvidence } from '../facts.ts'
 import { thingsLeftBehind } from '../left-behind.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
-import { formatSince, formatUsd, kindWord, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
+import { formatCost, formatSince, kindWord, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
 import { extraEffectsOf } from './no-double.ts'
 
 /** The last words of journal kinds of failures, after which a client may end otherwise than in the base run. */
@@ -37,7 +37,7 @@ export const idempotentRestart = defineRule({
 })
 
 function toViolation(observation: Observation, thing: CreatedThing): Violation {
-  const { request, kind, id, microcents } = thing
+  const { request, kind, id } = thing
   const next = observation.created.find(other => other.kind === kind && other.request.start > request.start)
   const again = next
     ? ` The restarted client created ${next.id} by ${nameRequest(next.request)}.`
@@ -46,7 +46,7 @@ function toViolation(observation: Observation, thing: CreatedThing): Violation {
     words:
       `${nameThing(thing)} was created by ${nameRequest(request)} before the crash, ` +
       `${formatSince(observation, request.sentAt)} after the first start.${again} The ${kindWord(kind)} has cost ` +
-      `${formatUsd(microcents)} so far.`,
+      `${formatCost(observation, thing)}.`,
     operation: operationOf(next?.request ?? request),
     subject: id,
     evidence: [...(next ? requestEvidence(next.request) : []), ...thingEvidence(observation, thing)],

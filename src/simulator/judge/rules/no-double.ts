@@ -49,12 +49,17 @@ export function extraEffectsOf({ effects, base, requests, crashes }: Observation
 function toViolation(observation: Observation, group: readonly CreatedThing[]): Violation {
   const [first, ...others] = group as [CreatedThing, ...CreatedThing[]]
   const last = others.at(-1)!
+  // A client that waits or looks needs more than an instant.
+  const isAtOnce =
+    last.request.index === first.request.index + 1 &&
+    last.request.sentAt === (first.request.endedAt ?? first.request.sentAt)
+  const below = isAtOnce ? ' It came at the same instant: a transport below the client may repeat a POST.' : ''
   const extra = others.reduce((sum, { microcents }) => sum + microcents, 0)
   return {
     words:
       `Equal creates took effect ${group.length} times: ${group.map(({ id }) => id).join(' and ')}. ` +
       `${startSentence(nameRequest(first.request))} created the first ${kindWord(first.kind)}, and ${nameRequest(last.request)} ` +
-      `another one ${formatSince(observation, last.request.sentAt)} after the start, for ${formatUsd(extra)} so far.`,
+      `another one ${formatSince(observation, last.request.sentAt)} after the start, for ${formatUsd(extra)} so far.${below}`,
     operation: operationOf(last.request),
     subject: last.id,
     evidence: [...requestEvidence(first.request), ...thingEvidence(observation, last)],

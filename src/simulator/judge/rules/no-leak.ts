@@ -1,7 +1,7 @@
 import { thingEvidence } from '../facts.ts'
 import { thingsLeftBehind } from '../left-behind.ts'
 import { defineRule } from '../rule.ts'
-import { describeEnd, formatSince, formatUsd, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
+import { describeEnd, formatCost, formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
 
 /**
  * Nothing that the client created goes on to cost money without a client that knows its id. A thing counts while it is
@@ -23,13 +23,13 @@ export const noLeak = defineRule({
     return thingsLeftBehind(observation)
       .filter(({ reason }) => reason === 'leaked')
       .map(({ thing }) => {
-        const { id, request, microcents, isAlive } = thing
+        const { id, request, isAlive } = thing
         const state = isAlive ? 'goes on' : 'was charged, and its end was not read'
         const how =
           observation.end.kind === 'returned' ? 'without naming it in its result' : 'without having read its id'
         return {
           words:
-            `${nameThing(thing)} ${state}: ${formatUsd(microcents)} so far. ` +
+            `${nameThing(thing)} ${state}: ${formatCost(observation, thing)}. ` +
             `${startSentence(nameRequest(request))} created it ${formatSince(observation, request.sentAt)} after the start. ` +
             `${describeEnd(observation)} ${how}.`,
           operation: operationOf(request),
