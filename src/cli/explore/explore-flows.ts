@@ -9,6 +9,7 @@ import { recordSimulator } from '../../simulator/history/record.ts'
 import { commandFlow } from '../../workbench/explore/declare-flow.ts'
 import { type ExploreDepth, prepare } from '../../workbench/explore/explore.ts'
 import { explore, withOptions } from '../../workbench/explore/explore-flow.ts'
+import { checkOwnFaults } from '../../workbench/explore/plan/own-faults.ts'
 import type { Plan } from '../../workbench/explore/plan/plan.ts'
 import { createRunner } from '../../workbench/explore/run/create-runner.ts'
 import { createFlowRunner } from '../../workbench/explore/run/flow-runner.ts'
@@ -296,7 +297,8 @@ interface FlowTest extends RunnableTest {
  */
 async function flowTest({ flow, file }: LoadedFlow, signal?: AbortSignal): Promise<FlowTest> {
   const runner = createFlowRunner(flow)
-  const prepared = await prepare(runner, { name: flow.name })
+  const own = checkOwnFaults(flow.options.faults ?? [], `Failed to explore ${flow.name}`)
+  const prepared = await prepare(runner, { name: flow.name, own })
   const ofBase = new Set(prepared.base.broken.map(({ signature }) => signature))
   return {
     name: flow.name,

@@ -113,6 +113,29 @@ const POOL_COMMANDS = {
   },
 } as const satisfies CommandTable
 
+/** Returns a command that ends a batch, or its progress, if the status of the batch allows that. */
+function endOfBatch(end: 'expire' | 'cancel' | 'fail' | 'stall', description: string) {
+  const apply = (world: CommandTargets, batch_id: string) => {
+    const batch = requireBatch(world, batch_id)
+    if (batch[end]()) return
+    throw new CommandError(
+      `Failed to ${end} the batch '${batch_id}': it is ${batch.status}. Only a batch that is validating or in_progress ends early.`,
+    )
+  }
+  return { target: 'batch', undo: undefined, description, apply } as const
+}
+
+/** Returns a command that ends a deployment which has not ended. */
+function endOfDeployment(end: 'stop' | 'delete' | 'fail', description: string) {
+  const apply = (world: CommandTargets, deploy_id: string) => {
+    const ordinal = requireDeployment(world, deploy_id)
+    const { status } = world.deployments.read(ordinal)
+    if (!isTerminal(status)) return world.deployments[end](ordinal, 'the weights cannot be loaded')
+    throw new CommandError(`Failed to ${end} the deployment '${deploy_id}': it is ${status} already. Start it first.`)
+  }
+  return { target: 'deployment', undo: undefined, description, apply } as const
+}
+
 /** Commands to single hosted instances, batches, deployments and files: what happens to them, or what others do. */
 const THING_COMMANDS = {
   'hosted.crash': {
@@ -126,49 +149,19 @@ const THING_COMMANDS = {
       )
     },
   },
-  'batch.expire': {
-    target: 'batch',
-    undo: undefined,
-    description: 'the completion window of a batch ends now: it expires with the lines that are done',
-    apply: (world, batch_id) => endBatch(world, batch_id, 'expire'),
-  },
-  'batch.cancel': {
-    target: 'batch',
-    undo: undefined,
-    description: 'another user cancels a batch: it ends as cancelled with the lines that are done',
-    apply: (world, batch_id) => endBatch(world, batch_id, 'cancel'),
-  },
-  'batch.fail': {
-    target: 'batch',
-    undo: undefined,
-    description: 'a batch fails, without output',
-    apply: (world, batch_id) => endBatch(world, batch_id, 'fail'),
-  },
-  'batch.stall': {
-    target: 'batch',
-    undo: undefined,
-    description: 'no further line of a batch is done until it expires',
-    apply: (world, batch_id) => endBatch(world, batch_id, 'stall'),
-  },
-  'deployment.stop': {
-    target: 'deployment',
-    undo: undefined,
-    description: 'another user stops a deployment',
-    apply: (world, deploy_id) => world.deployments.stop(requireLive(world, deploy_id, 'stop')),
-  },
-  'deployment.delete': {
-    target: 'deployment',
-    undo: undefined,
-    description: 'another user deletes a deployment',
-    apply: (world, deploy_id) => world.deployments.delete(requireLive(world, deploy_id, 'delete')),
-  },
-  'deployment.fail': {
-    target: 'deployment',
-    undo: undefined,
-    description: 'a deployment or an adapter fails, because its weights cannot be loaded',
-    apply: (world, deploy_id) =>
-      world.deployments.fail(requireLive(world, deploy_id, 'fail'), 'the weights cannot be loaded'),
-  },
+  'batch.expire': endOfBatch(
+    'expire',
+    'the completion window of a batch ends now: it expires with the lines that are done',
+  ),
+  'batch.cancel': endOfBatch(
+    'cancel',
+    'another user cancels a batch: it ends as cancelled with the lines that are done',
+  ),
+  'batch.fail': endOfBatch('fail', 'a batch fails, without output'),
+  'batch.stall': endOfBatch('stall', 'no further line of a batch is done until it expires'),
+  'deployment.stop': endOfDeployment('stop', 'another user stops a deployment'),
+  'deployment.delete': endOfDeployment('delete', 'another user deletes a deployment'),
+  'deployment.fail': endOfDeployment('fail', 'a deployment or an adapter fails, because its weights cannot be loaded'),
   'file.delete': {
     target: 'file',
     undo: undefined,
@@ -179,23 +172,6 @@ const THING_COMMANDS = {
     },
   },
 } as const satisfies CommandTable
-
-/** Throws a CommandError if the status of the batch does not allow its end. */
-function endBatch(world: CommandTargets, batch_id: string, end: 'expire' | 'cancel' | 'fail' | 'stall'): void {
-  const batch = requireBatch(world, batch_id)
-  if (batch[end]()) return
-  throw new CommandError(
-    `Failed to ${end} the batch '${batch_id}': it is ${batch.status}. Only a batch that is validating or in_progress ends early.`,
-  )
-}
-
-/** Returns the ordinal of a deployment that has not ended. */
-function requireLive(world: CommandTargets, deploy_id: string, end: string): number {
-  const ordinal = requireDeployment(world, deploy_id)
-  const { status } = world.deployments.read(ordinal)
-  if (!isTerminal(status)) return ordinal
-  throw new CommandError(`Failed to ${end} the deployment '${deploy_id}': it is ${status} already. Start it first.`)
-}
 
 /** Commands to the node autoscaler. */
 const AUTOSCALER_COMMANDS = {

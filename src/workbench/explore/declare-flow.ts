@@ -4,6 +4,7 @@ import { assertKnownKeys } from '../../lib/known-keys.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
 import type { InputDeclarations, ValuesOf } from './input.ts'
 import { assertInvariants } from './invariants.ts'
+import * as ownFaults from './plan/own-faults.ts'
 import { assertInputs } from './values.ts'
 
 const OPTIONS: readonly (keyof FlowOptions)[] = [
@@ -20,6 +21,7 @@ const OPTIONS: readonly (keyof FlowOptions)[] = [
     'tells',
     'tellsBy',
     'inputs',
+    'faults',
   ] as const),
 ]
 
@@ -50,6 +52,7 @@ export function flow<Result, Declared extends InputDeclarations = Record<never, 
   assertKnownKeys(options, OPTIONS, context)
   assertInvariants(options.invariants ?? {}, context)
   if (options.inputs !== undefined) assertInputs(options.inputs, context)
+  if (options.faults !== undefined) ownFaults.checkOwnFaults(options.faults, context)
   // The runner gives the flow the values of these declarations.
   return Object.freeze({ name, options, run: run as FlowFunction<Result> })
 }

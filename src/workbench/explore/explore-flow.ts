@@ -10,6 +10,7 @@ import { inputsOf, withInputs } from './flow-inputs.ts'
 import { worldOf } from './flow-world.ts'
 import type { InputValues } from './input.ts'
 import { assertInvariants, type InvariantSettings } from './invariants.ts'
+import { checkOwnFaults } from './plan/own-faults.ts'
 import type { Plan } from './plan/plan.ts'
 import { assertPlan } from './plan/plan-form.ts'
 import { describeFinding, toParagraph } from './report/finding-words.ts'
@@ -85,6 +86,7 @@ export async function explore<Result>(
       name: flow.name,
       inputs: inputsOf(flow),
       invariants: flow.options.invariants,
+      own: checkOwnFaults(flow.options.faults ?? [], `Failed to explore ${flow.name}`),
       budget: options.budget ?? flow.options.budget,
       // Each run of a command is a process, which takes long.
       faults: options.faults ?? ('command' in flow ? 'singles' : undefined),

@@ -7,6 +7,7 @@ import { monotonicMs } from '../../lib/real-time.ts'
 import type { InputDeclarations } from './input.ts'
 import type { InvariantSettings } from './invariants.ts'
 import { FAULT_CLASSES, type FaultClass, type FaultClassName } from './plan/classes.ts'
+import type { CheckedFault } from './plan/own-faults.ts'
 import { RandomPlans } from './plan/random-plan.ts'
 import { type Space, type SpaceOptions, spaceOf } from './plan/space.ts'
 import type { RunResult } from './run/run-result.ts'
@@ -39,6 +40,8 @@ export interface ExploreOptions {
   readonly faults?: ExploreDepth | undefined
   /** Default: all classes. */
   readonly classes?: readonly FaultClassName[] | undefined
+  /** The faults of the flow. */
+  readonly own?: readonly CheckedFault[] | undefined
   /** Runs the points that look alike to the client, too. Default: false. */
   readonly exhaustive?: boolean | undefined
   /** The inputs of the flow, for random plans. */
@@ -151,9 +154,9 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   return report(isSaturated ? 'saturated' : exploration.stoppedBecause!)
 }
 
-function toSpaceOptions({ name, classes, exhaustive = false }: ExploreOptions): SpaceOptions {
-  if (classes === undefined) return { exhaustive }
-  const known = FAULT_CLASSES.map(one => one.name)
+function toSpaceOptions({ name, classes, own = [], exhaustive = false }: ExploreOptions): SpaceOptions {
+  if (classes === undefined) return { exhaustive, own }
+  const known: FaultClassName[] = [...FAULT_CLASSES.map(one => one.name), 'variations']
   if (!Array.isArray(classes) || classes.length === 0) {
     throw new ExploreError(
       `Failed to explore ${name}: classes is ${quote(classes)}. Give a list, as in ['${known[0]}'].`,
@@ -164,7 +167,7 @@ function toSpaceOptions({ name, classes, exhaustive = false }: ExploreOptions): 
     throw new ExploreError(`Failed to explore ${name}: unknown class '${unknown}'. ${suggest(unknown, known)}`)
   }
   const chosen: FaultClass[] = FAULT_CLASSES.filter(one => classes.includes(one.name))
-  return { exhaustive, classes: chosen }
+  return { exhaustive, own, classes: chosen, variations: classes.includes('variations') }
 }
 
 function readDepth({ name, faults = 'swarm' }: ExploreOptions): ExploreDepth {

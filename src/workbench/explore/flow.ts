@@ -5,6 +5,7 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import type { FlowWorld } from './flow-world.ts'
 import type { InputDeclarations, InputValues } from './input.ts'
 import type { InvariantSettings } from './invariants.ts'
+import type { OwnFault } from './plan/own-faults.ts'
 
 /** What a flow gets for one run. */
 export interface FlowContext<Inputs = InputValues> {
@@ -39,6 +40,8 @@ export interface FlowOptions<Result = unknown, Declared extends InputDeclaration
    */
   readonly budget?: number | Duration
   readonly invariants?: InvariantSettings
+  /** Faults besides the built-in ones, for single faults, pairs and random plans. */
+  readonly faults?: readonly OwnFault[]
   /** Returns the ids that the result keeps. Default: every id of the world in the result. */
   readonly own?: (result: Result) => readonly string[]
   /** Returns whether the result says that something is missing, or what it says is. Default: it is found in the result. */

@@ -48,6 +48,10 @@ export const CARELESS_FLOWS: readonly CarelessFlow[] = [
       [{ fault: { on: 'setPaymentConfig', nth: 1, fault: { kind: 'status', status: 503 } } }],
       [{ fault: { on: 'getMe', nth: 1, fault: { kind: 'status', status: 503 } } }],
     ],
+    },
+    {
+    flow: { name: 'careless stream', options: OPTIONS, run: readStream },
+    plans: [[], [{ fault: { on: 'createChatCompletion', fault: { kind: 'variation', form: 'comments' } } }]],
   },
   {
     flow: {
@@ -68,6 +72,20 @@ export const CARELESS_FLOWS: readonly CarelessFlow[] = [
     ],
   },
 ]
+
+/** Takes each block of a stream for an event with choices. */
+async function readStream({ fetch, url, token }: FlowContext): Promise<string> {
+  const body = JSON.stringify({
+    model: MODEL,
+    stream: true,
+    max_tokens: 9,
+    messages: [{ role: 'user', content: 'Hi!' }],
+  })
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+  const events = (await response.text()).split('\n\n').filter(event => event !== '' && event !== 'data: [DONE]')
+  return events.map(event => JSON.parse(event.slice('data: '.length)).choices[0].delta.content ?? '').join('')
+}
 
 /**
  * Prints its token, repeats a create at once under another name, polls without a pause, waits without a bound, and

@@ -48,6 +48,12 @@ export const variation = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('variation'), form: z.enum(VARIATION_FORMS) }),
   summary: 'The same answer in another form that the interface allows',
   example: { kind: 'variation', form: 'fields' },
+  appliesTo({ form }, { streamEvent, fileLine, produces }) {
+    if (form === 'rows') return fileLine !== undefined
+    if (form === 'pieces') return streamEvent !== undefined || produces !== 'application/json'
+    return !['comments', 'usage', 'crlf', 'joined'].includes(form) || streamEvent !== undefined
+  },
+  scope: 'operations whose answers have this form: streams, or files of rows',
   async act({ form }, hit) {
     const answer = await hit.proceed()
     const varied = answer.body === null && form !== 'retryDate' ? undefined : await FORMS[form](answer, hit)

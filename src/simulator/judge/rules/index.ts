@@ -1,6 +1,7 @@
 /** The rules by name. */
 
 import type { Rule } from '../rule.ts'
+import { acceptsVariations } from './accepts-variations.ts'
 import { batchLines } from './batch-lines.ts'
 import { cleansUpOnThrow } from './cleans-up-on-throw.ts'
 import { OPTIONAL_RULES, type OptionalRuleName } from './conduct/index.ts'
@@ -33,6 +34,7 @@ export const RULES = {
   cleansUpOnThrow,
   idempotentRestart,
   noSecretsLogged,
+  acceptsVariations,
 } as const satisfies Readonly<Record<string, Rule>>
 
 export type RuleName = keyof typeof RULES

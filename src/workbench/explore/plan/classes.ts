@@ -1,9 +1,11 @@
 /** The classes of faults that a client can see in the answer to one request. */
 
-import type { AnyEndpoint } from '../../../service/endpoint.ts'
+import type { AnyEndpoint, Operations } from '../../../service/endpoint.ts'
 import { FAULT_KINDS } from '../../../simulator/faults/kinds/index.ts'
 import type { FaultKind } from '../../../simulator/faults/kinds/kind.ts'
-import type { Fault } from '../../../simulator/faults/rules.ts'
+import type { Fault, FaultRule } from '../../../simulator/faults/rules.ts'
+import type { Coordinate } from './coordinates.ts'
+import { WHOLE_RUN } from './plan.ts'
 
 /** How a client sees a request that met a fault. `ok`: an answer that looks right. */
 export type SeenAs = 'transient' | 'silence' | 'ok'
@@ -16,9 +18,17 @@ interface ClassDeclaration {
   readonly effect: 'before' | 'after'
   /** Whether the fault can last: that of an outage. */
   readonly canLast?: true
+  /** It strikes the first request of an operation alone: of a stream, of a model, one that is read for its answer, or any. */
+  readonly firstOf?: 'stream' | 'model' | 'answer' | 'any'
+  /** Tried only if the option `classes` names it: many careful clients do not know this form. */
+  readonly isByName?: true
   /** Why no client can survive it without help of the service. A violation after it is reported apart. */
   readonly maySurface?: string
 }
+
+const FIRST = { seenAs: 'ok', effect: 'after', firstOf: 'any' } as const
+const REFUSED_FIRST = { seenAs: 'transient', effect: 'before', firstOf: 'any' } as const
+const LABELLED_JSON = { 'content-type': 'application/json' }
 
 /** The classes in the order of simplicity: a shrunk plan prefers the earlier one. */
 const DECLARATIONS = [
@@ -48,6 +58,24 @@ const DECLARATIONS = [
   { name: 'latency', fault: { kind: 'latency', delay: '30s' }, seenAs: 'ok', effect: 'after' },
   { name: 'stale', fault: { kind: 'stale', lag: '30s', reads: 'all' }, seenAs: 'ok', effect: 'after' },
   {
+    name: 'rateLimitDate',
+    fault: { kind: 'rateLimit', retryAfter: '20s', as: 'date' },
+    ...REFUSED_FIRST,
+    isByName: true,
+  },
+  {
+    name: 'html200',
+    fault: { kind: 'html', status: 200, headers: LABELLED_JSON },
+    ...REFUSED_FIRST,
+    firstOf: 'answer',
+  },
+  { name: 'slowBody', fault: { kind: 'slowBody', bytesPerSecond: 50 }, ...FIRST },
+  { name: 'silentBody', fault: { kind: 'truncated', bytes: 0, end: 'silence' }, ...FIRST, seenAs: 'silence' },
+  { name: 'coldStart', fault: { kind: 'latency', delay: '90s' }, ...FIRST, firstOf: 'model' },
+  { name: 'streamError', fault: { kind: 'stream' }, ...FIRST, firstOf: 'stream' },
+  { name: 'streamEnd', fault: { kind: 'stream', end: 'close' }, ...FIRST, firstOf: 'stream' },
+  { name: 'streamSilence', fault: { kind: 'stream', end: 'silence' }, ...FIRST, firstOf: 'stream', seenAs: 'silence' },
+  {
     name: 'duplicate',
     fault: { kind: 'duplicate' },
     seenAs: 'ok',
@@ -63,7 +91,30 @@ const DECLARATIONS = [
   },
 ] as const satisfies readonly ClassDeclaration[]
 
-export type FaultClassName = (typeof DECLARATIONS)[number]['name']
+export type FaultClassName = (typeof DECLARATIONS)[number]['name'] | 'variations'
+
+/**
+ * Forms that the service may always have, each in a run of its own. CRLF is left out: no reader of streams that was tried
+ * takes it. All events of a stream come in one read anyway.
+ */
+const VARIATIONS = ['comments', 'usage', 'pieces', 'retryDate', 'fields', 'keys', 'rows'] as const
+
+/** Returns the faults that vary the answers to some requests from their first one on. */
+export function variationsOf(coordinates: readonly Coordinate[], endpoints: Operations): Omit<FaultRule, 'name'>[] {
+  const { appliesTo } = FAULT_KINDS.variation
+  return VARIATIONS.flatMap(form => {
+    const fault = { kind: 'variation', form } as const
+    const varied = coordinates.filter(({ operation, isStream, seen, method }) => {
+      const endpoint = endpoints[operation]! as AnyEndpoint
+      if (form === 'retryDate') return /^(?:429|503)/.test(seen)
+      if (form === 'rows' && method !== 'GET') return false
+      const needsStream = ['comments', 'usage', 'pieces'].includes(form) && endpoint.streamEvent !== undefined
+      return (isStream || !needsStream) && appliesTo!(fault, endpoint)
+    })
+    const on = [...new Set(varied.map(({ operation }) => operation))]
+    return on.length === 0 ? [] : [{ on, nth: 1, for: WHOLE_RUN, fault }]
+  })
+}
 
 /** A class of faults. Its position in `FAULT_CLASSES` is its rank: simple classes come first. */
 export interface FaultClass extends ClassDeclaration {
@@ -71,6 +122,9 @@ export interface FaultClass extends ClassDeclaration {
 }
 
 export const FAULT_CLASSES: readonly FaultClass[] = DECLARATIONS
+
+/** The classes that are tried by default. */
+export const DEFAULT_CLASSES = FAULT_CLASSES.filter(({ isByName }) => isByName !== true)
 
 /**
  * Returns whether a class differs, for a client, from the simpler classes at this endpoint. The work of a read leaves
@@ -83,7 +137,16 @@ export function appliesTo({ fault, effect }: FaultClass, endpoint: AnyEndpoint):
   return kind.appliesTo === undefined || kind.appliesTo(kind.schema.parse(fault), endpoint)
 }
 
-/** Returns the classes of an endpoint in the order of simplicity. */
-export function classesOf(endpoint: AnyEndpoint, classes: readonly FaultClass[] = FAULT_CLASSES): FaultClass[] {
-  return classes.filter(one => appliesTo(one, endpoint))
+/** Returns the classes that can strike a request, in the order of simplicity. */
+export function classesOf(
+  endpoint: AnyEndpoint,
+  { isStream, nthOfOperation }: Pick<Coordinate, 'isStream' | 'nthOfOperation'>,
+  classes: readonly FaultClass[],
+): FaultClass[] {
+  const isModel = endpoint.acceptsScopedTokens
+  // Of a write, the status says enough.
+  const isOf = { stream: isStream, model: isModel, answer: isModel || endpoint.method === 'GET', any: true }
+  return classes.filter(
+    one => (one.firstOf === undefined || (nthOfOperation === 1 && isOf[one.firstOf])) && appliesTo(one, endpoint),
+  )
 }

@@ -15,6 +15,8 @@ export interface Coordinate {
   readonly nthOfOperation: number
   /** Its position among the requests of the run, from 1. It is true for this run alone. */
   readonly index: number
+  /** Whether it asks for a stream of events. */
+  readonly isStream: boolean
   /** How it ended for the client: the status of the answer, `failed` or `unanswered`. */
   readonly visibleStatus: string
   /** What the client saw: how the request ended and the statuses in the answer. Equal polls have equal texts. */
@@ -42,7 +44,8 @@ export function coordinatesOf(requests: readonly ObservedRequest[], options: Coo
     return next
   }
   for (const request of requests) {
-    const { operation, method, index } = request
+    const { operation, method, index, body } = request
+    const isStream = (body as { readonly stream?: unknown } | null | undefined)?.stream === true
     if (operation === '') continue
     const path = withoutQuery(request.path)
     const key = `${operation} ${path}`
@@ -50,7 +53,7 @@ export function coordinatesOf(requests: readonly ObservedRequest[], options: Coo
     const nthOfOperation = count(operation)
     const status = visibleStatus(request)
     const seen = [status, ...statusesIn(request.answer)].join(' ')
-    coordinates.push({ operation, method, path, nth, nthOfOperation, index, visibleStatus: status, seen })
+    coordinates.push({ operation, method, path, nth, nthOfOperation, index, isStream, visibleStatus: status, seen })
   }
   return options.exhaustive === true ? coordinates : collapse(coordinates)
 }

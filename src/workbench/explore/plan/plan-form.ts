@@ -15,6 +15,8 @@ const Command = z.strictObject({
   args: z.record(z.string(), z.unknown()).optional().describe('Arguments of the command by name'),
 })
 
+const passes = z.boolean().optional().describe('Whether a client can end as usual after it')
+
 const After = z.strictObject({
   kind: z
     .enum(['start', ...JOURNAL_KINDS] as [string, ...string[]])
@@ -26,12 +28,13 @@ const After = z.strictObject({
 
 /** The kinds of plan items, each by the key that only this kind has. */
 export const ITEM_SCHEMAS = {
-  fault: z.strictObject({ fault: RuleSchema.describe('A fault rule; docs/faults.md lists the kinds') }),
+  fault: z.strictObject({ fault: RuleSchema.describe('A fault rule; docs/faults.md lists the kinds'), passes }),
   command: z.strictObject({
     command: Command.describe('A command to the fleet or the account'),
     after: After.describe('The moment of the command'),
     for: duration.optional().describe('Time after which undo is executed'),
     undo: Command.optional().describe('The command that ends the failure'),
+    passes,
   }),
   crash: z.strictObject({
     crash: z

@@ -7,6 +7,9 @@ import type { FaultRule } from '../../../simulator/faults/rules.ts'
 /** The version of the form of plans in files. */
 export const PLAN_VERSION = 1
 
+/** Longer than any run. */
+export const WHOLE_RUN = '365d'
+
 /** A moment: after the n-th journal entry of a kind about a subject, plus a time. */
 export interface Anchor {
   /** A kind of journal entry, as in `deployment.initializing`; `start` for the start of the flow. */
@@ -19,12 +22,21 @@ export interface Anchor {
   readonly offset?: Duration
 }
 
+/** A command to the fleet or the account at a moment of the world, and `undo` when the time `for` has passed. */
+export interface CommandItem {
+  readonly command: Command
+  readonly after: Anchor
+  readonly for?: Duration
+  readonly undo?: Command
+  /** As of a rule. */
+  readonly passes?: boolean
+}
+
 /** One fault of a plan. */
 export type PlanItem =
-  /** A fault rule: of one request (`nth`), or an outage (`nth` and `for`). */
-  | { readonly fault: FaultRule }
-  /** A command to the fleet or the account at a moment of the world, and `undo` when the time `for` has passed. */
-  | { readonly command: Command; readonly after: Anchor; readonly for?: Duration; readonly undo?: Command }
+  /** A fault rule: of one request (`nth`), or an outage (`nth` and `for`). `passes`: a client can end as usual after it. */
+  | { readonly fault: FaultRule; readonly passes?: boolean }
+  | CommandItem
   /** The process of the client ends when its n-th request has been carried out, and starts again. */
   | { readonly crash: number }
 

@@ -24,7 +24,8 @@ export class RandomPlans {
 
   constructor(space: Space) {
     const anywhere = { kind: 'request' as const, places: placesAnywhere(space) }
-    this.#kinds = restrict([...space.kinds, anywhere], ({ maySurface }) => maySurface === undefined)
+    const isDrawn = ({ kind, maySurface }: Point) => kind !== 'variation' && maySurface === undefined
+    this.#kinds = restrict([...space.kinds, anywhere], isDrawn)
     const points = this.#kinds.flatMap(({ places }) => places.flatMap(place => place.points))
     this.#features = [...new Set(points.map(featureOf))]
   }
@@ -49,7 +50,8 @@ export class RandomPlans {
 }
 
 /** Returns the places that are counted over all requests. They reach the requests that only faults lead to. */
-function placesAnywhere({ requests, classes }: Space): Place[] {
+function placesAnywhere({ requests, classes: all }: Space): Place[] {
+  const classes = all.filter(({ firstOf }) => firstOf === undefined)
   const count = Math.min(MAX_POSITIONS, Math.ceil(requests * 1.5))
   return Array.from({ length: count }, (_, index) => {
     const name = `request ${index + 1}`

@@ -3,12 +3,15 @@
 import type { Operations } from '../../../service/endpoint.ts'
 import { operations } from '../../../service/index.ts'
 import type { Command } from '../../../simulation/operations/commands.ts'
+import type { Fault } from '../../../simulator/faults/rules.ts'
 import type { Boundary, RunResult } from '../run/run-result.ts'
+import { withContentName } from './canonical.ts'
 import type { Choices } from './choices.ts'
-import { classesOf, FAULT_CLASSES, type FaultClass } from './classes.ts'
+import { classesOf, DEFAULT_CLASSES, type FaultClass, variationsOf } from './classes.ts'
 import { type Coordinate, type CoordinateOptions, coordinatesOf } from './coordinates.ts'
 import { OUTAGE, outageItem, requestItem } from './items.ts'
-import type { PlanItem } from './plan.ts'
+import type { CheckedFault } from './own-faults.ts'
+import { type PlanItem, WHOLE_RUN } from './plan.ts'
 
 /** A command at a boundary of the base run. */
 interface WorldVerb {
@@ -54,6 +57,19 @@ const RULES: readonly VerbRule[] = [
     kinds: ['deployment.deploying'],
     command: ({ subject }) => ({ verb: 'deployment.crash', target: subject, args: { times: 20 } }),
   },
+  // What others do with the account.
+  { kinds: ['deployment.running'], command: ({ subject }) => ({ verb: 'deployment.stop', target: subject }) },
+  { kinds: ['deployment.running'], command: ({ subject }) => ({ verb: 'deployment.delete', target: subject }) },
+  { kinds: ['adapter.created'], command: ({ subject }) => ({ verb: 'deployment.fail', target: subject }) },
+  { kinds: ['batch.created'], command: ({ subject }) => ({ verb: 'batch.fail', target: subject }) },
+  { kinds: ['batch.in_progress'], command: ({ subject }) => ({ verb: 'batch.cancel', target: subject }) },
+  { kinds: ['batch.in_progress'], command: ({ subject }) => ({ verb: 'batch.stall', target: subject }) },
+  { kinds: ['batch.completed'], command: ({ file }) => file && { verb: 'file.delete', target: file } },
+  {
+    kinds: ['deployment.created', 'container.created'],
+    command: ({ gpu }) => gpu && { verb: 'limit.set', target: gpu, args: { limit: 0 } },
+    isAtStart: true,
+  },
   // With no line done, and with some of them.
   {
     kinds: ['batch.in_progress', 'batch.progressed'],
@@ -87,8 +103,11 @@ function worldVerbsOf(boundaries: readonly Boundary[]): WorldVerb[] {
   return [...verbs.values()]
 }
 
-/** `request`: a fault of one request; `outage`: of an operation for some time; `world`: a command; `crash`: of the client. */
-export const POINT_KINDS = ['request', 'outage', 'world', 'crash'] as const
+/**
+ * `request`: a fault of one request; `outage`: of an operation for some time; `world`: a command, or what follows a change
+ * of the world; `crash`: of the client; `own`: a fault of the flow; `variation`: another form of all answers.
+ */
+export const POINT_KINDS = ['request', 'outage', 'world', 'crash', 'own', 'variation'] as const
 export type PointKind = (typeof POINT_KINDS)[number]
 
 /** A single fault: a class at a place. */
@@ -129,8 +148,12 @@ export interface Space {
 }
 
 export interface SpaceOptions extends CoordinateOptions {
-  /** Default: all classes. */
+  /** Default: all classes but those that are tried by name. */
   readonly classes?: readonly FaultClass[]
+  /** The faults of the flow. */
+  readonly own?: readonly CheckedFault[]
+  /** Default: true. */
+  readonly variations?: boolean
   /** Leaves out the requests up to this one and the commands to the world. Default: leaves out nothing. */
   readonly after?: number
 }
@@ -139,13 +162,18 @@ const ENDPOINTS = operations as unknown as Operations
 
 /** Returns the space of a run. */
 export function spaceOf(run: Pick<RunResult, 'requests' | 'boundaries'>, options: SpaceOptions = {}): Space {
-  const { classes = FAULT_CLASSES, after } = options
+  const { classes = DEFAULT_CLASSES, own = [], variations = true, after } = options
   const coordinates = coordinatesOf(run.requests, options).filter(({ index }) => index > (after ?? 0))
   const places: Readonly<Record<PointKind, readonly Place[]>> = {
     request: coordinates.map(coordinate => requestPlace(coordinate, classes)),
     outage: firstOfEachOperation(coordinates).map(coordinate => outagePlace(coordinate, classes)),
-    world: after === undefined ? worldPlaces(run) : [],
+    world:
+      after === undefined
+        ? [...worldPlaces(run), ...notServingPlaces(run, coordinates), ...revokedPlaces(coordinates)]
+        : [],
     crash: coordinates.map(crashPlace),
+    own: own.flatMap(fault => ownPlaces(fault, coordinates, after)),
+    variation: after === undefined && variations ? variationPlaces(coordinates) : [],
   }
   const kinds = POINT_KINDS.map(kind => ({ kind, places: places[kind].filter(({ points }) => points.length > 0) }))
   return { kinds: kinds.filter(one => one.places.length > 0), classes, requests: run.requests.length }
@@ -160,7 +188,7 @@ export function pickPoint(choices: Choices, { kinds }: Pick<Space, 'kinds'>): Po
 function requestPlace(coordinate: Coordinate, classes: readonly FaultClass[]): Place {
   const { operation, method, path, nth, index, visibleStatus } = coordinate
   const name = `${method} ${path}, ${nth}`
-  const points = classesOf(ENDPOINTS[operation]!, classes).map(faultClass => ({
+  const points = classesOf(ENDPOINTS[operation]!, coordinate, classes).map(faultClass => ({
     kind: 'request' as const,
     operation,
     class: faultClass.name,
@@ -175,12 +203,10 @@ function requestPlace(coordinate: Coordinate, classes: readonly FaultClass[]): P
   return { name, points }
 }
 
-function outagePlace(
-  { operation, nthOfOperation, index, visibleStatus }: Coordinate,
-  classes: readonly FaultClass[],
-): Place {
+function outagePlace(coordinate: Coordinate, classes: readonly FaultClass[]): Place {
+  const { operation, nthOfOperation, index, visibleStatus } = coordinate
   const name = `${operation} from request ${nthOfOperation} on`
-  const lasting = classesOf(ENDPOINTS[operation]!, classes).filter(({ canLast }) => canLast)
+  const lasting = classesOf(ENDPOINTS[operation]!, coordinate, classes).filter(({ canLast }) => canLast)
   const points = lasting.map(faultClass => ({
     kind: 'outage' as const,
     operation,
@@ -206,24 +232,67 @@ function crashPlace({ operation, method, path, nth, index, visibleStatus }: Coor
   return { name, points: [{ ...where, kind: 'crash', class: 'crash', item: { crash: index }, maySurface: undefined }] }
 }
 
+/** Returns the place of one point that is about no single request. */
+function placeOf(
+  kind: PointKind,
+  operation: string,
+  name: string,
+  place: string,
+  item: PlanItem,
+  maySurface?: string,
+): Place {
+  const where = { index: undefined, looksLike: name, leavesWork: false, visibleStatus: '', maySurface }
+  return { name: place, points: [{ ...where, kind, operation, class: name, place, item }] }
+}
+
 function worldPlaces({ boundaries }: Pick<RunResult, 'boundaries'>): Place[] {
-  return worldVerbsOf(boundaries).map(({ verb, when, place, item }) => ({
-    name: place,
-    points: [
-      {
-        kind: 'world',
-        operation: when,
-        class: verb,
-        place,
-        item,
-        index: undefined,
-        looksLike: verb,
-        leavesWork: false,
-        visibleStatus: '',
-        maySurface: undefined,
-      } as const,
-    ],
-  }))
+  return worldVerbsOf(boundaries).map(({ verb, when, place, item }) => placeOf('world', when, verb, place, item))
+}
+
+/** Returns the places at which a deployment is running, and its model answers 503 for a while. */
+function notServingPlaces({ boundaries }: Pick<RunResult, 'boundaries'>, coordinates: readonly Coordinate[]): Place[] {
+  const on = [...new Set(coordinates.map(({ operation }) => operation))].filter(
+    one => ENDPOINTS[one]!.acceptsScopedTokens,
+  )
+  return boundaries
+    .filter(({ kind, nth }) => kind === 'deployment.running' && nth === 1 && on.length > 0)
+    .map(({ kind, subject }) => {
+      const rule = { on, nth: 1, for: '40s', after: { kind, subject }, fault: { kind: 'status', status: 503 } } as const
+      return placeOf('world', kind, 'notServing', `${kind} of ${subject}`, { fault: withContentName(rule) })
+    })
+}
+
+function ownPlaces(own: CheckedFault, coordinates: readonly Coordinate[], after: number | undefined): Place[] {
+  const { item, operations, class: name } = own
+  if (!('fault' in item) || operations === undefined) {
+    const subject = 'fault' in item ? [item.fault.on].flat().join(' | ') : 'after' in item ? item.after.kind : ''
+    return after === undefined ? [placeOf('own', subject, name, `${name} of the flow`, item)] : []
+  }
+  return coordinates
+    .filter(({ operation }) => operations.has(operation))
+    .map(({ operation, method, path, nth, index, visibleStatus }) => {
+      const struck = { ...item, fault: withContentName({ ...item.fault, on: operation, path, nth }) }
+      const place = placeOf('own', operation, name, `${method} ${path}, ${nth}`, struck)
+      return { ...place, points: place.points.map(point => ({ ...point, index, visibleStatus })) }
+    })
+}
+
+/** Returns the place in the middle of a run from which on the token of the client is no longer good. */
+function revokedPlaces(coordinates: readonly Coordinate[]): Place[] {
+  const middle = coordinates[coordinates.length >> 1]
+  if (middle === undefined || coordinates.length < 2) return []
+  const rule = { on: '*', nth: middle.index, for: WHOLE_RUN, fault: { kind: 'status', status: 401 } } as const
+  const item = { fault: withContentName(rule) }
+  const reason = 'the token is revoked, so a client cannot clean up with it'
+  return [placeOf('world', middle.operation, 'tokenRevoked', `request ${middle.index}`, item, reason)]
+}
+
+function variationPlaces(coordinates: readonly Coordinate[]): Place[] {
+  return variationsOf(coordinates, ENDPOINTS).map(rule => {
+    const { form } = rule.fault as Extract<Fault, { kind: 'variation' }>
+    const item = { fault: withContentName(rule) }
+    return placeOf('variation', [rule.on].flat().join(' | '), `variation ${form}`, 'the whole run', item)
+  })
 }
 
 function firstOfEachOperation(coordinates: readonly Coordinate[]): Coordinate[] {

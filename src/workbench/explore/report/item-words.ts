@@ -67,7 +67,8 @@ const FAULT_WORDS: Readonly<Record<string, Words>> = {
   hang: (fault: FaultOf<'hang'>, operation) => `${operation} was never answered${done(fault)}`,
   empty: (_: FaultOf<'empty'>, operation) => `the answer to ${operation} had an empty body`,
   truncated: ({ end = 'reset' }: FaultOf<'truncated'>, operation) => `${ENDS[end]} within the answer to ${operation}`,
-  stream: (fault: FaultOf<'stream'>, operation) => describeStream(fault, operation),
+  stream: ({ after = 3, event, end }: FaultOf<'stream'>, operation) =>
+    `${end !== undefined || event === undefined ? ENDS[end ?? 'error'] : 'an event came'} after ${after}${typeof after === 'number' ? ' events' : ''} in the stream of ${operation}`,
   variation: (fault: FaultOf<'variation'>, operation) =>
     `each answer to ${operation} had another form that the interface allows (${fault.form})`,
   headers: (fault: FaultOf<'headers'>, operation) =>
@@ -88,13 +89,6 @@ const ENDS = {
   reset: 'the connection broke',
   close: 'the connection closed in order',
   silence: 'nothing more came',
-}
-
-function describeStream({ after = 3, event, end }: FaultOf<'stream'>, operation: string): string {
-  const what = end === undefined && event !== undefined ? 'another event came' : ENDS[end ?? 'error']
-  const places = { answer: 'before the finish', toolCall: 'within the arguments of a call', finish: 'after the finish' }
-  const place = typeof after === 'number' ? `after ${after === 1 ? '1 event' : `${after} events`}` : places[after]
-  return `${what} ${place} in the stream of ${operation}`
 }
 
 function describeFault(fault: Fault, operation: string): string {

@@ -5,9 +5,7 @@ import type { Entry } from '../../../kernel/journal.ts'
 import { CommandError } from '../../../simulation/command-error.ts'
 import type { Simulator } from '../../../simulator/simulator-interface.ts'
 import { withContentName } from '../plan/canonical.ts'
-import type { Plan, PlanItem } from '../plan/plan.ts'
-
-type CommandItem = Extract<PlanItem, { command: unknown }>
+import type { CommandItem, Plan, PlanItem } from '../plan/plan.ts'
 
 /** A command that waits for the n-th entry of its anchor. */
 interface WaitingCommand {

@@ -30,10 +30,12 @@ export function findBoundaries(entries: readonly Entry[], observation: Observati
     counts.set(key, nth)
     const gpu = sim.world.deployments.get(deployments.get(subject) ?? subject)?.gpu
     const node = nodes.get(subject)
+    const file = kind === 'batch.completed' ? sim.world.batches.get(subject)?.toRecord().output_file_id : undefined
     boundaries.push({
       ...{ kind, subject, nth, time },
       ...(node !== undefined && { node }),
       ...(gpu !== undefined && gpu !== null && { gpu }),
+      ...(file != null && { file }),
     })
   }
   return boundaries

@@ -36,6 +36,8 @@ export interface Boundary {
   /** The node of an instance, the GPU type of a deployment: what commands need as their target. */
   readonly node?: string
   readonly gpu?: string
+  /** The output file of a batch that has ended. */
+  readonly file?: string
 }
 
 /** What a run shows of how a client tells of losses and ends. Other runs of the client are judged by it. */

@@ -2,7 +2,7 @@
 
 import { type Duration, formatDuration, micros } from '../../../kernel/duration.ts'
 import type { Fault, FaultRule } from '../../../simulator/faults/rules.ts'
-import type { PlanItem } from '../plan/plan.ts'
+import type { CommandItem, PlanItem } from '../plan/plan.ts'
 import { hitsOf } from './cut.ts'
 import { happensAfterEffect, isVague, rankOfFault, SIMPLE_FAULTS } from './measure.ts'
 import type { Trials } from './trials.ts'
@@ -111,8 +111,6 @@ export async function simplifyTimes(trials: Trials): Promise<void> {
     }
   })
 }
-
-type CommandItem = Extract<PlanItem, { command: unknown }>
 
 async function moveToAnchor(item: CommandItem, swap: Swap): Promise<CommandItem> {
   const { offset, ...anchor } = item.after

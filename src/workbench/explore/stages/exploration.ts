@@ -218,8 +218,10 @@ export class Exploration {
 
   async #shrink(finding: Finding, { inputs }: RunOrigin): Promise<void> {
     const { shrinker, signal } = this.#options
-    if (shrinker === undefined || signal?.aborted) return
     const { plan, signature } = finding
+    // A variation acts on a whole run, so nothing is simpler.
+    const isVariation = plan.some(item => 'fault' in item && item.fault.fault.kind === 'variation')
+    if (shrinker === undefined || signal?.aborted || isVariation) return
     const shrunk = await unlessStopped(shrinker.shrink({ plan, inputs, signature, runner: this.#runner, signal }))
     if (shrunk === undefined) return
     this.runsOf.shrinking += shrunk.runs

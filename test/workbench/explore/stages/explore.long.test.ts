@@ -49,7 +49,8 @@ describe('singles', () => {
     const cellsOf = (operation: string) => report.matrix.filter(cell => cell.operation === operation)
     expect(cellsOf('createLlmDeployment').map(cell => cell.class)).toEqual([
       ...['status503', 'rateLimit', 'reset', 'refused', 'html', 'status503Done', 'resetDone', 'empty', 'truncated'],
-      ...['garbled', 'hang', 'hangDone', 'latency', 'duplicate', 'drift'],
+      ...['garbled', 'hang', 'hangDone', 'latency', 'slowBody', 'silentBody'],
+      ...['duplicate', 'drift'],
       ...['status503', 'rateLimit', 'reset', 'refused', 'html', 'hang'].map(name => `${name} for 60s`),
       'crash',
     ])
@@ -90,6 +91,9 @@ describe('singles', () => {
       ['node.crash', 'h100-0', 'instance.ready', 'node.repair'],
       ['pool.stockOut', 'H100-80GB', 'start', 'pool.restock'],
       ['funds.set', undefined, 'deployment.running', undefined],
+      ['deployment.stop', 'd1', 'deployment.running', undefined],
+      ['deployment.delete', 'd1', 'deployment.running', undefined],
+      ['limit.set', 'H100-80GB', 'start', undefined],
       ['hub.down', undefined, 'instance.placed', 'hub.up'],
     ])
     expect(commands[0]!.undo).toEqual({ verb: 'node.repair', target: 'h100-0' })
@@ -121,7 +125,7 @@ describe('singles', () => {
     const runner = new FakeRunner(carelessClient)
     const report = await explore(runner, { faults: 'singles', classes: ['hang', 'reset'] })
     expect([...new Set(report.matrix.map(cell => cell.class))].sort()).toEqual(
-      ['crash', 'hang', 'hang for 60s', 'reset', 'reset for 60s'].sort(),
+      ['crash', 'hang', 'hang for 60s', 'reset', 'reset for 60s', 'tokenRevoked'].sort(),
     )
     await expect(explore(runner, { classes: ['rest' as 'reset'] })).rejects.toThrow(
       "Failed to explore deploys: unknown class 'rest'. Did you mean 'reset'?",

@@ -3,6 +3,7 @@
 import { micros, SECOND } from '../../../../src/kernel/duration.ts'
 import { ByteHash } from '../../../../src/kernel/random.ts'
 import { globOf } from '../../../../src/lib/glob.ts'
+import { LIMITS } from '../../../../src/lib/limits.ts'
 import type { FaultRule } from '../../../../src/simulator/faults/rules.ts'
 import type { ClientEnd, ObservedRequest } from '../../../../src/simulator/judge/observation.ts'
 import { canonicalText } from '../../../../src/workbench/explore/plan/canonical.ts'
@@ -42,6 +43,7 @@ export class FakeWorld {
   send(operation: string, method: string, path: string, answer: unknown = {}): Outcome {
     const hit = this.#armed.filter(armed => this.#matches(armed, operation, path))[0]
     if (hit !== undefined) this.fired.add(hit.position)
+    if (this.requests.length === LIMITS.flowRequests) throw new Error('it sent more requests than a run may have')
     const outcome = hit === undefined ? 'ok' : outcomeOf(hit.rule)
     const status = outcome === 'ok' ? 200 : 503
     this.requests.push({
@@ -101,7 +103,7 @@ export class FakeWorld {
 }
 
 function outcomeOf({ fault }: FaultRule): Outcome {
-  if (['latency', 'stale', 'duplicate', 'drift'].includes(fault.kind)) return 'ok'
+  if (['latency', 'slowBody', 'stale', 'duplicate', 'drift', 'variation'].includes(fault.kind)) return 'ok'
   const isDone = 'effect' in fault && fault.effect === 'done'
   return isDone || ['empty', 'truncated', 'garbled'].includes(fault.kind) ? 'lost' : 'failed'
 }

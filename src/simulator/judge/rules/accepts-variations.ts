@@ -1,0 +1,65 @@
+import { attempt } from '../../../lib/attempt.ts'
+import { requestEvidence } from '../facts.ts'
+import { defineRule } from '../rule.ts'
+import { nameRequest, operationOf, quoteText } from '../words.ts'
+
+/** How deep a result is compared. */
+const MAX_DEPTH = 12
+
+/**
+ * A client whose answers all have another form that the interface allows ends as it does without. More fields, other
+ * numbers and another order of lists and lines do not count: some forms have them.
+ */
+export const acceptsVariations = defineRule({
+  summary: 'The client reads each form of an answer that the interface allows.',
+  advice:
+    'Split a stream at the blank lines of its whole text, and leave comments out. An event may have no choices. Read ' +
+    'fields by their names, rows by their ids, and Retry-After as seconds or as a date.',
+  place: 'operation',
+  check({ requests, end, base }) {
+    const varied = requests.findLast(({ fault }) => fault?.kind === 'variation')
+    if (varied === undefined || base?.end.kind !== 'returned') return []
+    if (requests.some(({ fault }) => fault !== undefined && fault.kind !== 'variation')) return []
+    const { result } = base.end
+    if (end.kind === 'returned' && (attempt(() => contains(plain(end.result), plain(result))) ?? true)) return []
+    const ends = { returned: 'had another result', unsettled: 'did not end', threw: 'threw' }
+    const how = end.kind === 'threw' ? `threw ${quoteText(String(end.error))}` : ends[end.kind]
+    return [
+      {
+        words: `The client ${how}, because ${nameRequest(varied)} was answered in another form that the interface allows.`,
+        operation: operationOf(varied),
+        evidence: requestEvidence(varied),
+      },
+    ]
+  },
+})
+
+/** Returns a value in which equal contents are equal: sets and maps as objects, texts of JSON parsed, lines sorted. */
+function plain(value: unknown, depth = 0): unknown {
+  if (value instanceof Uint8Array) return plain(new TextDecoder().decode(value), depth)
+  if (typeof value === 'string') {
+    const parse = () => [JSON.parse(value)] as unknown[]
+    const lines = value.split('\n')
+    const parsed = attempt(parse) ?? attempt(() => lines.filter(Boolean).map(line => JSON.parse(line) as unknown))
+    return typeof parsed?.[0] === 'object' ? plain(parsed, depth + 1) : lines.sort().join('\n')
+  }
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
+  if (Array.isArray(value) || value instanceof Set) return Array.from(value, entry => plain(entry, depth + 1))
+  const entries: Iterable<[unknown, unknown]> = value instanceof Map ? value : Object.entries(value)
+  return Object.fromEntries(Array.from(entries, ([key, inner]) => [String(key), plain(inner, depth + 1)]))
+}
+
+/** Tells whether a value has all that another one has. */
+function contains(value: unknown, part: unknown): boolean {
+  if (typeof part === 'number') return typeof value === 'number'
+  if (typeof part !== 'object' || part === null) return value === part
+  if (typeof value !== 'object' || value === null) return false
+  if (!Array.isArray(part)) {
+    return Object.entries(part).every(([key, inner]) => contains((value as Record<string, unknown>)[key], inner))
+  }
+  const rest = Object.values(value)
+  return part.every(inner => {
+    const at = rest.findIndex(entry => contains(entry, inner))
+    return at >= 0 && rest.splice(at, 1).length > 0
+  })
+}

@@ -1,0 +1,61 @@
+/** Faults of a flow: rules and commands that are points beside the built-in classes. */
+
+import { operations } from '../../../service/index.ts'
+import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
+import { FaultError } from '../../../simulator/faults/fault-error.ts'
+import { type FaultRule, parseRuleWithoutWindow } from '../../../simulator/faults/rules.ts'
+import { withContentName } from './canonical.ts'
+import type { CommandItem, PlanItem } from './plan.ts'
+import { assertPlan } from './plan-form.ts'
+
+/**
+ * A fault rule, or a command at a moment of the world. A rule without a count strikes each request of its operations, one
+ * at a time. `passes`: a client can end as usual after it, so `recovers` judges it. Default: false.
+ */
+export type OwnFault = (FaultRule | CommandItem) & { readonly passes?: boolean }
+
+/** An own fault that is valid. */
+export interface CheckedFault {
+  readonly item: PlanItem
+  /** The operations of a rule without a count; undefined for a fault that is one point. */
+  readonly operations?: ReadonlySet<string>
+  /** Its name in reports. */
+  readonly class: string
+}
+
+/**
+ * Returns the own faults of a flow.
+ *
+ * @param context start of the error, as in `Failed to declare the flow 'deploy'`
+ * @throws TypeError or RangeError that names the entry, the field and a remedy
+ */
+export function checkOwnFaults(faults: readonly OwnFault[], context: string): CheckedFault[] {
+  if (Array.isArray(faults)) return faults.map((fault, index) => checkOwnFault(fault, `${context}: faults[${index}]`))
+  throw new TypeError(
+    `${context}: faults is not a list. Write faults: [{ on: 'listBatches', fault: { kind: 'empty' } }].`,
+  )
+}
+
+function checkOwnFault(given: OwnFault, place: string): CheckedFault {
+  const { passes = false, ...rest } = given ?? {}
+  if (typeof passes !== 'boolean') throw new TypeError(`${place}.passes: expected true or false.`)
+  if (!('fault' in rest)) {
+    try {
+      assertPlan([{ ...rest, passes }], place)
+    } catch (error) {
+      throw new TypeError((error as Error).message.replace(': plan[0]', '').replace('Items are', 'Give'))
+    }
+    return { item: { ...rest, passes } as CommandItem, class: (rest as CommandItem).command.verb }
+  }
+  try {
+    const context = { operations, operationOf: () => undefined, kinds: JOURNAL_KINDS }
+    const parsed = parseRuleWithoutWindow(rest, context)
+    const name = rest.name ?? rest.fault.kind
+    const isCounted = ['nth', 'times', 'every', 'chance'].some(count => count in rest)
+    if (isCounted) return { item: { fault: withContentName(rest), passes }, class: name }
+    return { item: { fault: rest, passes }, operations: parsed.operations, class: name }
+  } catch (error) {
+    if (!(error instanceof FaultError)) throw error
+    throw new RangeError(`${place}${error.path.map(step => `.${String(step)}`).join('')}: ${error.reason}`)
+  }
+}

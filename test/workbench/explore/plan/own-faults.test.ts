@@ -1,0 +1,91 @@
+/** Faults of a flow: which points they become, and what is wrong with invalid ones. */
+import { describe, expect, test } from 'vitest'
+import { flow } from '../../../../src/workbench/explore/declare-flow.ts'
+import { explore } from '../../../../src/workbench/explore/explore-flow.ts'
+import type { FlowContext, FlowOptions } from '../../../../src/workbench/explore/flow.ts'
+import { checkOwnFaults, type OwnFault } from '../../../../src/workbench/explore/plan/own-faults.ts'
+
+/** Reads the page of batches three times, and takes any list for one. */
+async function readThrice({ fetch, url, token, sleep }: FlowContext): Promise<number> {
+  let count = 0
+  for (let nth = 0; nth < 3; nth++) {
+    const response = await fetch(`${url}/v1/batches`, { headers: { authorization: `Bearer ${token}` } })
+    const { data } = response.status === 200 ? ((await response.json()) as { data: unknown[] }) : { data: [] }
+    count += data.length
+    await sleep(1000)
+  }
+  return count
+}
+
+const PAGE = { object: 'list', data: null, has_more: true }
+const NULL_PAGE: OwnFault = { name: 'null-page', on: 'listBatches', fault: { kind: 'status', status: 200, body: PAGE } }
+
+async function exploreWith(
+  faults: readonly OwnFault[],
+  options: FlowOptions = {},
+  depth: 'singles' | 'pairs' = 'singles',
+) {
+  const reader = flow('reader', { fixtures: 'empty', ...options, faults }, readThrice)
+  return explore(reader, { faults: depth, classes: ['latency'] })
+}
+
+const throws = { throwsNever: ({ end }: { end: { kind: string } }) => (end.kind === 'threw' ? 'It threw.' : undefined) }
+
+describe('an own fault', () => {
+  test('without a count strikes each request of its operations', async () => {
+    const report = await exploreWith([NULL_PAGE], { invariants: throws })
+    const cells = report.matrix.filter(cell => cell.class === 'null-page')
+    expect(cells).toMatchObject([{ operation: 'listBatches', found: 3, notReached: 0 }])
+    const found = report.findings.find(({ invariant }) => invariant === 'throwsNever')!
+    expect(found.plan).toMatchObject([{ fault: { on: 'listBatches', nth: 1, fault: { kind: 'status', status: 200 } } }])
+  })
+
+  test('with a count is one point, and one that meets nothing is not reached', async () => {
+    const { matrix } = await exploreWith([
+      { ...NULL_PAGE, nth: 2 },
+      { ...NULL_PAGE, name: 'late', nth: 9 },
+    ])
+    expect(matrix.filter(({ class: name }) => name === 'null-page')).toMatchObject([{ survived: 1, notReached: 0 }])
+    expect(matrix.filter(({ class: name }) => name === 'late')).toMatchObject([{ notReached: 1 }])
+  })
+
+  test('can be a command at a moment', async () => {
+    const command: OwnFault = { command: { verb: 'funds.set', args: { usd: 0 } }, after: { kind: 'start' } }
+    const { matrix } = await exploreWith([command])
+    expect(matrix.filter(({ class: name }) => name === 'funds.set')).toMatchObject([
+      { operation: 'start', survived: 1 },
+    ])
+  })
+
+  test('is paired with others', async () => {
+    const report = await exploreWith([{ ...NULL_PAGE, fault: { kind: 'latency', delay: '20m' } }], {}, 'pairs')
+    expect(report.runsOf.pairs).toBeGreaterThan(0)
+  })
+
+  test('says whether it passes', () => {
+    const own = (passes?: boolean) => ({ ...NULL_PAGE, nth: 1, ...(passes !== undefined && { passes }) })
+    const items = checkOwnFaults([own(), own(true)], 'Failed').map(({ item }) => item)
+    expect(items).toMatchObject([{ passes: false }, { passes: true }])
+  })
+})
+
+test.each<[unknown, string]>([
+  [{}, 'faults is not a list. Write faults: ['],
+  [
+    [{ on: 'listBatchs', fault: { kind: 'empty' } }],
+    "faults[0].on: unknown operation 'listBatchs'. Did you mean 'listBatches'?",
+  ],
+  [[NULL_PAGE, { on: '*', fault: { kind: 'emty' } }], 'faults[1].fault.kind: '],
+  [[{ on: '*', nth: 1, times: 1, fault: { kind: 'empty' } }], 'faults[0]: times and nth contradict each other.'],
+  [
+    [{ command: { verb: 'batch.cancle' }, after: { kind: 'start' } }],
+    "faults[0].command.verb: unknown command 'batch.cancle'. Did you mean",
+  ],
+  [[{ command: { verb: 'hub.down' } }], 'faults[0].after: '],
+  [[{ on: 'listBatches' }], 'faults[0].on: unknown item'],
+  [[undefined], 'faults[0].passes: unknown item'],
+  [[{ ...NULL_PAGE, passes: 'yes' }], 'faults[0].passes: expected true or false.'],
+])('%j is refused', (faults, message) => {
+  const declare = () => flow('reader', { faults: faults as OwnFault[] }, readThrice)
+  expect(declare).toThrow(`Failed to declare the flow 'reader': ${message}`)
+})
