@@ -31,6 +31,7 @@ export type WeatherName =
   | 'none'
   | 'calm'
   | 'realistic'
+  | 'spot-2023'
   | 'rough'
   | 'office-day'
   | 'launch-day'

@@ -440,7 +440,7 @@ describe('loadProfile rejects', () => {
     [
       'an unknown pack',
       { weather: { pack: 'realstic' } },
-      "$.weather.pack: expected one of 'none', 'calm', 'realistic', 'rough', 'office-day', 'launch-day', 'bad-week', " +
+      "$.weather.pack: expected one of 'none', 'calm', 'realistic', 'spot-2023', 'rough', 'office-day', 'launch-day', 'bad-week', " +
         "'provider-incident', 'payment-trouble', got 'realstic'. Did you mean 'realistic'? Fix that value.",
     ],
     [

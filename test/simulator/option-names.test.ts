@@ -22,6 +22,7 @@ test('the types name every world, profile and weather pack of the package', () =
     none: true,
     calm: true,
     realistic: true,
+    'spot-2023': true,
     rough: true,
     'office-day': true,
     'launch-day': true,

@@ -229,7 +229,7 @@ function accountOf(draws: Draws, leaning: Leaning, types: readonly GpuType[]): F
 
 function profileOf(draws: Draws, leaning: Leaning, gpus: number, hours: number): ProfileInput {
   const slow = leaning === 'long batches' || leaning === 'poor'
-  const pack = leaning === 'large' ? 'rough' : draws.pick(['none', 'calm', 'realistic', 'rough', 'rough'])
+  const pack = leaning === 'large' ? 'rough' : draws.pick(['none', 'calm', 'realistic', 'spot-2023', 'rough'])
   // What a large fleet meets in a week by itself, a small one meets in an hour at a higher rate.
   const most = Math.min(1000, Math.max(1, 1_000_000 / (gpus * hours)))
   return {

@@ -24,6 +24,11 @@ export const packSettings = {
   degradations_per_hour: setting(amount, 'GPUs that become slow, per GPU-hour.', 0),
   disk_full_per_hour: setting(amount, 'Disks of nodes that fill up, per node-hour.', 0),
   spot_preemptions_per_hour: setting(amount, 'Preemptions of a spot node, per node-hour.', 0),
+  spot_correlation: setting(
+    portion,
+    'Share of the preemptions that take all nodes of a pool at once. Each of the others takes one node.',
+    0,
+  ),
   zone_outages_per_hour: setting(amount, 'Outages of a whole zone, per zone-hour.', 0),
   stock_outs_per_hour: setting(amount, 'Stock-outs of a GPU type, per hour and type.', 0),
   hub_outages_per_hour: setting(amount, 'Outages of the hub, per hour.', 0),

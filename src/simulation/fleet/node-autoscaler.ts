@@ -134,14 +134,17 @@ export class NodeAutoscaler implements NodeProvisioner {
     if (row.tenants.length === 0 && this.#isSurplus(row)) this.removeNode(ordinal, row)
   }
 
-  /** A spot node is taken back after `notice`: from now until a while after that its pool gets no other. */
+  /**
+   * A spot node is taken back after `notice`: from now until a while after that its pool gets no other. Nodes that are
+   * taken back at the same time share the draw.
+   */
   onSpotReclaimed(row: Readonly<NodeRow>, notice: Micros): void {
     const { nodes } = this.#parts
     const { clock, profile, chance } = this.#context
     const { pool } = row.group
     const index = nodes.groups.findIndex(({ group }) => group.pool === pool)
     const { spotUnavailableUntil, spotReturnEvent } = nodes.groups[index]!
-    const duration = draw(profile.weather.spotAway, chance, chance.key('node', row.id), SPOT_AWAY)
+    const duration = draw(profile.weather.spotAway, chance, chance.key('pool', pool, clock.now), SPOT_AWAY)
     const until = Math.max(spotUnavailableUntil, clock.now + notice + Math.round(duration))
     if (until === spotUnavailableUntil) return
     this.#context.cancel(spotReturnEvent)

@@ -321,6 +321,11 @@ export class Nodes {
     return counts
   }
 
+  /** Returns the pool of a node by its name, also after the node is gone. */
+  poolOf(node: string): string | undefined {
+    return this.#groups.find(({ group }) => group.prefix === node.slice(0, node.lastIndexOf('-')))?.group.pool
+  }
+
   /** Marks the spot capacity of a pool as unavailable until `until`. */
   setSpotUnavailable(pool: string, until: Micros, spotReturnEvent: EntryHandle): void {
     this.#groups = this.#groups.map(state =>

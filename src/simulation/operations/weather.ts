@@ -2,6 +2,7 @@ import { GPUS } from '../../data/gpu-specs.ts'
 import { type Distribution, draw } from '../../data/profiles/distribution.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
+import { exp } from '../../kernel/exact-math.ts'
 import { actFor, ORIGIN } from '../../kernel/journal-origin.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
@@ -10,6 +11,7 @@ import { pickByShare, weatherPack } from '../account/chaos-draws.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
+import type { NodeRow } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Placement } from '../fleet/placement.ts'
 import { XIDS } from '../fleet/xid.ts'
@@ -23,6 +25,8 @@ const HOW_LONG = purpose('weather.howLong')
 const HOW_MUCH = purpose('weather.howMuch')
 const LEMON = purpose('weather.lemon')
 const MICROS_PER_HOUR = 3_600_000_000
+/** Sigma of the time between two preemptions at a pool: 1.3 to 2.0 in traces of 2022 and 2023 (skypilot-org/spot-traces). */
+const SPOT_UP_SIGMA = 1.7
 
 /** What can strike, each at a rate of its own. */
 type WeatherKind =
@@ -41,7 +45,7 @@ type WeatherKind =
 /** A source of weather: one kind of trouble at one place, that strikes and passes again and again. */
 export class WeatherSourceRow extends Row {
   declare readonly kind: WeatherKind
-  /** The node, zone or GPU type it strikes; '' where there is one of it. */
+  /** The node, pool, zone or GPU type it strikes; '' where there is one of it. */
   declare readonly place: string
   declare readonly key: EntityKey
   /** Strikes in an hour. */
@@ -73,7 +77,8 @@ export interface WeatherParts {
 
 /**
  * Failures that come by themselves, drawn from the seed. Each node, zone, GPU type and service has its own chain of
- * draws, so a node that is added changes no failure of the others. Without a pack in the profile, none comes.
+ * draws, so a node that is added changes no failure of the others. Preemptions have a chain for each pool of spot nodes.
+ * Without a pack in the profile, none comes.
  */
 export class Weather {
   readonly #context: SimulationContext
@@ -104,6 +109,11 @@ export class Weather {
     for (const gpu of Object.keys(GPUS)) {
       if (nodes.groups.some(({ group }) => group.gpu === gpu)) this.#addSource('stockOut', gpu, pack.stockOutsPerHour)
     }
+    for (const [pool, most] of this.#spotPools()) {
+      // So that each node has the rate of the pack: an event takes all of them or one.
+      const eventsPerHour = (pack.spotPreemptionsPerHour * most) / (1 + pack.spotCorrelation * (most - 1))
+      this.#addSource('preemption', pool, eventsPerHour)
+    }
     if (pack.tenantShare > 0) this.#context.schedule(CUSTOMERS_INTERVAL, 'weather.customersMove')
     this.#addSource('hubOutage', '', pack.hubOutagesPerHour)
     this.#addSource('hubThrottle', '', pack.hubThrottlesPerHour)
@@ -126,7 +136,6 @@ export class Weather {
     this.#addSource('nodeFault', node.id, pack.nodeFaultsPerHour * normalFactor * (isLemon ? lemonFactor : 1))
     this.#addSource('degradation', node.id, pack.degradationsPerHour * node.group.gpus)
     this.#addSource('diskFull', node.id, pack.diskFullPerHour)
-    if (node.group.market === 'spot') this.#addSource('preemption', node.id, pack.spotPreemptionsPerHour)
   }
 
   /** The sources of weather with their rates, for explanations. */
@@ -135,8 +144,11 @@ export class Weather {
   }
 
   /** Returns the microseconds from the end of the strike before, or from the start of a source, to its nth strike, from 0. */
-  drawWait({ strikesPerHour, key }: Readonly<WeatherSourceRow>, nth: number): Micros {
-    return this.#context.chance.exponential(MICROS_PER_HOUR / strikesPerHour, key, WHEN, nth)
+  drawWait({ kind, strikesPerHour, key }: Readonly<WeatherSourceRow>, nth: number): Micros {
+    const { chance } = this.#context
+    const mean = MICROS_PER_HOUR / strikesPerHour
+    if (kind !== 'preemption') return chance.exponential(mean, key, WHEN, nth)
+    return chance.lognormal(mean * exp((-SPOT_UP_SIGMA * SPOT_UP_SIGMA) / 2), SPOT_UP_SIGMA, key, WHEN, nth)
   }
 
   onEvent(event: EventOf<'weather'>, source: number): void {
@@ -202,7 +214,29 @@ export class Weather {
   }
 
   #scheduleNextStrike(ordinal: number, row: Readonly<WeatherSourceRow>): void {
-    this.#context.schedule(this.drawWait(row, row.strikeCount), 'weather.strikes', ordinal)
+    const away = row.kind === 'preemption' ? this.#spotAwayTime(row.place) : 0
+    this.#context.schedule(away + this.drawWait(row, row.strikeCount), 'weather.strikes', ordinal)
+  }
+
+  /** Returns the pools of spot nodes, each with the most nodes that it may have. */
+  #spotPools(): ReadonlyMap<string, number> {
+    const pools = new Map<string, number>()
+    for (const { group } of this.#parts.nodes.groups) {
+      if (group.market === 'spot') pools.set(group.pool, (pools.get(group.pool) ?? 0) + group.max)
+    }
+    return pools
+  }
+
+  #spotNodes(pool: string): Readonly<NodeRow>[] {
+    const rows = Array.from(this.#parts.nodes.entries(), ([, row]) => row)
+    return rows.filter(({ group }) => group.pool === pool && group.market === 'spot')
+  }
+
+  /** Returns the time until a pool without a usable node gets spot nodes again; 0 for a pool that has one. */
+  #spotAwayTime(pool: string): Micros {
+    if (this.#spotNodes(pool).some(({ state }) => state === 'ready')) return 0
+    const until = this.#parts.nodes.groups.find(({ group }) => group.pool === pool)?.spotUnavailableUntil ?? 0
+    return Math.max(0, until - this.#context.clock.now)
   }
 
   /** False when what it was meant for is not there, or is in that state already. */
@@ -241,7 +275,7 @@ export class Weather {
           duration: lasts(weather.diskFullLasts),
         }
       case 'preemption':
-        return { command: { verb: 'node.preempt', target: place }, duration: 0 }
+        return this.#drawPreemption(row)
       case 'zoneOutage':
         return {
           command: { verb: 'zone.down', target: place },
@@ -284,6 +318,20 @@ export class Weather {
           duration: lasts(weather.slowProvisioningLasts),
         }
     }
+  }
+
+  /** Returns the preemption of all nodes of a pool, or of one. Undefined if the pool is smaller than its `max` now. */
+  #drawPreemption({
+    place,
+    key,
+    strikeCount,
+  }: Readonly<WeatherSourceRow>): { command: Command; duration: Micros } | undefined {
+    const { chance } = this.#context
+    if (chance.unit(key, WHAT, strikeCount) < (weatherPack(this.#context)?.spotCorrelation ?? 0)) {
+      return { command: { verb: 'pool.preempt', target: place }, duration: 0 }
+    }
+    const node = this.#spotNodes(place)[chance.integer(this.#spotPools().get(place) ?? 0, key, WHICH, strikeCount)]
+    return node && { command: { verb: 'node.preempt', target: node.id }, duration: 0 }
   }
 
   #drawNodeFault(row: Readonly<WeatherSourceRow>): { command: Command; undo: Command; duration: Micros } | undefined {
@@ -329,7 +377,7 @@ export class Weather {
 }
 
 function strikesNodes(kind: WeatherKind): boolean {
-  return kind === 'nodeFault' || kind === 'degradation' || kind === 'diskFull' || kind === 'preemption'
+  return kind === 'nodeFault' || kind === 'degradation' || kind === 'diskFull'
 }
 
 function pickXid(counts: readonly { readonly xid: number; readonly count: number }[], unit: number): number {

@@ -69,7 +69,7 @@ export function describeFirstCause(sim: Simulator, first: Entry): string[] {
 /** Says which source of weather struck, and by which draw. */
 function describeWeather(sim: Simulator, entry: Entry): string[] {
   const begin = 'The chain begins with the weather of the profile.'
-  const id = sourceOf(entry)
+  const id = sourceOf(sim, entry)
   if (id === undefined) return [begin]
   const { weather } = sim.world
   for (const [, source] of weather.sources()) {
@@ -93,9 +93,10 @@ function describeRate(id: string, strikesPerHour: number): string {
 }
 
 /** Returns the id of the source of weather that an entry can come from; undefined for other kinds. */
-function sourceOf({ kind, subject, fields }: Entry): string | undefined {
+function sourceOf({ world }: Simulator, { kind, subject, fields }: Entry): string | undefined {
   const [name, field] = WEATHER_KINDS[kind] ?? []
   if (name === undefined) return undefined
+  if (name === 'preemption') return `weather/preemption/${world.nodes.poolOf(subject)}`
   const place = field === undefined ? subject : field === '' ? '' : String(fields?.[field])
   return place === '' ? `weather/${name}` : `weather/${name}/${place}`
 }
@@ -107,7 +108,7 @@ function findChangeBefore(sim: Simulator, { seq, time }: Entry, id: string): Ent
     .entries()
     .findLast(
       entry =>
-        entry.seq < seq && entry.time < time && sourceOf(entry) === id && journal.giverOf(entry.seq) === 'weather',
+        entry.seq < seq && entry.time < time && sourceOf(sim, entry) === id && journal.giverOf(entry.seq) === 'weather',
     )
 }
 

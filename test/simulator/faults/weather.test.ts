@@ -36,7 +36,7 @@ test('an unknown pack is refused with the nearest name', () => {
   expect(() => createSimulator({ weather: 'lunch-day' })).toThrow(
     new RangeError(
       "Failed to find the weather 'lunch-day': did you mean 'launch-day'? Packs are " +
-        'none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble.',
+        'none, calm, realistic, spot-2023, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble.',
     ),
   )
   expect(() => createSimulator({ weather: 5 as never })).toThrow(

@@ -79,7 +79,7 @@ function beginOf({ nodes }: World, { kind, subject, fields }: Entry): string | u
     case 'zone.down':
       return `zone_down ${fields?.zone}`
     case 'node.preemptionNoticed':
-      return `spot_away ${nodes.groups.find(({ group }) => subject.startsWith(`${group.prefix}-`))?.group.pool}`
+      return `spot_away ${nodes.poolOf(subject)}`
     case 'instance.lost':
     case 'instance.crashed':
     case 'instance.gone':
