@@ -139,7 +139,7 @@ export function engineArgsProblem(args: readonly string[]): string | undefined {
 }
 
 const SIZE_UNITS: Readonly<Record<string, number>> = {
-  ...{ k: 1e3, m: 1e6, g: 1e9, t: 1e12, K: 2 ** 10, M: 2 ** 20, G: 2 ** 30, T: 2 ** 40 },
+  ...{ k: 1e3, m: 1e6, g: 1e9, t: 1e12, K: 1_024, M: 1_048_576, G: 1_073_741_824, T: 1_099_511_627_776 },
 }
 
 /** Returns the value of an option whose value is a size; undefined if the arguments do not have it. */

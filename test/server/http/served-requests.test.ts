@@ -94,7 +94,7 @@ test('a line has no control characters and no more than the beginning of a long 
   }
   const line = requestLine(request, 'text')
   expect(line).toMatch(
-    /^2026-01-01 00:01:30 {2}404 {2}GET \/deploy\/x {2}getDeployment {2}in w1 {2}state: \?\[2J\?\?x+…\n$/,
+    /^2026-01-01 00:01:30 {2}404 {2}GET \/deploy\/x {2}getDeployment {2}in w1 {2}state: \\u001b\[2J\\u000d x+…\n$/,
   )
   expect(line.length).toBeLessThan(300)
   expect(JSON.parse(requestLine(request, 'json'))).toEqual(request)

@@ -318,7 +318,7 @@ test('the global fetch reaches its target for every order of MSW and simulators'
     for (const name of goes) {
       await leave[name]!()
       isListening &&= name !== 'msw'
-      const reached = await fetch(`${base}/v1/models`).then(({ status }) => status, String)
+      const reached = await fetch(`${base}/v1/voices`).then(({ status }) => status, String)
       const how = `${comes}; without ${goes.slice(0, goes.indexOf(name) + 1)}`
       expect(reached, how).toBe(isListening ? 401 : 'TypeError: fetch failed')
     }
