@@ -38,7 +38,8 @@ export class AnswerBody {
     if (this.#text === undefined) {
       const bytes = concatBytes(this.#parts)
       this.#parts = [bytes]
-      const isBinary = /^(?:audio|image|video)\/|octet-stream/.test(this.#type)
+      // Files of rows are sent as bytes, too.
+      const isBinary = /^(?:audio|image|video)\//.test(this.#type) || bytes.includes(0)
       this.#text = isBinary ? encodeBase64(bytes) : new TextDecoder().decode(bytes)
     }
     return this.#text

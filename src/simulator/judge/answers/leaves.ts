@@ -89,26 +89,28 @@ export function isWithin(place: Place, outer: Place): boolean {
 
 /**
  * Returns the place of the record that a place belongs to: the nearest object that is an entry of a list or of a map, else
- * the whole result. An object counts as a map if it has two or more entries and each one is an object.
+ * the whole result. The entries of a list or a map are objects with a field in common.
  */
 export function recordOf(result: unknown, place: Place): Place {
   let record: Place = []
   let value = result
   for (const [depth, key] of place.entries()) {
     const children = childrenOf(value)
-    const isCollection =
-      Array.isArray(value) ||
-      value instanceof Map ||
-      value instanceof Set ||
-      (children.length > 1 && children.every(([, child]) => isRecord(child)))
+    const isCollection = areRecords(children.map(([, child]) => child)) && (Array.isArray(value) || children.length > 1)
     value = children.find(([name]) => name === key)?.[1]
     if (isCollection && isRecord(value)) record = place.slice(0, depth + 1)
   }
   return record
 }
 
+function areRecords([first, ...others]: readonly unknown[]): boolean {
+  if (!isRecord(first) || !others.every(isRecord)) return false
+  return Object.keys(first as object).some(key => others.every(other => Object.hasOwn(other as object, key)))
+}
+
 function isRecord(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && toSingle(value) === value
+  const isObject = typeof value === 'object' && value !== null && toSingle(value) === value
+  return isObject && !Array.isArray(value) && !(value instanceof Map) && !(value instanceof Set)
 }
 
 function toSingle(value: unknown): unknown {

@@ -89,8 +89,9 @@ class LossSearch {
     const near = tellersFor(place, this.#tellers)
     const tellers = near.filter(({ key, tells }) => tells === 'always' || (tells === 'ifQuiet' && !noise.has(key)))
     const perhaps = near.filter(({ key, tells }) => tells === 'perhaps' && !noise.has(key))
-    const isSaid = tellers.length > 0 || this.#isSaidElsewhere()
-    const isUnclear = perhaps.length > 0 || (isChange && !isSettled) || this.#isNull
+    const { tells } = this.#observation
+    const isSaid = tells ?? (tellers.length > 0 || this.#isPrinted)
+    const isUnclear = tells === undefined && (perhaps.length > 0 || (isChange && !isSettled) || this.#isNull)
     const verdict = isSaid ? 'said' : isUnclear ? 'unclear' : 'unsaid'
     return { place, instead, cause, verdict, tellers: isSaid ? tellers : perhaps }
   }
@@ -100,10 +101,9 @@ class LossSearch {
     return this.#read.result === undefined || this.#read.result === null
   }
 
-  /** Tells whether the flow knows that the result tells, or what the client printed does. */
-  #isSaidElsewhere(): boolean {
-    const { tells, output, base } = this.#observation
-    if (tells !== undefined) return tells
+  /** Whether the client printed that something is missing, and people read it. */
+  get #isPrinted(): boolean {
+    const { output, base } = this.#observation
     return this.#observation.isRead === true && speaksOfFailure(output.replace(base?.output ?? '', ''))
   }
 

@@ -27,6 +27,8 @@ const COMPLETENESS =
 const EFFORT =
   /retr(?:y|ies)|attempt|tries|elapsed|duration|took|latency|polls|requests|calls|(?:^|_)ms$|Ms$|seconds|time(?!d|out)|At$/i
 
+const SHARE = /coverage|ratio|share|percent|progress|complete|quota|rate|fraction|confidence/i
+
 /** Words of a failure. */
 const FAILURE =
   /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unavailable|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:available|answered|found|received|complete|known|read|reached)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all)\b/i
@@ -68,7 +70,7 @@ class TellerSearch {
   readonly #usual: ReadResult
   readonly #read: ReadResult
   readonly #answers: RunAnswers
-  readonly #usualValues: ReadonlySet<unknown>
+  readonly #usualValues: ReadonlySet<string>
   readonly #usualAt = new Map<string, Leaf>()
   #tellers: Teller[] = []
 
@@ -76,7 +78,7 @@ class TellerSearch {
     this.#usual = usual
     this.#read = read
     this.#answers = answers
-    this.#usualValues = new Set(usual.leaves.map(({ value }) => value))
+    this.#usualValues = new Set(usual.leaves.map(toKey))
     for (const leaf of usual.leaves) this.#usualAt.set(JSON.stringify(leaf.place), leaf)
   }
 
@@ -89,7 +91,8 @@ class TellerSearch {
   }
 
   #add(place: Place, kind: string, tells: Teller['tells']): void {
-    const record = recordOf(this.#read.result, place)
+    // A record that is new speaks of what is around it.
+    const record = recordOf(this.#usual.result, place)
     this.#tellers.push({ place, record, key: `${kind} ${patternOf(place)}`, tells })
   }
 
@@ -102,12 +105,14 @@ class TellerSearch {
       const isTurn = typeof before === 'boolean' || before === undefined || before === null
       if (isTurn) this.#add(place, 'turn', COMPLETENESS.test(name) ? 'always' : 'perhaps')
     } else if (typeof value === 'number') {
+      if (isShare(before, value, name)) this.#add(place, 'share', 'ifQuiet')
       if (value > 0 && (isCalm(before) || before === 0) && !EFFORT.test(name)) this.#add(place, 'count', 'ifQuiet')
     } else if (typeof value === 'string') this.#compareText(place, name, before, value)
   }
 
   #compareText(place: Place, name: string, before: unknown, value: string): void {
-    if (value.trim() === '' || this.#usualValues.has(value)) return
+    // An entry of a list that moved up tells nothing.
+    if (value.trim() === '' || this.#usualValues.has(toKey({ place, value }))) return
     const isContent = this.#answers.has(this.#answers.normalise(value))
     const isFailure = FAILURE.test(value)
     if (BAD_ENDS.has(value)) this.#add(place, 'end', 'always')
@@ -164,6 +169,16 @@ class TellerSearch {
         this.#tellers.push({ place, record: place, key: '', tells: 'always' })
     }
   }
+}
+
+function toKey({ place, value }: Leaf): string {
+  return `${patternOf(place)} ${String(value)}`
+}
+
+/** Tells whether a share of the whole has fallen. */
+function isShare(before: unknown, value: number, name: string): boolean {
+  if ((before !== 1 && before !== 100) || value < 0 || value >= before) return false
+  return SHARE.test(name) || (before === 1 && !Number.isInteger(value))
 }
 
 /** Tells whether a place says nothing: empty, or a list of nothing. */

@@ -33,6 +33,7 @@ export class AppliedPlan {
   constructor(sim: Simulator, plan: Plan) {
     this.#sim = sim
     this.passes = passingFault(plan)
+    this.isOfOneRequest = plan.every(item => 'fault' in item && item.fault.for === undefined)
     for (const [position, item] of plan.entries()) this.#arm(position, item)
     this.#stopListening = this.#waiting.length > 0 ? sim.journal.listen(entry => this.#onEntry(entry)) : () => {}
   }
@@ -47,6 +48,8 @@ export class AppliedPlan {
 
   /** The kind of its fault, if the plan is one fault that passes: of one request, or for some time. */
   readonly passes: string | undefined
+  /** Whether its faults change single requests, so that none is an outage. */
+  readonly isOfOneRequest: boolean
 
   /** Positions of the items that changed something. Fault rules are counted when the plan is stopped. */
   get fired(): ReadonlySet<number> {

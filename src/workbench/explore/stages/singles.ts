@@ -65,9 +65,14 @@ export async function runSingles(
   for (const single of singles) onFired(settled.get(single.point) ?? single)
 }
 
-/** Returns the operations at which the client gives up, if it ends as usual after nine of ten faults that pass. */
+/**
+ * Returns the operations at which the client gives up, if it ends as usual after nine of ten faults of one request. The
+ * waiting time of a client for an outage is its own choice.
+ */
 function unevenOperations(singles: readonly Single[]): string[] {
-  const passing = singles.filter(({ point }) => passes(point) && !point.class.startsWith('stale'))
+  const passing = singles.filter(
+    ({ point }) => passes(point) && point.kind === 'request' && !point.class.startsWith('stale'),
+  )
   const gaveUp = passing.filter(({ result }) => ['gaveUp', 'raw'].includes(result.telling?.grade ?? ''))
   const isEven = passing.length >= ENOUGH_FAULTS && gaveUp.length <= (1 - EVEN) * passing.length
   return isEven ? gaveUp.map(({ point }) => point.operation) : []
@@ -83,7 +88,8 @@ function learn(learned: Learned, singles: readonly Single[]): Single[] {
   learned.isSettled = whole.length >= ENOUGH_RUNS
   return singles.filter(({ result, point }) => {
     const { trusted = [], grade } = result.telling ?? {}
-    const isHole = (grade === 'gaveUp' || grade === 'raw') && passes(point) && learned.uneven.has(point.operation)
+    const isOne = passes(point) && point.kind === 'request'
+    const isHole = (grade === 'gaveUp' || grade === 'raw') && isOne && learned.uneven.has(point.operation)
     const isUnsaid =
       trusted.length > 0 && trusted.every(key => (key === UNSETTLED ? learned.isSettled : learned.noise.has(key)))
     return isHole || isUnsaid

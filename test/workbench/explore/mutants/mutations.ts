@@ -39,8 +39,8 @@ export const MUTATIONS = {
   },
   joinsByPosition: { defect: 'joins rows by their position', foundBy: 'batchLines', at: 'base' },
   ignoresTheErrorFile: {
-    defect: 'never reads the error file',
-    foundBy: 'batchLines',
+    defect: 'never reads the error file, and does not say how the batch ended',
+    foundBy: 'noSilentLoss',
     at: 'batch.in_progress funds.set',
   },
   keepsRowsOfFailedDownloads: {

@@ -1,0 +1,143 @@
+/** Clients that lose answers and say so, each beside one that does not: in many forms of results. */
+import { expect, test } from 'vitest'
+import { exploreRuns } from '../../../src/workbench/explore/explore.ts'
+import { withOptions } from '../../../src/workbench/explore/explore-flow.ts'
+import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
+import type { FaultClassName } from '../../../src/workbench/explore/plan/classes.ts'
+import { createRunner } from '../../../src/workbench/explore/run/create-runner.ts'
+
+const MODEL = 'aurora-labs/aurora-8b-instruct'
+const QUESTIONS = ['tides', 'winds', 'rocks']
+
+type Ask = (question: string) => Promise<string>
+
+/** Asks once, and throws unless the answer has a text. */
+const askWith =
+  ({ fetch, url, token, sleep }: FlowContext): Ask =>
+  async question => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const messages = [{ role: 'user', content: question }]
+    const body = JSON.stringify({ model: MODEL, max_tokens: 16, messages })
+    const init = { method: 'POST', headers, body, signal: AbortSignal.timeout(45_000) }
+    const answer = await fetch(`${url}/v1/chat/completions`, init)
+    if (!answer.ok) await sleep(1_000 * Number(answer.headers.get('retry-after') ?? 1))
+    const { choices } = (await answer.json()) as { choices: [{ message: { content: string } }] }
+    return choices[0].message.content
+  }
+
+/** Asks all questions. Returns the answers by question, and the questions without one. */
+async function askAll(ask: Ask) {
+  const answers = new Map<string, string>()
+  const lost: string[] = []
+  for (const question of QUESTIONS) {
+    try {
+      answers.set(question, await ask(question))
+    } catch {
+      lost.push(question)
+    }
+  }
+  return { answers, lost, all: QUESTIONS.map(q => ({ q, a: answers.get(q) })) }
+}
+
+type Answered = Awaited<ReturnType<typeof askAll>>
+
+/** Returns the names of the invariants that single faults break. */
+async function findingsOf(
+  run: (context: FlowContext) => Promise<unknown>,
+  options: FlowOptions = {},
+  classes: readonly FaultClassName[] = ['status503', 'truncated', 'latency'],
+) {
+  const flow = withOptions({ name: 'client', options: { fixtures: 'empty', ...options }, run }, {})
+  const runner = await createRunner(flow)
+  try {
+    const { findings, card } = await exploreRuns(runner, { name: 'client', faults: 'singles', classes })
+    return { invariants: [...new Set(findings.map(({ invariant }) => invariant))], card }
+  } finally {
+    await runner.dispose()
+  }
+}
+
+test.each<[string, (answered: Answered) => unknown]>([
+  ['errors in pairs', ({ all }) => all.map(({ a }) => (a === undefined ? [new Error('status 503'), null] : [null, a]))],
+  ['two kinds of records', ({ all }) => all.map(({ q, a }) => (a ? { q, a } : { q, reason: 'no answer' }))],
+  ['two counts that part', ({ answers }) => ({ expected: 3, got: answers.size, texts: [...answers.values()] })],
+  ['a share', ({ answers }) => ({ text: [...answers.values()].join('\n'), coverage: answers.size / 3 })],
+  ['a dash in a text', ({ all }) => all.map(({ q, a }) => `- ${q}: ${a ?? '—'}`).join('\n')],
+  ['a set of open questions', ({ answers, lost }) => ({ answers, todo: new Set(lost) })],
+  [
+    'two maps',
+    ({ answers, lost }) => [Object.fromEntries(answers), Object.fromEntries(lost.map(q => [q, { code: 503 }]))],
+  ],
+  ['two lists of questions', ({ answers, lost }) => ({ ...Object.fromEntries(answers), asked: QUESTIONS, open: lost })],
+  ['a list of problems', ({ answers, lost }) => ({ answers, errors: lost.map(q => ({ q, code: 'E_NONE' })) })],
+  ['a flag in another language', ({ all }) => all.map(({ a }) => ({ antwort: a ?? '', missing: a === undefined }))],
+  ['null in the list', ({ all }) => all.map(({ a }) => a ?? null)],
+  ['a sentence', ({ answers }) => ({ texts: [...answers.values()], note: `${answers.size} of 3 answers` })],
+  ['a text of JSON', ({ all }) => JSON.stringify(all.map(({ q, a }) => (a ? { q, a } : { q, e: 'status 503' })))],
+])('%s says what is missing', async (_, join) => {
+  const { invariants, card } = await findingsOf(async context => join(await askAll(askWith(context))))
+  expect(invariants).toEqual([])
+  expect(card.said.length).toBeGreaterThan(0)
+})
+
+test.each<[string, (answered: Answered) => unknown]>([
+  ['the question in place of the answer', ({ all }) => all.map(({ q, a }) => [q, a ?? q])],
+  ['a shorter list with its length', ({ answers }) => ({ got: answers.size, texts: [...answers.values()] })],
+  ['a blank in a text', ({ all }) => all.map(({ q, a }) => `- ${q}: ${a ?? ''}`).join('\n')],
+  ['a log of what was asked', ({ answers }) => ({ answers, log: QUESTIONS.map(q => `asked ${q}`) })],
+  ['a sum', ({ answers }) => ({ letters: [...answers.values()].join('').length })],
+  ['a count of retries', ({ all, lost }) => ({ texts: all.map(({ a }) => a ?? ''), retries: lost.length })],
+  ['an error of another line', ({ all }) => all.map(({ q, a }) => ({ q, a, error: a || q !== 'rocks' ? null : 'no' }))],
+  ['a canned text', ({ all }) => all.map(({ a }) => a ?? 'How can I help you today?')],
+])('%s does not', async (_, join) => {
+  expect((await findingsOf(async context => join(await askAll(askWith(context))))).invariants).toEqual(['noSilentLoss'])
+})
+
+test('tells and tellsBy say what no rule can know', async () => {
+  const canPay = async (context: FlowContext) => {
+    const { all } = await askAll(askWith(context))
+    return { texts: all.map(({ a }) => a ?? ''), canPay: all.every(({ a }) => a !== undefined) }
+  }
+  const open = await findingsOf(canPay)
+  expect(open).toMatchObject({ invariants: [], card: { unclear: [{ place: 'canPay' }] } })
+  const tells = (result: unknown) => !(result as { canPay: boolean }).canPay
+  expect(await findingsOf(canPay, { tells })).toMatchObject({ invariants: [], card: { unclear: [] } })
+  expect((await findingsOf(canPay, { tells: () => false })).invariants).toEqual(['noSilentLoss'])
+  const prints = async (context: FlowContext) => {
+    const { answers, lost } = await askAll(askWith(context))
+    if (lost.length > 0) console.log(`${lost.length} answers are missing`)
+    return [...answers.values()]
+  }
+  expect((await findingsOf(prints)).invariants).toEqual(['noSilentLoss'])
+  expect((await findingsOf(prints, { tellsBy: 'output' })).invariants).toEqual([])
+})
+
+test('another whole answer is as good as the first one', async () => {
+  const again = async (context: FlowContext) => {
+    const ask = askWith(context)
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return { text: await ask(attempt === 0 ? 'tides' : `tides, attempt ${attempt}`) }
+      } catch {
+        if (attempt === 8) throw new Error('no answer')
+        await context.sleep(1_000 * 2 ** attempt)
+      }
+    }
+  }
+  expect((await findingsOf(again)).invariants).toEqual([])
+})
+
+test('grades: a crash is a finding, giving up is one where the client is uneven, or if the flow asks for it', async () => {
+  const failFast = async (context: FlowContext) => {
+    const text = await askWith(context)('tides').catch(cause => {
+      throw new Error('no answer', { cause })
+    })
+    return { text }
+  }
+  const { invariants, card } = await findingsOf(failFast)
+  expect(invariants).toEqual([])
+  expect(card.passing).toMatchObject({ usual: 1, gaveUp: 3, crash: 0 })
+  expect((await findingsOf(failFast, { invariants: { recovers: 'always' } })).invariants).toEqual(['recovers'])
+  const crashes = await findingsOf(async context => (await askWith(context)('tides')).trim(), {}, ['status503'])
+  expect(crashes.invariants).toEqual(['recovers'])
+})
