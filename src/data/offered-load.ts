@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { DAY, formatDuration, type Micros, micros, SECOND } from '../kernel/duration.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { formatValue } from '../lib/zod-problems.ts'
+import { isRequestTrace, readRequestTrace } from './request-trace.ts'
 
 /** Shortest period of a wave, a burst or a trace. */
 const MIN_PERIOD = SECOND
@@ -30,6 +31,8 @@ const sizes = {
   burstiness: z.number().min(1).max(10_000).optional(),
   /** Squared coefficient of variation of the lengths of prompts. Default: 0. */
   prompt_spread: z.number().min(0).max(10_000).optional(),
+  /** Share of the prompt tokens in the prefix cache. Default: `prefix_cache_share` of the profile. */
+  cached_share: z.number().min(0).max(1).optional(),
 }
 
 /** A constant rate. */
@@ -102,7 +105,8 @@ const Ramp = z
   })
 
 /**
- * Rates from CSV (see `parseLoadTrace`). The rate of a line lasts until the next line, and that of the last line for
+ * Rates from CSV (see `parseLoadTrace`), or single requests (see `readRequestTrace`), which replace lengths, burstiness and
+ * spread. The rate of a line lasts until the next line, and that of the last line for
  * ever. With `repeat` the last line lasts as long as the line before it, and then the trace starts again from its
  * second 0.
  */
@@ -113,6 +117,11 @@ const Trace = z
     path: z.string().min(1).optional(),
     text: z.string().optional(),
     repeat: z.boolean().default(false),
+    /** The part of the trace that is used: what is left out before it, and how much of it. */
+    skip: duration.optional(),
+    length: duration.optional(),
+    /** Factor on all rates. */
+    scale: z.number().positive().max(1e6).optional(),
     ...sizes,
   })
   .superRefine(({ path, text, repeat }, context) => {
@@ -121,15 +130,18 @@ const Trace = z
       return
     }
     try {
+      if (isRequestTrace(text)) return void readRequestTrace(text)
       const period = tracePeriod(parseLoadTrace(text, path))
       if (repeat && period < MIN_PERIOD) {
         addIssue(context, ['repeat'], `false for a trace of less than ${formatDuration(MIN_PERIOD)}`)
       }
     } catch (error) {
+      if (error instanceof RangeError) return addIssue(context, ['text'], `lines of requests (${error.message})`)
       if (!(error instanceof LoadTraceError)) throw error
       addIssue(context, ['text'], `lines of 'seconds,requests/s' (line ${error.line}: ${error.reason})`)
     }
   })
+  .overwrite(load => compileTrace(load))
 
 /**
  * The load that is offered to a deployment. Times count from the start of the world. Rates are in requests/s.
@@ -233,6 +245,30 @@ function parsePoint(seconds: string, rate: string, previous: LoadPoint | undefin
     expect(at > previous.at, expected, seconds, 'Put the lines in order of time')
   }
   return { at, rps }
+}
+
+/** Returns a trace as rates, cut and scaled. A trace that cannot be read stays as it is, since its issues are reported. */
+function compileTrace<Load extends z.input<typeof Trace>>(load: Load): Load {
+  const { skip, length: lasts, scale = 1, text, repeat = false, ...rest } = load
+  const hasRequests = text !== undefined && isRequestTrace(text)
+  if (text === undefined || (!hasRequests && skip === undefined && lasts === undefined && scale === 1)) return load
+  const start = skip === undefined ? 0 : micros(skip)
+  const length = lasts === undefined ? Number.POSITIVE_INFINITY : micros(lasts)
+  try {
+    const cut = { from: start / SECOND, lasts: length / SECOND, isRepeated: repeat }
+    const trace = hasRequests ? readRequestTrace(text, cut) : { text: cutRates(parseLoadTrace(text), start, length) }
+    const points = parseLoadTrace(trace.text).map(({ at, rps: rate }) => `${at / SECOND},${rate * scale}`)
+    return { ...rest, repeat, ...trace, text: points.join('\n') } as unknown as Load
+  } catch {
+    return load
+  }
+}
+
+function cutRates(points: readonly LoadPoint[], start: Micros, length: Micros): string {
+  const kept = points.filter(({ at }) => at > start && at < start + length)
+  const first = points.findLast(({ at }) => at <= start)
+  const all = [...(first ? [{ at: start, rps: first.rps }] : []), ...kept]
+  return all.map(({ at, rps: rate }) => `${(at - start) / SECOND},${rate}`).join('\n')
 }
 
 function isNumber(text: string): boolean {

@@ -1,10 +1,14 @@
 /** `modelhost-sim simulate`: a fleet without clients, for as long as is asked, and the report at its end. */
 
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
+import { loadFixture } from '../../data/fixtures/load.ts'
+import { OfferedLoad } from '../../data/offered-load.ts'
 import { loadProfile, type ProfileInput, withWeather } from '../../data/profiles/load.ts'
+import type { FixtureInput } from '../../data/records/fixture.ts'
 import { DAY, formatDuration, HOUR, MINUTE, type Micros, SECOND } from '../../kernel/duration.ts'
+import { describeFileError } from '../../lib/file-errors.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { eventLoopTurn, monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
@@ -140,6 +144,7 @@ export interface SimulateArguments {
   plot?: string | undefined
   step?: Micros | undefined
   commands?: string | undefined
+  trace?: string | undefined
   check?: boolean | undefined
   html?: string | undefined
 }
@@ -173,6 +178,10 @@ function flags() {
     profile: {
       ...flag('profile', 'Provider profile: realistic, quick, rough, or a file', 'realistic'),
       coerce: text('profile'),
+    },
+    trace: {
+      ...flag('trace', 'Load trace of the first deployment, or of NAME=FILE: requests or rates, as CSV or JSON lines'),
+      coerce: text('trace'),
     },
     seed: { ...flag('seed', 'Equal seeds give equal reports', '1'), coerce: seed('seed') },
     weather: {
@@ -259,7 +268,7 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   if (args.html !== undefined) requirePageFile(args.html)
   requireDistinct({ series, plot, html: args.html })
   const sim = createSimulator({
-    fixtures: args.fixtures,
+    fixtures: args.trace === undefined ? args.fixtures : withTrace(args.trace, args.fixtures),
     profile: profileOf(args),
     seed: args.seed,
     ...(args.check && { check: true }),
@@ -296,6 +305,29 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
     io.out(args.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
   }
   return exitCode
+}
+
+/** Returns a fixture in which one deployment has the load of a trace. */
+function withTrace(trace: string, fixtures: string): FixtureInput {
+  const fixture = loadFixture(fixtures)
+  const { deployments } = fixture
+  const [, name, path] = /^(?:([^=]+)=)?(.+)$/.exec(trace)!
+  const fail = (reason: string) => new UsageError(`Failed to read --trace '${trace}': ${reason}.`)
+  const target = deployments.findIndex(seed => seed.type === 'llm' && (name === undefined || seed.model_name === name))
+  if (target < 0)
+    throw fail(
+      `the world has no deployment${name === undefined ? '' : ` ${name}`}. Give NAME=FILE, or another --fixtures`,
+    )
+  let text: string
+  try {
+    text = readFileSync(path!, 'utf8')
+  } catch (error) {
+    throw fail(`${describeFileError(error)}`)
+  }
+  const load = OfferedLoad.safeParse({ kind: 'trace', text })
+  if (!load.success) throw fail(`expected ${load.error.issues[0]!.message}`)
+  const traced = deployments.map((seed, i) => (i === target ? { ...seed, load: load.data } : seed))
+  return { ...fixture, deployments: traced }
 }
 
 /** Advances time in parts, and updates the progress between them. The result does not depend on the parts. */

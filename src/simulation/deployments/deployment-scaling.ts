@@ -76,7 +76,7 @@ export class DeploymentScaling {
     const row = this.#deployments.writable(ordinal)
     const curve = new LoadCurve(load, { chance, key: row.key })
     const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load
-    const speed = engineOf(row, promptTokens, outputTokens, profile.timings.prefixCacheShare)
+    const speed = engineOf(row, promptTokens, outputTokens, load.cached_share ?? profile.timings.prefixCacheShare)
     row.load = { curve, speed }
     row.flow = new FlowState(row.flow)
     row.flowAt = clock.now

@@ -1,0 +1,161 @@
+/** Traces of single requests, in the public forms: CSV and JSON lines with a time, tokens of the prompt and of the answer. */
+import { tryParseJson } from '../lib/json-text.ts'
+
+/** Requests of a trace are counted in bins of this many seconds, and their burstiness around means of `WINDOW` bins. */
+const BIN = 10
+const WINDOW = 30
+
+interface TracedRequest {
+  readonly seconds: number
+  readonly prompt: number
+  readonly answer: number
+  /** Hashes of the blocks of its prompt. Equal beginnings have equal ones. */
+  readonly hashes?: readonly unknown[] | undefined
+}
+
+/** A trace of requests as a load has it: rates, and means and spreads of the requests. */
+export interface RequestTrace {
+  /** The rates as CSV of seconds and requests/s. */
+  readonly text: string
+  readonly prompt_tokens: number
+  readonly output_tokens: number
+  readonly burstiness: number
+  readonly prompt_spread: number
+  /** Share of the prompt tokens that an earlier prompt had; missing if the trace has no hashes. */
+  readonly cached_share?: number
+}
+
+/** Names of columns and fields, in lower case without anything but letters. */
+const NAMES = {
+  seconds: ['timestamp', 'time', 'arrivedat', 'arrivaltime'],
+  prompt: ['contexttokens', 'inputlength', 'requesttokens', 'prompttokens', 'numprefilltokens', 'inputtokens'],
+  answer: ['generatedtokens', 'outputlength', 'responsetokens', 'answertokens', 'numdecodetokens', 'outputtokens'],
+  hashes: ['hashids'],
+} as const
+
+/** Tells whether a text is a trace of single requests, and not one of rates. */
+export function isRequestTrace(text: string): boolean {
+  const first = text.slice(0, text.indexOf('\n') + 1 || undefined).trim()
+  return first.startsWith('{') || columnsOf(first.split(',')).prompt >= 0
+}
+
+/**
+ * Returns a trace of requests as rates of each 10 s since its first request.
+ *
+ * @param from seconds of the trace that are left out, and `lasts` how many follow
+ * @param isRepeated whether the load starts over at its end. Otherwise its rate is 0 then
+ * @throws RangeError with the line that cannot be read
+ */
+export function readRequestTrace(
+  text: string,
+  { from = 0, lasts = Number.POSITIVE_INFINITY, isRepeated = false } = {},
+): RequestTrace {
+  const all = text.trimStart().startsWith('{') ? jsonRequests(text) : csvRequests(text)
+  const start = all.reduce((least, { seconds }) => Math.min(least, seconds), Number.POSITIVE_INFINITY) + from
+  const requests = all
+    .filter(({ seconds }) => seconds >= start && seconds < start + lasts)
+    .sort((a, b) => a.seconds - b.seconds)
+  if (requests.length === 0) throw new RangeError('it has no request in this span')
+  const bins = new Float64Array(Math.floor((requests.at(-1)!.seconds - start) / BIN) + 1)
+  for (const { seconds } of requests) bins[Math.floor((seconds - start) / BIN)]!++
+  const rates = [...bins].map((count, i) => `${i * BIN},${count / BIN}`)
+  const prompts = requests.map(({ prompt }) => prompt)
+  const prompt = meanOf(prompts)
+  const cachedShare = shareOfKnownBlocks(requests)
+  return {
+    text: [...rates, ...(isRepeated ? [] : [`${bins.length * BIN},0`])].join('\n'),
+    prompt_tokens: Math.max(1, prompt),
+    output_tokens: Math.max(1, meanOf(requests.map(({ answer }) => answer))),
+    burstiness: Math.max(1, dispersionOf(bins)),
+    prompt_spread: meanOf(prompts.map(tokens => (tokens / prompt - 1) * (tokens / prompt - 1))),
+    ...(cachedShare !== undefined && { cached_share: cachedShare }),
+  }
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** Returns variance over mean of counts, around the mean of each window. */
+function dispersionOf(bins: Float64Array): number {
+  let [squares, degrees, total] = [0, 0, 0]
+  for (let i = 0; i < bins.length; i += WINDOW) {
+    const window = [...bins.subarray(i, i + WINDOW)]
+    const mean = meanOf(window)
+    squares += window.reduce((sum, count) => sum + (count - mean) * (count - mean), 0)
+    degrees += window.length - 1
+    total += mean * window.length
+  }
+  return degrees > 0 ? squares / degrees / (total / bins.length) : 1
+}
+
+function shareOfKnownBlocks(requests: readonly TracedRequest[]): number | undefined {
+  const known = new Set<unknown>()
+  let [blocks, hits] = [0, 0]
+  for (const { hashes = [] } of requests) {
+    blocks += hashes.length
+    for (const hash of hashes) {
+      if (known.has(hash)) hits++
+      else known.add(hash)
+    }
+  }
+  return blocks === 0 ? undefined : hits / blocks
+}
+
+function columnsOf(header: readonly string[]): Record<keyof typeof NAMES, number> {
+  const words = header.map(name => name.toLowerCase().replace(/[^a-z]/g, ''))
+  const find = (names: readonly string[]) => words.findIndex(word => names.includes(word))
+  return {
+    ...{ seconds: find(NAMES.seconds), hashes: find(NAMES.hashes) },
+    ...{ prompt: find(NAMES.prompt), answer: find(NAMES.answer) },
+  }
+}
+
+function csvRequests(text: string): TracedRequest[] {
+  const [header = '', ...lines] = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+  const columns = columnsOf(header.split(','))
+  if (columns.seconds < 0 || columns.answer < 0)
+    throw new RangeError('line 1: it needs columns of time and answer tokens')
+  return lines.flatMap((line, i) => {
+    if (line.trim() === '') return []
+    const cells = line.split(',')
+    return [toRequest(i + 2, cells[columns.seconds], cells[columns.prompt], cells[columns.answer])]
+  })
+}
+
+/** Numbers of JSON lines are milliseconds, as in the traces of Mooncake. */
+function jsonRequests(text: string): TracedRequest[] {
+  return text.split(/\r?\n/).flatMap((line, i) => {
+    if (line.trim() === '') return []
+    const value = tryParseJson(line)
+    if (typeof value !== 'object' || value === null) throw new RangeError(`line ${i + 1}: it is not a JSON object`)
+    const fields = Object.entries(value)
+    const columns = columnsOf(fields.map(([name]) => name))
+    const cell = (place: number) => fields[place]?.[1] as unknown
+    const time = cell(columns.seconds)
+    const request = toRequest(
+      i + 1,
+      typeof time === 'number' ? time / 1000 : time,
+      cell(columns.prompt),
+      cell(columns.answer),
+    )
+    const hashes = cell(columns.hashes)
+    return [Array.isArray(hashes) ? { ...request, hashes } : request]
+  })
+}
+
+function toRequest(line: number, time: unknown, prompt: unknown, answer: unknown): TracedRequest {
+  const request = { seconds: secondsOf(String(time ?? '')), prompt: Number(prompt), answer: Number(answer) }
+  if (Number.isFinite(request.seconds) && request.prompt >= 0 && request.answer >= 0) return request
+  throw new RangeError(`line ${line}: it needs a time, tokens of the prompt and tokens of the answer`)
+}
+
+/** Returns the seconds of a number, or of a date with a time in UTC whose seconds may have a fraction. */
+function secondsOf(text: string): number {
+  const trimmed = text.trim()
+  if (/^\d+(\.\d*)?$/.test(trimmed)) return Number(trimmed)
+  const [, ...parts] = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d(?:\.\d+)?)/.exec(trimmed) ?? []
+  if (parts.length === 0) return Number.NaN
+  const [year, month, day, hours, minutes, seconds] = parts.map(Number)
+  return Date.UTC(year!, month! - 1, day!, hours!, minutes!) / 1000 + seconds!
+}

@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { loadFixture } from '../../src/data/fixtures/load.ts'
+import { OfferedLoad } from '../../src/data/offered-load.ts'
+import { isRequestTrace, readRequestTrace } from '../../src/data/request-trace.ts'
+import { commanded } from '../cli/commanded.ts'
+
+/** Three requests, the last 20 s after the first. */
+const CSV = `TIMESTAMP,ContextTokens,GeneratedTokens
+2023-11-16 18:17:03.9799600,400,10
+2023-11-16 18:17:04.0319600,200,20
+2023-11-16 18:17:23.9799600,600,30
+`
+const JSONL = `{"timestamp": 27000, "input_length": 400, "output_length": 10, "hash_ids": [1, 2]}
+{"timestamp": 27500, "input_length": 200, "output_length": 20, "hash_ids": [1, 3]}
+{"timestamp": 47000, "input_length": 600, "output_length": 30, "hash_ids": [1, 2]}
+`
+
+describe('a trace of requests', () => {
+  test('has the rates of each 10 s, the means of its lengths, and how its requests come together', () => {
+    const trace = readRequestTrace(CSV)
+    expect(trace.text).toBe('0,0.2\n10,0\n20,0.1\n30,0')
+    expect(trace).toMatchObject({ prompt_tokens: 400, output_tokens: 20, burstiness: 1 })
+    expect(trace.prompt_spread).toBeCloseTo(1 / 6, 9)
+    expect(trace.cached_share).toBeUndefined()
+  })
+
+  test('is the same in JSON lines, whose hashes say how much of the prompts was known', () => {
+    const { cached_share, ...trace } = readRequestTrace(JSONL)
+    expect(trace).toEqual(readRequestTrace(CSV))
+    expect(cached_share).toBeCloseTo(3 / 6, 9)
+  })
+
+  test('of independent requests has a burstiness near 1, of requests in fours one near 4', () => {
+    const times = (together: number) =>
+      Array.from({ length: 4000 }, (_, i) => {
+        const draw = Math.abs(Math.sin(Math.floor(i / together) * 12.9898) * 43_758.5453) % 1
+        return `${draw * 3600},100,10`
+      })
+    const burstinessOf = (together: number) =>
+      readRequestTrace(`Timestamp,Request tokens,Response tokens\n${times(together).join('\n')}`).burstiness
+    expect(burstinessOf(1)).toBeCloseTo(1, 0)
+    expect(burstinessOf(4)).toBeGreaterThan(3)
+    expect(burstinessOf(4)).toBeLessThan(5)
+  })
+
+  test('differs from a trace of rates', () => {
+    expect([CSV, JSONL, 'seconds,rps\n0,5', '0,5\n60,8'].map(isRequestTrace)).toEqual([true, true, false, false])
+  })
+
+  test.each([
+    ['TIMESTAMP,ContextTokens\n0,1', 'line 1: it needs columns of time and answer tokens'],
+    ['TIMESTAMP,ContextTokens,GeneratedTokens\nnoon,1,2', 'line 2: it needs a time, tokens of the prompt'],
+    ['{"timestamp": 1, "input_length": 2}', 'line 1: it needs a time'],
+    ['{"timestamp"', 'line 1: it is not a JSON object'],
+  ])('%j is refused', (text, message) => {
+    expect(() => readRequestTrace(text)).toThrow(message)
+    expect(OfferedLoad.safeParse({ kind: 'trace', text }).success).toBe(false)
+  })
+})
+
+describe('a load from a trace', () => {
+  test('is cut and scaled, from requests and from rates', () => {
+    const cut = { skip: '10s', length: '15s', scale: 3 } as const
+    const load = OfferedLoad.parse({ kind: 'trace', text: CSV, ...cut })
+    expect(load).toEqual({
+      ...{ kind: 'trace', repeat: false, text: '0,0\n10,0.30000000000000004\n20,0' },
+      ...{ prompt_tokens: 600, output_tokens: 30, burstiness: 1, prompt_spread: 0 },
+    })
+    expect(OfferedLoad.parse(load)).toEqual(load)
+    const rates = OfferedLoad.parse({ kind: 'trace', text: '0,5\n8,6\n12,7\n40,8', ...cut })
+    expect(rates).toMatchObject({ text: '0,18\n2,21', prompt_tokens: 500 })
+  })
+
+  test('repeats without a pause', () => {
+    const load = OfferedLoad.parse({ kind: 'trace', text: CSV, repeat: true })
+    expect(load).toMatchObject({ text: '0,0.2\n10,0\n20,0.1', repeat: true })
+  })
+
+  test('is a file of the fixture, or of simulate', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'trace-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const deployments = [{ model_name: 'acme/chat', status: 'running', load: { trace: 'requests.csv', repeat: true } }]
+    const { account, nodes } = loadFixture('two-nodes')
+    for (const [name, content] of Object.entries({ account, nodes, deployments }))
+      writeFileSync(join(folder, `${name}.json`), JSON.stringify(content))
+    writeFileSync(join(folder, 'requests.csv'), CSV)
+    expect(loadFixture(folder).deployments[0]!.load).toMatchObject({
+      ...{ kind: 'trace', path: 'requests.csv', text: '0,0.2\n10,0\n20,0.1', prompt_tokens: 400 },
+    })
+    const file = join(folder, 'requests.csv')
+    const simulated = await commanded(['simulate', '--for', '10m', '--trace', `acme/code=${file}`, '--json'])
+    const report = JSON.parse(simulated.stdout)
+    const code = report.deployments.find(({ model_name }: { model_name: string }) => model_name === 'acme/code')
+    expect([code.requests.arrived, code.tokens]).toEqual([3, { input: 1200, output: 60 }])
+    const unknown = await commanded(['simulate', '--for', '10m', '--trace', `acme/no=${file}`])
+    expect(unknown.stderr).toContain('the world has no deployment acme/no. Give NAME=FILE')
+  })
+})
