@@ -99,3 +99,31 @@ export const ENGINE_CLASSES: Readonly<Record<EngineClass, EngineConstants>> = {
     serverTime: 0.002_850_429_540_406_505, // [fit]
   },
 }
+
+/** Factors on the constants of an engine, from measurements of a user. */
+export interface EngineFactors {
+  /** On the shares of bandwidth and FLOP/s. */
+  readonly efficiency: number
+  /** On the times of a step and its layers. */
+  readonly fixedTime: number
+  /** On the time of the server. */
+  readonly serverTime: number
+}
+
+/** Returns constants with factors. */
+export function calibrated(constants: EngineConstants, factors: EngineFactors): EngineConstants {
+  const { efficiency, fixedTime, serverTime } = factors
+  if (efficiency === 1 && fixedTime === 1 && serverTime === 1) return constants
+  return {
+    ...constants,
+    weightShare: constants.weightShare * efficiency,
+    cacheShare: constants.cacheShare * efficiency,
+    computeShare16: constants.computeShare16 * efficiency,
+    computeShare8: constants.computeShare8 * efficiency,
+    attentionShare: constants.attentionShare * efficiency,
+    stepTime: constants.stepTime * fixedTime,
+    layerTime: constants.layerTime * fixedTime,
+    expertLayerTime: constants.expertLayerTime * fixedTime,
+    serverTime: constants.serverTime * serverTime,
+  }
+}

@@ -2,11 +2,24 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { findGpu } from '../../src/cli/validate/comparison.ts'
-import { compareRows, errorsByClass, publishedRows } from '../../src/cli/validate/rows.ts'
+import {
+  compareRow,
+  engineOfSetUp,
+  findGpu,
+  type Metric,
+  type PublishedRow,
+} from '../../src/cli/validate/comparison.ts'
+import { compareRows, errorsByClass, publishedRows, quantile } from '../../src/cli/validate/rows.ts'
+import { calibrated, ENGINE_CLASSES } from '../../src/data/engine-classes.ts'
 import { GPUS } from '../../src/data/gpu-specs.ts'
+import { loadProfile } from '../../src/data/profiles/load.ts'
+import { Chance, purpose } from '../../src/kernel/random.ts'
+import { InstanceEngine } from '../../src/simulation/load/engine.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { type TimedRequest, timesByEvents } from '../simulation/engine-events.ts'
 import { commanded } from './commanded.ts'
 
+const DRAW = purpose('test.hour')
 const ROW = {
   id: 'mine',
   metric: 'endToEnd',
@@ -51,6 +64,82 @@ describe('the published rows', () => {
     expect([stderr, code]).toEqual(['', 0])
     expect(stdout).toMatch(/tuned, throughput, dense +297 rows {2}median +5\.2 % {2}p90 +13 % {2}within 25 %: +96 %/)
     expect(stdout).toMatch(/Worst 10:\n(.+\n){10}$/)
+  })
+})
+
+describe('a calibration', () => {
+  /** An hour of a service whose engine is not as published, as rows of medians at each rate. */
+  function hourOf(seed: number): PublishedRow[] {
+    const setup = { ...ROW.setup, gpus: 1, maxBatch: 256, promptTokens: 800, outputTokens: 150 }
+    const published = engineOfSetUp(setup)
+    const other = { efficiency: 0.7, fixedTime: 1.8, serverTime: 3 }
+    const constants = calibrated(ENGINE_CLASSES.default, other)
+    const engine = new InstanceEngine({ ...published.workload, constants })
+    return [0.2, 0.4, 0.6].flatMap(use => {
+      const rate = use * engine.requestsPerSecond
+      const chance = new Chance(`${seed}`)
+      const key = chance.key('hour', `${use}`)
+      let at = 0
+      const arrivals = Array.from({ length: 2000 }, (_, i) => {
+        at += chance.exponential(1 / rate, key, DRAW, i)
+        return { at, prompt: setup.promptTokens, answer: setup.outputTokens }
+      })
+      const times = timesByEvents(arrivals, engine, 1)
+      const median = (of: (time: TimedRequest) => number) =>
+        quantile(
+          times.map(of).sort((a, b) => a - b),
+          0.5,
+        )
+      const row = (metric: Metric, value: number) => ({
+        id: `${use} ${metric}`,
+        metric,
+        value,
+        setup: { ...setup, rate },
+      })
+      return [
+        row(
+          'endToEnd',
+          median(({ end }) => end),
+        ),
+        row(
+          'timePerOutputToken',
+          median(({ end, firstToken }) => (end - firstToken) / (setup.outputTokens - 1)),
+        ),
+        row(
+          'timeToFirstToken',
+          median(({ firstToken }) => firstToken),
+        ),
+      ]
+    })
+  }
+
+  test('to an hour of a service gives the medians of its next hour within 15 %', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'hour.json'), JSON.stringify(hourOf(1)))
+    const { stdout } = await commanded(['validate', '--calibrate', join(folder, 'hour.json')])
+    writeFileSync(join(folder, 'mine.json'), stdout)
+    const profile = join(folder, 'mine.json')
+    expect(errorsByClass(hourOf(2).map(row => compareRow(row))).every(({ median }) => median > 0.2)).toBe(true)
+    const constants = calibrated(ENGINE_CLASSES.default, loadProfile(profile).engine)
+    for (const row of hourOf(2)) {
+      expect(compareRow(row, constants).error).toBeLessThan(0.15)
+    }
+    const sim = createSimulator({ profile: profile as 'quick', with: { deployments: [{ model_name: 'acme/chat' }] } })
+    expect(sim.world.deployments.read(sim.world.deployments.findLive('acme/chat')!.ordinal).plan.constants).toEqual(
+      constants,
+    )
+  })
+
+  test('needs rows that can be computed', async () => {
+    const file = join(temporaryFolder(), 'rows.json')
+    writeFileSync(file, JSON.stringify([{ ...ROW, setup: { ...ROW.setup, gpu: 'TPU' } }]))
+    expect(await commanded(['validate', '--calibrate', file])).toMatchObject({
+      ...{
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining("Failed to calibrate with mine: gpu 'TPU' is not known."),
+      },
+    })
   })
 })
 

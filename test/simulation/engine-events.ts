@@ -13,16 +13,32 @@ interface Waiting extends Arrival {
 }
 
 interface Running {
+  readonly request: Waiting
+  readonly firstTokenAt: number
   tokens: number
 }
 
+/** What a request took, in seconds from its arrival. */
+export interface TimedRequest {
+  /** Until its prompt is read. */
+  readonly wait: number
+  readonly firstToken: number
+  readonly end: number
+}
+
 /**
- * Returns the seconds that each request waits until its prompt is read. Instances decode continuously and read prompts in
+ * Returns what each request took, in the order of their ends. Instances decode continuously and read prompts in
  * chunks; a request goes to the instance with the fewest.
  */
-export function waitsByEvents(arrivals: readonly Arrival[], engine: InstanceEngine, instances: number): number[] {
-  const { stepTokens } = engine.workload
-  const waits: number[] = []
+export function timesByEvents(arrivals: readonly Arrival[], engine: InstanceEngine, instances: number): TimedRequest[] {
+  const { stepTokens, constants } = engine.workload
+  const times: TimedRequest[] = []
+  const end = ({ at, begun }: Waiting, firstTokenAt: number, endAt: number) =>
+    times.push({
+      wait: begun - at,
+      firstToken: firstTokenAt - at + constants.serverTime,
+      end: endAt - at + constants.serverTime,
+    })
   const engines = Array.from({ length: instances }, () => ({ at: 0, queue: [] as Waiting[], running: [] as Running[] }))
   const runStep = (one: (typeof engines)[number]) => {
     let room = stepTokens - one.running.length
@@ -40,11 +56,14 @@ export function waitsByEvents(arrivals: readonly Arrival[], engine: InstanceEngi
       done.push(request)
     }
     one.at += engine.step(decoding, read)
-    for (const running of one.running) running.tokens--
+    for (const running of one.running) {
+      running.tokens--
+      if (running.tokens <= 0) end(running.request, running.firstTokenAt, one.at)
+    }
     one.running = one.running.filter(({ tokens }) => tokens > 0)
     for (const request of done) {
-      waits.push(request.begun - request.at)
-      if (request.answer > 1) one.running.push({ tokens: request.answer - 1 })
+      if (request.answer > 1) one.running.push({ request, firstTokenAt: one.at, tokens: request.answer - 1 })
+      else end(request, one.at, one.at)
     }
     one.queue.splice(0, done.length)
   }
@@ -60,5 +79,5 @@ export function waitsByEvents(arrivals: readonly Arrival[], engine: InstanceEngi
     least!.queue.push({ ...arrival, left: arrival.prompt, begun: -1 })
   }
   runUntil(Number.POSITIVE_INFINITY)
-  return waits
+  return times
 }

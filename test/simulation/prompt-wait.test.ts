@@ -4,7 +4,7 @@ import { Chance, purpose } from '../../src/kernel/random.ts'
 import { estimateWeights, instanceHardware } from '../../src/simulation/fleet/weights.ts'
 import { InstanceEngine } from '../../src/simulation/load/engine.ts'
 import { NO_WAIT, promptWait, waitQuantile } from '../../src/simulation/load/prompt-wait.ts'
-import { type Arrival, waitsByEvents } from './engine-events.ts'
+import { type Arrival, timesByEvents } from './engine-events.ts'
 
 const DRAW = purpose('test.arrivals')
 const POISSON = { burstiness: 1, promptSpread: 0 }
@@ -57,7 +57,8 @@ describe('waits against a simulation of every step', () => {
     ])(`${name}: with %d instances at %d of what they can do, p90 is within a factor of 2`, (instances, use) => {
       const engine = engineOf(promptTokens, outputTokens)
       const rate = use * instances * engine.requestsPerSecond
-      const simulated = p90(waitsByEvents(draw(rate, size, engine, size === 1 ? 6000 : 15_000), engine, instances))
+      const arrivals = draw(rate, size, engine, size === 1 ? 6000 : 15_000)
+      const simulated = p90(timesByEvents(arrivals, engine, instances).map(({ wait }) => wait))
       const model = lawP90(engine, rate, instances, 2 * size - 1)
       expect(Math.max(model / simulated, simulated / model)).toBeLessThan(2)
     })

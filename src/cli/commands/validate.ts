@@ -1,15 +1,17 @@
 /** `modelhost-sim validate`: how far the engine is from published measurements, or from your own. */
 import type { Argv } from 'yargs'
 import { groupBy } from '../../lib/group-by.ts'
-import { EXIT_CODES } from '../command.ts'
+import { EXIT_CODES, UsageError } from '../command.ts'
 import { tableRow } from '../markdown.ts'
+import { calibrate } from '../validate/calibration.ts'
 import type { ComparedRow } from '../validate/comparison.ts'
 import { type ClassErrors, compareRows, errorsByClass, publishedRows, readRows } from '../validate/rows.ts'
-import { texts } from '../values.ts'
+import { flag, text, texts } from '../values.ts'
 
 interface Arguments {
   files: string[]
   json: boolean
+  calibrate?: string | undefined
 }
 
 export const command = 'validate [files..]'
@@ -26,17 +28,44 @@ export function builder(argv: Argv): Argv<Arguments> {
       coerce: texts,
       describe: 'Files of rows. Without a file: the published rows of the package',
     })
-    .options({ json: { type: 'boolean', default: false, describe: 'Print the rows as one JSON object' } })
+    .options({
+      json: { type: 'boolean', default: false, describe: 'Print the rows as one JSON object' },
+      calibrate: {
+        ...flag('calibrate', 'File with rows of your own: print a profile whose engine is nearest to them'),
+        coerce: text('calibrate'),
+      },
+    })
     .example('$0 validate', 'errors by class, and the worst rows')
     .example('$0 validate mine.json --json', 'each of your rows with what the model says')
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
 }
 
-export function handler({ files, json }: Arguments): void {
+export function handler({ files, json, calibrate: own }: Arguments): void {
+  if (own !== undefined) {
+    printProfile(own)
+    return
+  }
   const rows = files.length === 0 ? publishedRows() : files.flatMap(readRows)
   const { compared, problems } = compareRows(rows)
   for (const { id, reason } of problems) process.stderr.write(`Failed to compare ${id}: ${reason}. Correct that row.\n`)
   process.stdout.write(json ? `${JSON.stringify({ rows: compared }, null, 2)}\n` : summary(compared))
+}
+
+/** Prints a profile whose engine is fitted to the rows of a file. */
+function printProfile(file: string): void {
+  const rows = readRows(file)
+  const { compared, problems } = compareRows(rows)
+  if (problems.length > 0 || compared.length === 0) {
+    const { id, reason } = problems[0] ?? { id: file, reason: 'it has no rows' }
+    throw new UsageError(`Failed to calibrate with ${id}: ${reason}. Correct it.`)
+  }
+  const { efficiency, fixedTime, serverTime } = calibrate(rows)
+  const source = `fitted to ${rows.length} rows by modelhost-sim validate --calibrate`
+  const setting = (value: number) => ({ value: Number(value.toPrecision(4)), source })
+  const engine = {
+    ...{ efficiency: setting(efficiency), fixed_time: setting(fixedTime), server_time: setting(serverTime) },
+  }
+  process.stdout.write(`${JSON.stringify({ extends: 'realistic', engine }, null, 2)}\n`)
 }
 
 function summary(compared: readonly ComparedRow[]): string {

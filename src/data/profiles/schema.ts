@@ -358,8 +358,17 @@ const policies = {
   ),
 }
 
+const engine = {
+  efficiency: setting(amountAboveZero, 'Factor on the shares of bandwidth and FLOP/s that an engine reaches.'),
+  fixed_time: setting(
+    amountAboveZero,
+    'Factor on the times of a step and of its layers that do not depend on its work.',
+  ),
+  server_time: setting(amountAboveZero, 'Factor on the time of the server, the network and the tokenizer.'),
+}
+
 /** All sections of a profile. */
-export const PROFILE_SECTIONS = { timings, prices, limits, reviews, policies, weather } satisfies ProfileSection
+export const PROFILE_SECTIONS = { timings, engine, prices, limits, reviews, policies, weather } satisfies ProfileSection
 
 type Sections = SectionOutput<typeof PROFILE_SECTIONS>
 

@@ -1,3 +1,4 @@
+import { calibrated, ENGINE_CLASSES } from '../../data/engine-classes.ts'
 import { purpose } from '../../kernel/random.ts'
 import { hashCredential } from '../../lib/text/credential-hash.ts'
 import type { Ledger } from '../account/ledger.ts'
@@ -13,12 +14,13 @@ import {
   type LlmSpec,
 } from './deployment-row.ts'
 import type { DeploymentTable } from './deployment-table.ts'
+import { engineClassOf } from './instance-speed.ts'
 import type { AccountModels } from './model-versions.ts'
 
 const ID = purpose('deployment.id')
 
 /** A plan without the fields that the creation sets. */
-export type NewDeploymentPlan = Omit<DeploymentPlan, 'key' | 'nth' | 'version' | 'createdAt'>
+export type NewDeploymentPlan = Omit<DeploymentPlan, 'key' | 'nth' | 'version' | 'createdAt' | 'constants'>
 
 /** The parts below that it uses. */
 export interface DeploymentCreationParts {
@@ -101,6 +103,7 @@ export class DeploymentCreation {
       weights: plan.weights,
       containerImage: plan.containerImage,
       extraArgs: plan.extraArgs,
+      constants: calibrated(ENGINE_CLASSES[engineClassOf(plan)], this.#context.profile.engine),
       base: plan.base,
       baseModel: plan.baseModel,
       modelhubUrl: plan.modelhubUrl,

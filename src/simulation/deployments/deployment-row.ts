@@ -1,3 +1,4 @@
+import type { EngineConstants } from '../../data/engine-classes.ts'
 import type { DeploymentStatus, DeploymentType, ModelTask } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
@@ -97,6 +98,8 @@ export interface DeploymentPlan {
   readonly weights: DeployedWeights
   readonly containerImage: string
   readonly extraArgs: readonly string[]
+  /** The constants of its engine. */
+  readonly constants: EngineConstants
   /** Adapters: their base; -1 when it is a model of the catalog, -2 for what is not an adapter. */
   readonly base: number
   readonly baseModel: string

@@ -16,10 +16,10 @@ export function engineClassOf({ containerImage }: Pick<DeploymentPlan, 'containe
 
 /** Returns what the speed of the instances of a deployment follows from, beside their work. */
 export function hardwareOf({ plan }: Readonly<DeploymentRow>): InstanceHardware {
-  const { weights, gpu, numGpus, maxBatchSize, extraArgs } = plan
+  const { weights, gpu, numGpus, maxBatchSize, extraArgs, constants } = plan
   const engineClass = engineClassOf(plan)
   const stepTokens = extraArgs.length === 0 ? undefined : sizeArgument(extraArgs, 'max-num-batched-tokens')
-  return instanceHardware(weights, gpu, numGpus, { engineClass, stepTokens, maxBatchSize })
+  return instanceHardware(weights, gpu, numGpus, { engineClass, constants, stepTokens, maxBatchSize })
 }
 
 /** Returns the engine of an instance with work of these mean lengths. */

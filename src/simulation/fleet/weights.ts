@@ -1,4 +1,4 @@
-import { ENGINE_CLASSES, type EngineClass } from '../../data/engine-classes.ts'
+import { ENGINE_CLASSES, type EngineClass, type EngineConstants } from '../../data/engine-classes.ts'
 import { type GpuSpec, gpuSpec } from '../../data/gpu-specs.ts'
 import type { CatalogModel, HubRepository } from '../../data/records/catalog.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
@@ -179,6 +179,8 @@ export function areFiguresAssumed({ figures }: ModelWeights): boolean {
 export interface EngineSettings {
   /** Default: `default`. */
   readonly engineClass?: EngineClass
+  /** Default: those of the class. */
+  readonly constants?: EngineConstants
   /** Default: that of the class on this GPU. */
   readonly stepTokens?: number | undefined
   /** Default: no limit. */
@@ -198,12 +200,17 @@ export function instanceHardware(
   weights: ModelWeights,
   gpu: GpuType,
   gpus: number,
-  { engineClass = 'default', stepTokens, maxBatchSize = Number.POSITIVE_INFINITY }: EngineSettings = {},
+  {
+    engineClass = 'default',
+    constants = ENGINE_CLASSES[engineClass],
+    stepTokens,
+    maxBatchSize = Number.POSITIVE_INFINITY,
+  }: EngineSettings = {},
 ): InstanceHardware {
   const spec = gpuSpec(gpu)
   return {
     ...{ gpu: spec, gpus, model: modelFigures(weights), weightBytes: weights.bytes, maxBatchSize },
-    constants: ENGINE_CLASSES[engineClass],
+    constants,
     stepTokens: stepTokens ?? stepTokensOf(spec, engineClass),
   }
 }

@@ -1,3 +1,4 @@
+import { calibrated, ENGINE_CLASSES } from '../../data/engine-classes.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
@@ -154,6 +155,7 @@ export class RequestServing {
     const model = target.kind === 'catalog' ? models.get(target.model) : undefined
     const weights = model ? catalogWeights(model, hub.get(model.model_name)) : estimateWeights('')
     const gpus = weights.parametersB <= 20 ? 1 : weights.parametersB <= 100 ? 4 : 8
-    return instanceHardware(weights, 'H100-80GB', gpus)
+    const constants = calibrated(ENGINE_CLASSES.default, this.#context.profile.engine)
+    return instanceHardware(weights, 'H100-80GB', gpus, { constants })
   }
 }
