@@ -54,7 +54,7 @@ describe('with unknown_models and unknown_tokens', () => {
   })
 })
 
-test('without the policies both are refused, and a policy without a model is no profile', async () => {
+test('without the policies both are refused, and a policy without a model is an error', async () => {
   const { sim, openai } = clientsOf({})
   await expect(openai.chat.completions.create({ model: 'gpt-next', messages })).rejects.toMatchObject({ status: 401 })
   const known = new OpenAI({ apiKey: sim.token, baseURL: 'http://sim/v1', maxRetries: 0, fetch: sim.fetch as never })
