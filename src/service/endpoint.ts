@@ -16,6 +16,12 @@ import type { DeferredResult, HandlerResult } from './results.ts'
 /** Whether the interface document says it, a neighbour completes it, or it is ours. */
 export type Provenance = 'documented' | 'neighbour' | 'assumed'
 
+/**
+ * What an operation is for the rules about clients: it creates a thing of a kind, reads one, lists them, shows them among
+ * others, or gives the content of one. A list comes before what shows things among others.
+ */
+export type Role = `${'create' | 'read' | 'list' | 'show' | 'content'} ${string}`
+
 /** `token`: an API token is required; `optional`: judged when it is sent; `none`: not looked at. */
 export type AuthRule = 'token' | 'optional' | 'none'
 
@@ -134,6 +140,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   route: Route
   summary: string
   provenance: Provenance
+  /** What rules about clients need to know of it. Default: nothing. */
+  roles?: readonly Role[]
   /** What the interface document leaves open and this endpoint answers all the same. */
   assumptions: readonly string[]
   /** Refusals by status and what brings them about. All are assumed: the document shows no status codes. */
@@ -193,6 +201,7 @@ export interface Endpoint<
   readonly path: string
   readonly summary: string
   readonly provenance: Provenance
+  readonly roles: readonly Role[]
   readonly assumptions: readonly string[]
   readonly refusals: Readonly<Record<number, string>>
   readonly acceptsKeyHeader: boolean
@@ -272,6 +281,7 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       path,
       summary: declaration.summary,
       provenance: declaration.provenance,
+      roles: declaration.roles ?? [],
       assumptions: declaration.assumptions,
       refusals: declaration.refusals ?? {},
       acceptsKeyHeader: declaration.acceptsKeyHeader ?? false,

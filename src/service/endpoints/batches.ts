@@ -32,6 +32,7 @@ export const createBatch = endpoint({
   isMirrored: true,
   summary: 'Run the requests of an uploaded file',
   provenance: 'documented',
+  roles: ['create batch'],
   assumptions: [
     'metadata: optional, or null; up to 16 pairs of strings, keys up to 64 characters, values up to 512',
     'output_expires_after: seconds from the creation of the output and error files, 3,600 to 2,592,000; default 30 days',
@@ -80,6 +81,7 @@ export const getBatch = endpoint({
   isMirrored: true,
   summary: 'Get one batch',
   provenance: 'neighbour',
+  roles: ['read batch'],
   assumptions: ['output_file_id and error_file_id are both set after lines have run; a file without lines is empty'],
   refusals: { 404: 'unknown batch' },
   errorShape: 'wrapped',
@@ -97,6 +99,7 @@ export const listBatches = endpoint({
   isMirrored: true,
   summary: 'List batches, a page at a time',
   provenance: 'neighbour',
+  roles: ['list batch'],
   assumptions: [
     'newest first',
     'limit: 1 to 100, default 20',

@@ -24,6 +24,7 @@ export const createContainer = endpoint({
   route: 'POST /v1/containers',
   summary: 'Rent GPUs and run a container image on them',
   provenance: 'neighbour',
+  roles: ['create container'],
   assumptions: [
     'gpu_config is one of GET /v1/containers/params, as 2xA100-80GB',
     'name has 1 to 64 characters and need not be unique',
@@ -91,6 +92,7 @@ export const listContainers = endpoint({
   route: 'GET /v1/containers',
   summary: 'List containers',
   provenance: 'neighbour',
+  roles: ['list container'],
   assumptions: [
     'a bare array, oldest first',
     `active: ${ACTIVE_STATES.join(', ')}; inactive: ${[...CONTAINER_LIFECYCLE.terminal].join(', ')}; default: active`,
@@ -105,6 +107,7 @@ export const getContainer = endpoint({
   route: 'GET /v1/containers/{container_id}',
   summary: 'Get one container',
   provenance: 'neighbour',
+  roles: ['read container'],
   assumptions: [
     'timestamps are integer Unix seconds: state_ts of its state, stop_ts of its failure or deletion',
     'start_ts is its creation, and when it runs the start of its bill; so its cost is price_per_hour from start_ts to stop_ts',

@@ -39,6 +39,7 @@ export const createLlmDeployment = endpoint({
   route: 'POST /deploy/llm',
   summary: 'Deploy a language model on dedicated GPUs',
   provenance: 'documented',
+  roles: ['create deployment'],
   assumptions: [
     "a model_name without an owner gets the account's owner prefix",
     'weights: hub.repo, else base_model, else the hub repository with the name model_name, else 422 on hub',
@@ -123,6 +124,7 @@ export const listDeployments = endpoint({
   route: 'GET /deploy/list',
   summary: 'List deployments',
   provenance: 'documented',
+  roles: ['list deployment', 'show adapter'],
   assumptions: [
     'a bare array, oldest first',
     'without status, or with an empty status: all, also failed and deleted ones',
@@ -151,6 +153,7 @@ export const getDeployment = endpoint({
   route: 'GET /deploy/{deploy_id}',
   summary: 'Get one deployment',
   provenance: 'neighbour',
+  roles: ['read deployment', 'show adapter'],
   assumptions: ['a deleted deployment is still returned, with its status'],
   refusals: { 404: 'unknown deployment' },
   acceptsKeyHeader: true,

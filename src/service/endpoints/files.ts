@@ -79,6 +79,7 @@ export const listFiles = endpoint({
   isMirrored: true,
   summary: 'List files, a page at a time',
   provenance: 'neighbour',
+  roles: ['list file'],
   assumptions: [
     'newest first; with order=asc oldest first',
     'limit: 1 to 10,000, default 10,000',
@@ -107,6 +108,7 @@ export const getFile = endpoint({
   isMirrored: true,
   summary: 'Get one file, without its content',
   provenance: 'neighbour',
+  roles: ['read file'],
   assumptions: [],
   refusals: { 404: 'unknown file' },
   errorShape: 'wrapped',
@@ -137,6 +139,7 @@ export const getFileContent = endpoint({
   isMirrored: true,
   summary: 'Get the content of a file',
   provenance: 'neighbour',
+  roles: ['content file'],
   assumptions: ['the bytes as they are, as binary/octet-stream, with the filename in content-disposition'],
   refusals: { 404: 'unknown file' },
   errorShape: 'wrapped',

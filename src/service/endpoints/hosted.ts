@@ -19,6 +19,7 @@ export const createHosted = endpoint({
   route: 'POST /v1/hosted',
   summary: 'Rent a machine without GPUs, by a plan',
   provenance: 'neighbour',
+  roles: ['create hosted'],
   assumptions: [
     'the fields of the body are inferred from the record: name, plan_id, region, agent_type, version and ssh_key_ids',
     'name need not be unique',
@@ -66,6 +67,7 @@ export const listHosted = endpoint({
   route: 'GET /v1/hosted',
   summary: 'List hosted instances',
   provenance: 'neighbour',
+  roles: ['list hosted'],
   assumptions: ['a bare array, oldest first, without deleted instances'],
   returns: z.array(HostedRecord),
   findPolledResource: () => ({ kind: 'hosted' }),
@@ -76,6 +78,7 @@ export const getHosted = endpoint({
   route: 'GET /v1/hosted/{instance_id}',
   summary: 'Get one hosted instance',
   provenance: 'neighbour',
+  roles: ['read hosted'],
   assumptions: [
     'timestamps are integer Unix seconds: state_ts of its state, stop_ts of its stop, failure or deletion, else null',
     'start_ts is its creation, and when it runs the start of its bill; so its last run costs price_per_hour from start_ts to stop_ts',

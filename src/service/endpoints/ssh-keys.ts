@@ -12,6 +12,7 @@ export const listSshKeys = endpoint({
   route: 'GET /v1/ssh_keys',
   summary: 'List the SSH keys of the account',
   provenance: 'neighbour',
+  roles: ['list sshKey'],
   assumptions: ['a bare array, oldest first', 'created_at in Unix seconds'],
   returns: z.array(SshKeyRecord),
   handle: ({ world }) => [...world.store.sshKeys.all()],
@@ -21,6 +22,7 @@ export const addSshKey = endpoint({
   route: 'POST /v1/ssh_keys',
   summary: 'Add a public SSH key to the account',
   provenance: 'neighbour',
+  roles: ['create sshKey'],
   assumptions: [
     `key is one line: a type (${SSH_KEY_TYPES.join(', ')}), the key in base64 and a comment, which may be missing`,
     'the base64 must be a complete key of its type, else it is 422; an RSA key has 1,024 to 16,384 bits',

@@ -33,6 +33,7 @@ export const listServedModels = endpoint({
   isMirrored: true,
   summary: 'List the models that answer requests',
   provenance: 'neighbour',
+  roles: ['show deployment', 'show adapter'],
   assumptions: [
     'running deployments and adapters of the account, then the current catalog models',
     'created: creation time of the deployment, or of the catalog model as in GET /aggregator/models',

@@ -2,7 +2,7 @@
 
 import { tryParseJson } from '../../lib/json-text.ts'
 import { decodeLines } from '../../simulation/batches/files.ts'
-import { isAbout, isUsable } from './facts.ts'
+import { hasRole, isAbout, isUsable } from './facts.ts'
 import type { CreatedThing, Observation, ObservedRequest } from './observation.ts'
 
 type Line = Readonly<Record<string, unknown>>
@@ -95,16 +95,13 @@ export function canonical(value: unknown): string {
 }
 
 /** Returns the text of a file as its client reads it. */
-function fileText(
-  { api, world }: Observation['sim'],
-  fileId: string | null,
-  requests: readonly ObservedRequest[],
-): string {
+function fileText(sim: Observation['sim'], fileId: string | null, requests: readonly ObservedRequest[]): string {
   if (fileId === null) return ''
+  const { api, world } = sim
   const file = world.files.get(fileId)
   if (file !== undefined) return textOf(api.lineNames?.toVendorContent(file).chunks ?? file.chunks())
   const read = requests.findLast(
-    request => request.operation === 'getFileContent' && isUsable(request) && isAbout(request, fileId),
+    request => hasRole({ sim }, request, 'content file') && isUsable(request) && isAbout(request, fileId),
   )
   return typeof read?.answer === 'string' ? read.answer : (JSON.stringify(read?.answer) ?? '')
 }

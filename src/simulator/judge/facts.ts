@@ -3,6 +3,7 @@
 import { BATCH_LIFECYCLE, DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { attempt } from '../../lib/attempt.ts'
+import type { Role } from '../../service/endpoint.ts'
 import { RENTAL_LIFECYCLES } from '../../simulation/rentals/rental-row.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
 import type { Evidence } from './rule.ts'
@@ -23,6 +24,25 @@ const BODY_FAULTS: ReadonlySet<string> = new Set(['empty', 'truncated', 'garbled
 
 /** How deep values of clients are read. */
 const MAX_DEPTH = 8
+
+/** Tells whether an operation has a role, as in `read batch`. */
+export function hasRole(
+  { sim }: Pick<Conduct, 'sim'>,
+  { operation }: Pick<ObservedRequest, 'operation'>,
+  role: Role,
+): boolean {
+  return sim.api.operations[operation]?.roles.includes(role) === true
+}
+
+/** Returns the kind of thing for which an operation does something; undefined for none. */
+export function kindFor(
+  { sim }: Pick<Conduct, 'sim'>,
+  { operation }: Pick<ObservedRequest, 'operation'>,
+  verb: 'create' | 'read',
+): string | undefined {
+  const role = sim.api.operations[operation]?.roles.find(one => one.startsWith(`${verb} `))
+  return role?.slice(verb.length + 1)
+}
 
 /** Returns requests as evidence. */
 export function requestEvidence(...requests: readonly ObservedRequest[]): Evidence[] {

@@ -4,6 +4,7 @@ import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import {
   firstStatusOf,
+  hasRole,
   isAbout,
   isKnownStatus,
   isTerminalStatus,
@@ -16,10 +17,10 @@ import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './obse
 
 type ShownThing = Pick<CreatedThing, 'kind' | 'id' | 'status'>
 
-/** The lists that show the status of a kind of thing. */
-const LISTS: Readonly<Partial<Record<CreatedKind, string>>> = { deployment: 'listDeployments', batch: 'listBatches' }
+/** The kinds of things whose lists show a status as a read does. */
+const LISTED: ReadonlySet<CreatedKind> = new Set(['deployment', 'batch'])
 
-/** Entries of a page of `listBatches` without `limit`. */
+/** Entries of a page of batches without `limit`. */
 const BATCHES_OF_PAGE = 20
 
 /**
@@ -45,8 +46,9 @@ export function tellsEnd(
  * without the thing. Without an answer, the state of the world at that time tells.
  */
 export function listedStatus(conduct: Conduct, request: ObservedRequest, thing: ShownThing): string | undefined {
-  const { operation, method, answer, path, fault } = request
-  if (operation !== LISTS[thing.kind] || method !== 'GET' || fault?.kind === 'stale' || !isUsable(request)) {
+  const { method, answer, path, fault } = request
+  const isList = LISTED.has(thing.kind) && hasRole(conduct, request, `list ${thing.kind}`)
+  if (!isList || method !== 'GET' || fault?.kind === 'stale' || !isUsable(request)) {
     return undefined
   }
   if (answer !== undefined && !JSON.stringify(answer).includes(thing.id)) return undefined
@@ -78,7 +80,7 @@ function isAskedFor(status: string, query: URLSearchParams): boolean {
   return words.length === 0 || words.includes(status) || words.some(word => !DEPLOYMENT_LIFECYCLE.has(word))
 }
 
-/** Tells whether a page of `listBatches`, newest first, had a batch. */
+/** Tells whether a page of batches, newest first, had a batch. */
 function isOnPage({ sim }: Conduct, request: ObservedRequest, id: string, query: URLSearchParams): boolean {
   const later = new Set<string>()
   for (const { kind, subject, seq, time } of sim.journal.entries()) {
@@ -97,8 +99,8 @@ function isOnPage({ sim }: Conduct, request: ObservedRequest, id: string, query:
 }
 
 /** Tells whether a request read the output or the error file of a batch. */
-function readsResults({ sim }: Conduct, request: ObservedRequest, { kind, id }: ShownThing): boolean {
-  if (kind !== 'batch' || request.operation !== 'getFileContent' || request.method !== 'GET') return false
-  const { output_file_id, error_file_id } = sim.world.batches.get(id)?.toRecord() ?? {}
+function readsResults(conduct: Conduct, request: ObservedRequest, { kind, id }: ShownThing): boolean {
+  if (kind !== 'batch' || !hasRole(conduct, request, 'content file') || request.method !== 'GET') return false
+  const { output_file_id, error_file_id } = conduct.sim.world.batches.get(id)?.toRecord() ?? {}
   return isUsable(request) && [output_file_id, error_file_id].some(file => file && isAbout(request, file))
 }

@@ -9,6 +9,7 @@ export const listApiTokens = endpoint({
   route: 'GET /v1/api-tokens',
   summary: "List the account's API tokens",
   provenance: 'documented',
+  roles: ['list token'],
   assumptions: ['a bare array; each entry has the full token value', 'created_at in Unix seconds'],
   returns: z.array(ApiTokenRecord),
   handle: ({ world }) => [...world.store.tokens.all()],
@@ -18,6 +19,7 @@ export const createApiToken = endpoint({
   route: 'POST /v1/api-tokens',
   summary: 'Create an API token, which is valid at once',
   provenance: 'neighbour',
+  roles: ['create token'],
   assumptions: [
     'name has 1 to 64 characters',
     'allowed_ips is empty, which allows every address',
@@ -37,6 +39,7 @@ export const getApiToken = endpoint({
   route: 'GET /v1/api-tokens/{token}',
   summary: 'Get one API token, by its value or its token_id',
   provenance: 'neighbour',
+  roles: ['read token'],
   assumptions: ['the answer has the full token value'],
   refusals: { 404: 'unknown token' },
   returns: ApiTokenRecord,

@@ -17,6 +17,7 @@ export const getPaymentConfig = endpoint({
   route: 'GET /payment/config',
   summary: 'Get the spending limit of the account',
   provenance: 'neighbour',
+  roles: ['show payment'],
   assumptions: ['limit is in US dollars; -1 means no limit'],
   returns: PaymentConfig,
   handle: ({ world }) => toPaymentConfig(world),

@@ -153,6 +153,7 @@ export const getPaymentChecklist = endpoint({
   route: 'GET /payment/checklist',
   summary: 'Get balance, suspension and automatic top-up of the account',
   provenance: 'neighbour',
+  roles: ['show payment'],
   assumptions: [
     'account_balance and recent are US dollars; a negative account_balance is prepaid credit',
     'account_balance changes when money comes and when an invoice closes (policy invoice_closes); recent is the use since then',

@@ -38,6 +38,7 @@ export const addFunds = endpoint({
   route: 'POST /payment/funds',
   summary: 'Add prepaid funds from the card on file',
   provenance: 'documented',
+  roles: ['create payment'],
   assumptions: ['amount is required: integer cents from 1 to 1,000,000,000', 'the balance grows at once', '200 {}'],
   refusals: { 402: 'the card is declined', 400: 'the balance would exceed 40 million dollars' },
   body: z.object({ amount: integer({ above: 0, max: MAX_CENTS }) }),

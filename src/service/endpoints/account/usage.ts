@@ -39,6 +39,7 @@ export const getUsage = endpoint({
   route: 'GET /payment/usage',
   summary: 'Get usage and cost of the account by month',
   provenance: 'neighbour',
+  roles: ['show payment'],
   assumptions: USAGE_ASSUMPTIONS,
   refusals: RANGE_REFUSALS,
   query,

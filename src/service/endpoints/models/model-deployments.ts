@@ -45,6 +45,7 @@ export const deployModel = endpoint({
   route: 'POST /v1/deploy',
   summary: 'Deploy a model as it is: language, embeddings, images, speech or any other task',
   provenance: 'neighbour',
+  roles: ['create deployment'],
   assumptions: [
     ...DEPLOYMENT_ASSUMPTIONS,
     'provider cnt (default) or provider: a model of the catalog or of the account; hub: a repository, as POST /deploy/hub',
@@ -81,6 +82,7 @@ export const deployHubModel = endpoint({
   route: 'POST /deploy/hub',
   summary: 'Deploy a repository of the model hub',
   provenance: 'neighbour',
+  roles: ['create deployment'],
   assumptions: [
     ...DEPLOYMENT_ASSUMPTIONS,
     'model_name of the deployment is that of the repository',

@@ -26,6 +26,7 @@ export const listLoraModels = endpoint({
   route: 'GET /models/lora/list',
   summary: 'List the public LoRA adapters, without authentication',
   provenance: 'neighbour',
+  roles: ['show adapter'],
   assumptions: [
     'a bare array of entries as in GET /models/list: the adapters of the account with private 0',
     'GET /v1/user/loras lists all adapters of the account',

@@ -30,6 +30,7 @@ export const listModels = endpoint({
   route: 'GET /models/deployment/list',
   summary: 'List the model catalog',
   provenance: 'documented',
+  roles: ['show deployment', 'show adapter'],
   assumptions: [
     'a bare array: current catalog models (text-generation first), deprecated ones, models of the account',
     'deprecated is Unix seconds; a model with a time in the future is current until then',
@@ -51,6 +52,7 @@ export const listPrivateModels = endpoint({
   route: 'GET /models/private/list',
   summary: 'List the private models of the account',
   provenance: 'neighbour',
+  roles: ['show deployment', 'show adapter'],
   assumptions: ['a bare array: the models of GET /models/deployment/list with private 1'],
   acceptsKeyHeader: true,
   returns: z.array(ModelEntry),
@@ -64,6 +66,7 @@ export const listPublicModels = endpoint({
   route: 'GET /models/list',
   summary: 'List the public models, without authentication',
   provenance: 'neighbour',
+  roles: ['list model'],
   assumptions: [
     'a bare array, in the order of GET /models/deployment/list',
     'of the models of the account, the list has those with private 0',
@@ -80,6 +83,7 @@ export const getModel = endpoint({
   route: 'GET /models/{model_name}',
   summary: 'Get one model of the catalog or of the account',
   provenance: 'neighbour',
+  roles: ['read model'],
   assumptions: [
     'pricing is the own price of the model, as in GET /models/list',
     'version selects a version; default: the newest; an empty version is ignored',

@@ -7,6 +7,7 @@ import {
   isAbout,
   isTerminalStatus,
   isUsable,
+  kindFor,
   lastSegment,
   lastStartOf,
   requestEvidence,
@@ -20,8 +21,8 @@ import type { Conduct, CreatedThing, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
 
-/** The reads of things that come to an end. */
-const POLLS: Readonly<Record<string, 'deployment' | 'batch'>> = { getDeployment: 'deployment', getBatch: 'batch' }
+/** The kinds of things that come to an end which clients wait for. */
+type PolledKind = 'deployment' | 'batch'
 
 /** Reads that may follow the one that showed the end, to see its details again. */
 const FURTHER_READS = 2
@@ -78,7 +79,9 @@ function findUnread(
   )
   if (isRead || hasReadGoal(observation, thing)) return undefined
   const lastPoll = requests.findLast(
-    request => (isPoll(request) && reads.includes(request)) || listedStatus(observation, request, thing) !== undefined,
+    request =>
+      (isPoll(observation, request) && reads.includes(request)) ||
+      listedStatus(observation, request, thing) !== undefined,
   )
   const last = lastPoll ?? created.find(({ id }) => id === thing.id)?.request
   if (
@@ -107,7 +110,7 @@ function findIgnored(
   endedAt: Micros | undefined,
   reads: readonly ObservedRequest[],
 ): Violation | undefined {
-  const telling = reads.filter(request => isPoll(request) && showsEnd(request, thing, endedAt))
+  const telling = reads.filter(request => isPoll(observation, request) && showsEnd(request, thing, endedAt))
   if (telling.length <= 1 + FURTHER_READS) return undefined
   const first = telling[0]!
   const last = telling.at(-1)!
@@ -123,11 +126,11 @@ function findIgnored(
 }
 
 /** Returns the ids that the last start of the client polled, with their kinds. In a log, batches that it created too. */
-function polledThings(observation: Conduct): ReadonlyMap<string, 'deployment' | 'batch'> {
+function polledThings(observation: Conduct): ReadonlyMap<string, PolledKind> {
   const start = lastStartOf(observation)
-  const things = new Map<string, 'deployment' | 'batch'>()
+  const things = new Map<string, PolledKind>()
   for (const request of observation.requests) {
-    const kind = POLLS[request.operation]
+    const kind = polledKind(observation, request)
     if (kind !== undefined && request.start === start) things.set(lastSegment(request), kind)
   }
   // In a run of explore, a batch that was never polled is a case of `noLeak`.
@@ -135,8 +138,13 @@ function polledThings(observation: Conduct): ReadonlyMap<string, 'deployment' | 
   return things
 }
 
-function isPoll({ operation }: ObservedRequest): boolean {
-  return POLLS[operation] !== undefined
+function isPoll(conduct: Conduct, request: ObservedRequest): boolean {
+  return polledKind(conduct, request) !== undefined
+}
+
+function polledKind(conduct: Conduct, request: ObservedRequest): PolledKind | undefined {
+  const kind = kindFor(conduct, request, 'read')
+  return kind === 'deployment' || kind === 'batch' ? kind : undefined
 }
 
 /** Tells whether a read showed that a deployment runs, which is what its client waits for. */
@@ -159,6 +167,6 @@ function hasReadGoal(conduct: Conduct, thing: PolledThing): boolean {
   })
 }
 
-function statusOf({ sim }: Conduct, kind: 'deployment' | 'batch', id: string): string | undefined {
+function statusOf({ sim }: Conduct, kind: PolledKind, id: string): string | undefined {
   return kind === 'batch' ? sim.world.batches.get(id)?.status : sim.world.deployments.get(id)?.status
 }

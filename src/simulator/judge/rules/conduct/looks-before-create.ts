@@ -1,24 +1,11 @@
-import { entryEvidence, isUsable, postingEvidence, requestEvidence } from '../../facts.ts'
+import { entryEvidence, hasRole, isUsable, kindFor, postingEvidence, requestEvidence } from '../../facts.ts'
 import type { Conduct, ObservedRequest } from '../../observation.ts'
 import { repeatedRequests } from '../../retries.ts'
 import { defineRule } from '../../rule.ts'
 import { formatSince, formatUsd, kindWord, nameRequest, operationOf, startSentence } from '../../words.ts'
 
-/** The reads that show whether a create took effect. */
-const DEPLOYMENTS = ['listDeployments', 'getDeployment', 'listServedModels', 'listPrivateModels', 'listModels']
-const LORAS = ['listLoras', 'getLora', 'getLoraStatus', 'listLorasOfModel', 'listLoraModels']
-const LOOKS: Readonly<Record<string, readonly string[]>> = {
-  createLlmDeployment: DEPLOYMENTS,
-  deployHubModel: DEPLOYMENTS,
-  deployModel: DEPLOYMENTS,
-  createLora: [...LORAS, ...DEPLOYMENTS],
-  createBatch: ['listBatches', 'getBatch'],
-  createHosted: ['listHosted', 'getHosted'],
-  createContainer: ['listContainers', 'getContainer'],
-  createApiToken: ['listApiTokens', 'getApiToken'],
-  addSshKey: ['listSshKeys'],
-  addFunds: ['getPaymentChecklist', 'getPaymentConfig', 'getUsage'],
-}
+/** What shows whether a create took effect. */
+const LOOKS = ['list', 'read', 'show'] as const
 
 /**
  * After a create whose outcome is unknown, the client looks before it sends the same create again. The outcome is unknown
@@ -36,7 +23,7 @@ export const looksBeforeCreate = defineRule({
     'that the first request was never applied.',
   place: 'operation',
   check(conduct) {
-    const creates = conduct.requests.filter(({ operation }) => LOOKS[operation] !== undefined)
+    const creates = conduct.requests.filter(request => kindFor(conduct, request, 'create') !== undefined)
     return repeatedRequests(creates).flatMap(group => {
       const blind = group.findIndex((next, i) => i > 0 && isBlind(conduct, group[i - 1]!, next))
       return blind < 0 ? [] : [toViolation(conduct, group[blind - 1]!, group[blind]!)]
@@ -45,14 +32,16 @@ export const looksBeforeCreate = defineRule({
 })
 
 /** Tells whether `next` repeats a create of unknown outcome, without a read in between that shows the outcome. */
-function isBlind({ requests, created }: Conduct, failed: ObservedRequest, next: ObservedRequest): boolean {
+function isBlind(conduct: Conduct, failed: ObservedRequest, next: ObservedRequest): boolean {
+  const { requests, created } = conduct
+  const kind = kindFor(conduct, failed, 'create')
   const { outcome, status, retryAfter } = failed
   if (outcome === 'answered' && status < 500) return false
   const wasRefused = status === 503 && retryAfter !== undefined
   if (wasRefused && !created.some(({ request }) => request === failed)) return false
   return !requests.some(
     look =>
-      LOOKS[failed.operation]!.includes(look.operation) &&
+      LOOKS.some(verb => hasRole(conduct, look, `${verb} ${kind}`)) &&
       isUsable(look) &&
       look.sentAt >= (failed.endedAt ?? failed.sentAt) &&
       look.sentAt <= next.sentAt &&

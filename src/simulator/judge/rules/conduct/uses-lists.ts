@@ -1,22 +1,10 @@
 import { formatDuration, type Micros, SECOND } from '../../../../kernel/duration.ts'
 import { groupBy } from '../../../../lib/group-by.ts'
-import { requestEvidence, thingPathOf } from '../../facts.ts'
-import type { ObservedRequest } from '../../observation.ts'
+import { kindFor, requestEvidence, thingPathOf } from '../../facts.ts'
+import type { Conduct, ObservedRequest } from '../../observation.ts'
 import { defineRule } from '../../rule.ts'
 import { formatSince, operationOf } from '../../words.ts'
 
-/** The list that answers what a read of one thing does. */
-const LISTS: Readonly<Record<string, string>> = {
-  getDeployment: 'listDeployments',
-  getBatch: 'listBatches',
-  getFile: 'listFiles',
-  getHosted: 'listHosted',
-  getContainer: 'listContainers',
-  getApiToken: 'listApiTokens',
-  getVoice: 'listVoices',
-  getLora: 'listLoras',
-  getModel: 'listPublicModels',
-}
 /** Things that a client may ask for one by one at a time. */
 const MAX_SINGLE = 4
 /** Reads within this time belong together. */
@@ -30,8 +18,9 @@ export const usesLists = defineRule({
     'Five different things of a kind within ten seconds break it. Reads of one thing count once, whatever their queries are.',
   source: 'Opinion of modelhost-sim: each request counts for the rate limit, and a list is one.',
   place: 'operation',
-  check({ requests, startedAt }) {
-    const singles = requests.filter(({ operation }) => LISTS[operation] !== undefined)
+  check(conduct) {
+    const { requests, startedAt } = conduct
+    const singles = requests.filter(request => listFor(conduct, request) !== undefined)
     return [...groupBy(singles, ({ operation, start }) => `${start} ${operation}`).values()].flatMap(group => {
       const burst = findBurst(group)
       const [first, last] = [burst?.[0], burst?.at(-1)]
@@ -43,7 +32,7 @@ export const usesLists = defineRule({
         {
           words:
             `The client read ${things} things one by one with ${operationOf(first)} ${time}, from ` +
-            `${formatSince({ startedAt }, first.sentAt)} after the start. One request to ${LISTS[first.operation]} answers all of them.`,
+            `${formatSince({ startedAt }, first.sentAt)} after the start. One request to ${listFor(conduct, first)} answers all of them.`,
           operation: operationOf(first),
           evidence: requestEvidence(...burst.slice(0, MAX_SINGLE), last),
         },
@@ -60,4 +49,11 @@ function findBurst(reads: readonly ObservedRequest[]): readonly ObservedRequest[
     if (new Set(near.map(read => paths.get(read))).size > MAX_SINGLE) return near
   }
   return undefined
+}
+
+/** Returns the list that answers what a read of one thing does; undefined for another operation. */
+function listFor(conduct: Conduct, request: ObservedRequest): string | undefined {
+  const kind = kindFor(conduct, request, 'read')
+  if (kind === undefined) return undefined
+  return Object.entries(conduct.sim.api.operations).find(([, { roles }]) => roles.includes(`list ${kind}`))?.[0]
 }
