@@ -33,7 +33,8 @@ export class AppliedPlan {
   constructor(sim: Simulator, plan: Plan) {
     this.#sim = sim
     this.passes = passingFault(plan)
-    this.isOfOneRequest = plan.every(item => 'fault' in item && item.fault.for === undefined)
+    const isOutage = plan.some(item => 'fault' in item && item.fault.for !== undefined)
+    this.isFailure = this.passes !== undefined && !isOutage && !LATE.has(this.passes)
     for (const [position, item] of plan.entries()) this.#arm(position, item)
     this.#stopListening = this.#waiting.length > 0 ? sim.journal.listen(entry => this.#onEntry(entry)) : () => {}
   }
@@ -48,8 +49,8 @@ export class AppliedPlan {
 
   /** The kind of its fault, if the plan is one fault that passes: of one request, or for some time. */
   readonly passes: string | undefined
-  /** Whether its faults change single requests, so that none is an outage. */
-  readonly isOfOneRequest: boolean
+  /** Whether it is a failure of one request: no outage, and no answer that is late or old. */
+  readonly isFailure: boolean
 
   /** Positions of the items that changed something. Fault rules are counted when the plan is stopped. */
   get fired(): ReadonlySet<number> {
@@ -122,6 +123,8 @@ export class AppliedPlan {
   }
 }
 
+/** Kinds of faults that take time, or show the past. */
+const LATE: ReadonlySet<string> = new Set(['latency', 'hang', 'slowBody', 'stale'])
 /** Kinds of faults after which an answer means something else, so that no client can know. */
 const NOT_PASSING: ReadonlySet<string> = new Set(['drift', 'duplicate'])
 

@@ -137,7 +137,7 @@ function observe(
     const hit = recorder.requests.find(({ fault }) => fault !== undefined)
     if (hit === undefined || !plan.passes) return undefined
     const grade = gradeOf(observation, false)
-    return { grade, isUneven: learned.uneven.has(hit.operation) && plan.isOfOneRequest && plan.passes !== 'stale' }
+    return { grade, isUneven: learned.uneven.has(hit.operation) && plan.isFailure }
   })
   return observation
 }

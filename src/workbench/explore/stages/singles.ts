@@ -20,6 +20,7 @@ const ENOUGH_RUNS = 5
 /** The share of faults after which a client ends as usual, if giving up after another one is a hole. */
 const EVEN = 0.9
 const ENOUGH_FAULTS = 10
+const GIVEN_UP: ReadonlySet<unknown> = new Set(['gaveUp', 'raw'])
 
 /** Returns the points of a space in the order in which they are run: that of all choices. */
 export function pointsOf(space: Pick<Space, 'kinds'>): Point[] {
@@ -66,16 +67,18 @@ export async function runSingles(
 }
 
 /**
- * Returns the operations at which the client gives up, if it ends as usual after nine of ten faults of one request. The
- * waiting time of a client for an outage is its own choice.
+ * Returns the operations at which the client gives up, if it ends as usual after nine of ten failures of one request. How
+ * long it waits for an outage or for a late answer is its own choice.
  */
 function unevenOperations(singles: readonly Single[]): string[] {
-  const passing = singles.filter(
-    ({ point }) => passes(point) && point.kind === 'request' && !point.class.startsWith('stale'),
-  )
-  const gaveUp = passing.filter(({ result }) => ['gaveUp', 'raw'].includes(result.telling?.grade ?? ''))
-  const isEven = passing.length >= ENOUGH_FAULTS && gaveUp.length <= (1 - EVEN) * passing.length
+  const failures = singles.filter(({ point }) => isFailure(point))
+  const gaveUp = failures.filter(({ result }) => GIVEN_UP.has(result.telling?.grade))
+  const isEven = failures.length >= ENOUGH_FAULTS && gaveUp.length <= (1 - EVEN) * failures.length
   return isEven ? gaveUp.map(({ point }) => point.operation) : []
+}
+
+function isFailure(point: Point): boolean {
+  return passes(point) && point.kind === 'request' && point.looksLike === 'transient'
 }
 
 /** Adds what single faults showed. Returns those that are to be judged again. */
@@ -88,8 +91,7 @@ function learn(learned: Learned, singles: readonly Single[]): Single[] {
   learned.isSettled = whole.length >= ENOUGH_RUNS
   return singles.filter(({ result, point }) => {
     const { trusted = [], grade } = result.telling ?? {}
-    const isOne = passes(point) && point.kind === 'request'
-    const isHole = (grade === 'gaveUp' || grade === 'raw') && isOne && learned.uneven.has(point.operation)
+    const isHole = GIVEN_UP.has(grade) && isFailure(point) && learned.uneven.has(point.operation)
     const isUnsaid =
       trusted.length > 0 && trusted.every(key => (key === UNSETTLED ? learned.isSettled : learned.noise.has(key)))
     return isHole || isUnsaid
