@@ -60,7 +60,7 @@ export function childrenOf(value: unknown): (readonly [string | number, unknown]
   if (value instanceof Map || value instanceof Headers || value instanceof URLSearchParams) {
     return Array.from(value as Iterable<readonly [unknown, unknown]>, ([key, child]) => [String(key), child] as const)
   }
-  const names = [...(value instanceof Error ? ['message'] : []), ...(attempt(() => Object.keys(value)) ?? [])]
+  const names = [...(value instanceof Error ? ['message', 'cause'] : []), ...(attempt(() => Object.keys(value)) ?? [])]
   return names.map(name => [name, attempt(() => (value as Readonly<Record<string, unknown>>)[name])] as const)
 }
 

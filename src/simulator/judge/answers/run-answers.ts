@@ -12,6 +12,8 @@ export class RunAnswers implements AnswersOfRun {
   readonly normalise: Normalise
   readonly #contents: Contents = { texts: new Set(), numbers: new Set() }
   readonly #base: AnswersOfRun | undefined
+  /** The last whole answers as they came, by question. */
+  readonly #lastTexts = new Map<string, string>()
 
   /** @param base the answers of the run without faults */
   constructor(observation: Pick<Conduct, 'requests' | 'crashes' | 'sim' | 'startedAt'>, base?: AnswersOfRun) {
@@ -37,7 +39,8 @@ export class RunAnswers implements AnswersOfRun {
     question.open = isAnsweredWhole(request, this.normalise) || isUsual ? undefined : request
     if (request.read === undefined || (question.open !== undefined && base !== undefined)) return
     // Most polls have the answer of the one before.
-    if (question.contents.texts.has(this.normalise(request.read.text))) return
+    if (this.#lastTexts.get(key) === request.read.text) return
+    this.#lastTexts.set(key, request.read.text)
     for (const contents of [question.contents, this.#contents]) addContents(contents, request.read, this.normalise)
   }
 
@@ -123,7 +126,10 @@ function newIds(
       else visit(child)
     }
   }
-  for (const { answer } of requests) {
+  let before: string | undefined
+  for (const { answer, read } of requests) {
+    if (read !== undefined && read.text === before) continue
+    before = read?.text
     if (typeof answer !== 'string') visit(answer)
     else for (const line of answer.split('\n')) visit(tryParseJson(line.replace(/^data: /, '')))
   }
