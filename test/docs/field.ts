@@ -1,0 +1,120 @@
+/** The failures of docs/field.md, and what they do to the clients that have them. */
+import { readFileSync } from 'node:fs'
+import { exploreRuns } from '../../src/workbench/explore/explore.ts'
+import type { FlowContext } from '../../src/workbench/explore/flow.ts'
+import { checkOwnFaults, type OwnFault } from '../../src/workbench/explore/plan/own-faults.ts'
+import { createFlowRunner } from '../../src/workbench/explore/run/flow-runner.ts'
+import type { FieldClient } from './field-clients.ts'
+
+/** A section of the page. */
+export interface FieldCase {
+  readonly title: string
+  /** At most two lines that provoke the failure. */
+  readonly code: string
+  /** The invariants that `explore` names; empty if the page says why it names none. */
+  readonly named: readonly string[]
+}
+
+/** Returns the sections with code, in their order. */
+export function readFieldCases(page: string): FieldCase[] {
+  const sections = readFileSync(page, 'utf8').split(/^### /m).slice(1)
+  return sections.flatMap(section => {
+    const [title = ''] = section.split('\n', 1)
+    const code = /```js\n([\s\S]*?)\n```/.exec(section)?.[1]
+    const says = /^`explore`: (.*)$/m.exec(section)?.[1] ?? ''
+    return code === undefined ? [] : [{ title, code, named: [...says.matchAll(/`(\w+)`/g)].map(([, name]) => name!) }]
+  })
+}
+
+type Sim = Pick<FlowContext['sim'], 'faults' | 'cluster' | 'inference'>
+const apply = (code: string, sim: Sim, id = '') => new Function('sim', 'id', code)(sim, id)
+
+/** Returns a client in whose world the lines are executed: at its start, or after its first create if they need an id. */
+function inWorld(client: FieldClient, code: string): FieldClient {
+  return async context => {
+    let isDone = !/\bid\b/.test(code)
+    if (isDone) apply(code, context.sim)
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const response = await context.fetch(input, init)
+      if (isDone || init?.method !== 'POST' || String(input).endsWith('/v1/files')) return response
+      const { id, deploy_id } = (await response.clone().json()) as { id?: string; deploy_id?: string }
+      isDone = true
+      apply(code, context.sim, id ?? deploy_id)
+      return response
+    }
+    return client({ ...context, fetch })
+  }
+}
+
+/** Runs a client, and returns how it ended and what it left, as text. */
+export async function outcomeOf(client: FieldClient, code: string): Promise<string> {
+  const runner = createFlowRunner({
+    name: 'field',
+    options: { fixtures: 'empty', seed: 1 },
+    run: inWorld(client, code),
+  })
+  try {
+    const { base, duration, requests, boundaries } = await runner.run([])
+    const { end, created } = base
+    const what = end.kind === 'returned' ? end.result : end.kind === 'threw' ? String(end.error) : ''
+    const sent = requests.map(({ sentAt }) => sentAt)
+    return JSON.stringify([
+      end.kind,
+      what,
+      created.map(({ isAlive }) => isAlive),
+      boundaries.at(-1)?.kind,
+      duration,
+      sent,
+    ])
+  } finally {
+    await runner.dispose()
+  }
+}
+
+/** Classes that are enough for the clients of the page. Commands, crashes and own faults are tried anyway. */
+const CLASSES = [
+  'status503',
+  'resetDone',
+  'html200',
+  'coldStart',
+  'streamError',
+  'streamEnd',
+  'streamSilence',
+  'rateLimitDate',
+  'variations',
+] as const
+
+/** Explores a client. The rules of its section are faults of the flow, and what is scripted there is so in each run. */
+export async function namedBy(client: FieldClient, code: string): Promise<readonly string[]> {
+  const faults: OwnFault[] = []
+  let isScripted = false
+  const nothing: unknown = new Proxy(() => nothing, { get: () => nothing, apply: () => nothing })
+  const recorder = {
+    faults: { add: (rule: OwnFault) => faults.push({ ...rule, passes: true }) },
+    inference: {
+      add: () => {
+        isScripted = true
+      },
+    },
+    cluster: nothing,
+  }
+  apply(code, recorder as unknown as Sim)
+  const script = isScripted ? code.split('\n')[0]! : ''
+  const runner = createFlowRunner({
+    name: 'field',
+    options: { fixtures: 'empty', seed: 1 },
+    run: inWorld(client, script),
+  })
+  try {
+    const own = checkOwnFaults(faults, 'Failed to explore the client')
+    const { findings, surfaced } = await exploreRuns(runner, {
+      name: 'field',
+      faults: 'singles',
+      classes: CLASSES,
+      own,
+    })
+    return [...new Set([...findings, ...surfaced].map(({ invariant }) => invariant))]
+  } finally {
+    await runner.dispose()
+  }
+}
