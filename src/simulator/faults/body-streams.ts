@@ -86,7 +86,8 @@ export function splitBody(body: Body, size: number): Body {
       if (done) return controller.close()
       rest = value
     }
-    controller.enqueue(rest.subarray(0, size))
+    // A copy: its reader may detach what it gets.
+    controller.enqueue(rest.slice(0, size))
     rest = rest.subarray(size)
   })
 }
