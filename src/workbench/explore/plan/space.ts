@@ -63,7 +63,6 @@ const RULES: readonly VerbRule[] = [
   { kinds: ['adapter.created'], command: ({ subject }) => ({ verb: 'deployment.fail', target: subject }) },
   { kinds: ['batch.created'], command: ({ subject }) => ({ verb: 'batch.fail', target: subject }) },
   { kinds: ['batch.in_progress'], command: ({ subject }) => ({ verb: 'batch.cancel', target: subject }) },
-  { kinds: ['batch.in_progress'], command: ({ subject }) => ({ verb: 'batch.stall', target: subject }) },
   { kinds: ['batch.completed'], command: ({ file }) => file && { verb: 'file.delete', target: file } },
   {
     kinds: ['deployment.created', 'container.created'],
