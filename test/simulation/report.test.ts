@@ -312,7 +312,7 @@ describe('a report', () => {
   test('has a lower cost for GPUs on spot nodes, to the micro-cent, until they are taken back', () => {
     const nodes = [{ prefix: 's', gpu: 'H100-80GB', gpus_per_node: 4, count: 1 }]
     const pools = [{ name: 'spot', zone: 'west-a', market: 'spot' as const, nodes }]
-    const profile = { prices: { spot_share: 0.333 } }
+    const profile = { prices: { spot_share: 0.333 }, weather: { spot_away: '1d' } }
     const sim = createSimulator({ fixtures: 'two-nodes', check: true, profile, with: { nodes: { pools } as never } })
     pass(sim, 3_600_007)
     sim.cluster.node('s-0').preempt('2m')
