@@ -14,6 +14,8 @@ export interface GpuSpec {
   /** Bytes/s of the link to the other GPUs of a node, one way. */
   readonly link: number
   readonly hasNvlink: boolean
+  /** Whether its hosts start an engine more slowly than those of an H100, as published for an L40S. L4 (A). */
+  readonly hasSlowHost: boolean
   /** Tokens that an engine of the class `default` reads and makes in a step unless an argument says so. */
   readonly stepTokens: number
   /** Whether published rows of this type were compared with the engine model. */
@@ -25,8 +27,8 @@ export interface GpuSpec {
 const MIB = 1024 * 1024
 const TERA = 1e12
 const GIGA = 1e9
-const NVLINK = { hasNvlink: true, isValidated: true, efficiency4: 1 } as const
-const PCIE = { hasNvlink: false, isValidated: true, efficiency4: 1, link: 32 * GIGA } as const
+const NVLINK = { hasNvlink: true, hasSlowHost: false, isValidated: true, efficiency4: 1 } as const
+const PCIE = { hasNvlink: false, hasSlowHost: true, isValidated: true, efficiency4: 1, link: 32 * GIGA } as const
 const HOPPER = { ...NVLINK, flops16: 989 * TERA, flops8: 1979 * TERA, flops4: 1979 * TERA, link: 450 * GIGA } as const
 const BLACKWELL = {
   ...{ ...NVLINK, bandwidth: 8 * TERA, flops16: 2250 * TERA, flops8: 4500 * TERA, link: 900 * GIGA },
@@ -63,6 +65,7 @@ export const GPUS: Readonly<Record<Exclude<GpuType, 'other'>, GpuSpec>> = {
   'RTXPRO6000-96GB': {
     ...{ ...PCIE, memoryBytes: 97_887 * MIB, bandwidth: 1.597 * TERA, stepTokens: 8192, mediaSpeed: 9900 / 15_200 },
     ...{ flops16: 500 * TERA, flops8: 1000 * TERA, flops4: 2000 * TERA, link: 64 * GIGA },
+    hasSlowHost: false,
   },
 }
 

@@ -81,7 +81,7 @@ test('a series has a row for each step and deployment, its costs are the rent, a
     report.deployments.reduce((sum, one) => sum + one.rent_microcents, 0),
   )
   expect(lines.find(line => line.includes('acme/code'))).toMatch(
-    /^2026-01-01T01:00:00\.000000\+00:00,\w{16},acme\/code,running,5,0,24,85938,461,0,0,0,0\.\d+,\d+\.\d+,0\.\d+,\d+,\d+,19\.\d+,17\.\d+$/,
+    /^2026-01-01T01:00:00\.000000\+00:00,\w{16},acme\/code,running,5,0,24,85285,1114,0,0,0,0\.\d+,\d+\.\d+,0\.\d+,\d+,\d+,19\.\d+,17\.\d+$/,
   )
   expect(readdirSync(path)).toEqual(['day.csv'])
 })

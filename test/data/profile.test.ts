@@ -56,9 +56,10 @@ describe('shipped profiles', () => {
       imagePull: { median: 200 * SECOND, sigma: 0.5, cap: 15 * MINUTE },
       hubRefusal: 2 * SECOND,
       downloadRate: { median: 0.8e9, sigma: 0.5, cap: 5e9 },
-      loadRate: 3e9,
-      loadFixed: 2 * SECOND,
-      warmUp: { median: 45 * SECOND, perGigabyte: SECOND / 4, sigma: 0.35 },
+      loadRate: 3.4e9,
+      pageCacheRate: 5.2e9,
+      loadFixed: 12 * SECOND,
+      warmUp: { median: 8 * SECOND, trace: 0.17 * SECOND, compile: 0.9 * SECOND, graphs: 0.65 * SECOND, sigma: 0.35 },
       readyWithin: 10 * MINUTE,
       retryAfter: [10 * SECOND, 20 * SECOND, 40 * SECOND],
       drain: 10 * SECOND,
@@ -451,7 +452,7 @@ describe('loadProfile rejects', () => {
     [
       'a start that cannot end in time',
       { timings: { ready_within: '2s' } },
-      '$.timings.ready_within: expected more than load_fixed + warm_up, 2 s, got 2 s: no instance would be ready in time. Raise it, or lower the others.',
+      '$.timings.ready_within: expected more than load_fixed + warm_up, 12 s, got 2 s: no instance would be ready in time. Raise it, or lower the others.',
     ],
     [
       'a source without its figure',

@@ -77,7 +77,7 @@ describe('a cold start', () => {
   })
 
   test('is faster the second time: image and weights are on the node', () => {
-    const sim = stage([{ cached: false }])
+    const sim = stage([{ cached: false }], {}, { profile: { timings: { warm_up: { sigma: 0 } } } })
     const chat = sim.world.deployments.createLlm(spec({ repo: 'acme/chat-70b', num_gpus: 2 }))
     const cold = passUntil(sim, () => chat.status === 'running')
     chat.stop()
@@ -262,7 +262,8 @@ describe('a node that dies', () => {
 
 describe('an instance', () => {
   test('that is not ready within 10 min of loading counts as lost', () => {
-    const sim = stage([{}], {}, { profile: { timings: { load_rate: '10MB/s', ready_within: '10m' } } })
+    const timings = { load_rate: '10MB/s', page_cache_bytes: 0, ready_within: '10m' }
+    const sim = stage([{}], {}, { profile: { timings } })
     const chat = sim.world.deployments.createLlm(spec())
     passUntil(sim, () => story(sim, `${chat.deploy_id}-0`).includes('instance.lost'))
     expect(chat.status).toBe('initializing')

@@ -195,8 +195,8 @@ export class NaiveFleet {
         this.#plan(timings.loadFixed + (deployment.bytes / timings.loadRate) * 1e6, 'warming', instance)
         break
       case 'warming': {
-        const { median, perGigabyte } = timings.warmUp
-        this.#plan(median + (deployment.bytes / 1e9) * perGigabyte, 'ready', instance)
+        const { median, trace, compile, graphs } = timings.warmUp
+        this.#plan(median + 32 * (trace + compile + graphs), 'ready', instance)
         break
       }
       case 'gone':

@@ -11,6 +11,7 @@ import {
   countOrNull,
   duration,
   durations,
+  factor,
   oneOf,
   period,
   portion,
@@ -62,11 +63,22 @@ const timings = {
   hub_timeout: setting(period, 'Time after which a pull from a hub or registry that does not answer fails.'),
   download_rate: setting(rateDistribution, 'Rate of one download of weights from the hub.'),
   load_rate: setting(rate, 'Rate from disk to GPU.'),
-  load_fixed: setting(duration, 'Loading from disk to GPU: the part that does not depend on the size.'),
+  page_cache_rate: setting(
+    rate,
+    'Rate from the page cache of a node to one GPU. Several GPUs have 1.35 times as much.',
+  ),
+  page_cache_bytes: setting(
+    bytes,
+    'Weights that the page cache of a node holds: those last read. A reboot empties it.',
+  ),
+  load_fixed: setting(duration, 'Start of the process of an engine, before it reads the first byte.'),
   warm_up: setting(
     warmUp,
-    'Initialisation of the engine: lognormal around median + per_gigabyte × size of the weights in GB.',
+    'Initialisation of the engine: lognormal around median, and for each layer of the model trace, compile (cached: with a compile cache) and graphs.',
   ),
+  slow_host_factor: setting(factor, 'Multiplier of load_fixed and warm_up on hosts of L4 and L40S.'),
+  slow_host_cached_factor: setting(factor, 'The same if the engine compiles nothing.'),
+  slow_compile_share: setting(portion, 'Share of the starts at which compilation takes ten times as long.'),
   ready_within: setting(period, 'Longest time from loading to ready. An instance that takes longer counts as lost.'),
   retry_after: setting(
     durations,
@@ -282,6 +294,10 @@ const policies = {
   unknown_engine_args: setting(
     oneOf('unknown_engine_args', ['crash', 'accept']),
     'Reaction of an engine to unknown or invalid extra_args. crash: it exits; accept: it runs. A custom image accepts all arguments.',
+  ),
+  compile_cache: setting(
+    oneOf('compile_cache', ['container', 'volume']),
+    'Place of the compile cache of an engine. container: it is lost with each container; volume: it stays on the node.',
   ),
   bill_from: setting(
     oneOf('bill_from', ['ready', 'placed']),

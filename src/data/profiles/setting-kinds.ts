@@ -127,15 +127,16 @@ export const rateDistribution = spread<string | number>('spread_of_rate', RATE, 
 /** The distribution of a factor of at least 1. */
 export const factorDistribution = spread<number>('spread_of_factor', FACTOR, false)
 
-/** The start of an engine: lognormal around `median` + `per_gigabyte` × size of the weights in GB. */
+/** The start of an engine: lognormal around `median` + the layers of the model × the time of a layer. */
 export const warmUp = objectKind<
-  { median?: string; per_gigabyte?: string; sigma?: number },
-  { readonly median: Micros; readonly perGigabyte: Micros; readonly sigma: number }
+  { median?: string; trace?: string; compile?: string; cached?: string; graphs?: string; sigma?: number },
+  Readonly<Record<'median' | 'trace' | 'compile' | 'cached' | 'graphs', Micros>> & { readonly sigma: number }
 >(
   'warm_up',
-  z
-    .strictObject({ median: TIME.schema, per_gigabyte: TIME.schema, sigma: z.number().min(0).max(5) })
-    .transform(({ median, per_gigabyte, sigma }) => ({ median, perGigabyte: per_gigabyte, sigma })),
+  z.strictObject({
+    ...{ median: TIME.schema, trace: TIME.schema, compile: TIME.schema, cached: TIME.schema, graphs: TIME.schema },
+    sigma: z.number().min(0).max(5),
+  }),
 )
 
 /** One of these words. */

@@ -154,6 +154,12 @@ export function sizeArgument(args: readonly string[], option: string): number | 
   return size
 }
 
+/** Whether the arguments set a switch and do not unset it after that. */
+export function hasSwitch(args: readonly string[], option: string): boolean {
+  const names = args.map(arg => splitArgument(arg).name?.slice(2).replaceAll('_', '-'))
+  return names.lastIndexOf(option) > names.lastIndexOf(`no-${option}`)
+}
+
 function createOptionTable(rows: readonly (readonly [OptionValue, string])[]): ReadonlyMap<string, OptionValue> {
   return new Map(rows.flatMap(([value, names]) => names.split(/\s+/).map(name => [name, value] as const)))
 }

@@ -1,4 +1,6 @@
+import { gpuSpec } from '../../data/gpu-specs.ts'
 import { draw } from '../../data/profiles/distribution.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
@@ -7,17 +9,51 @@ import type { Downloads } from '../fleet/downloads.ts'
 import type { Environment } from '../fleet/environment.ts'
 import { imageRefusal } from '../fleet/known-repositories.ts'
 import { joinPull } from '../fleet/node-caches.ts'
-import { hasImage, hasWeights } from '../fleet/node-row.ts'
+import { hasImage, hasWeights, isInPageCache } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
-import { memoryShortage } from '../fleet/weights.ts'
+import { memoryShortage, modelFigures } from '../fleet/weights.ts'
 import type { DeploymentLogs } from '../recording/deployment-logs.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
+import type { DeploymentRow } from './deployment-row.ts'
+import { hasSwitch } from './engine-args.ts'
 import type { InstanceRow, InstanceState } from './instance-row.ts'
 import type { InstanceOwner } from './work.ts'
 
 const IMAGE_PULL = purpose('instance.imagePull')
 const DOWNLOAD = purpose('instance.download')
 const WARM_UP = purpose('instance.warmUp')
+const SLOW_COMPILE = purpose('instance.slowCompile')
+
+/** What an engine does to compile its model: all of it, load it from a cache, or nothing (`--enforce-eager`). */
+export type Compilation = 'compile' | 'cached' | 'none'
+type Timings = SimulationContext['profile']['timings']
+
+/** Returns the time in which weights come from the disk or from the page cache of a node to the GPUs. */
+export function readTime(
+  { loadRate, pageCacheRate }: Timings,
+  bytes: number,
+  gpus: number,
+  isInMemory: boolean,
+): Micros {
+  return (bytes / (isInMemory ? pageCacheRate * (gpus > 1 ? 1.35 : 1) : loadRate)) * 1e6
+}
+
+/** Returns the median time of the initialisation of an engine on a fast host. */
+export function warmUpTime(warmUp: Timings['warmUp'], layers: number, compilation: Compilation): Micros {
+  if (compilation === 'none') return warmUp.median + layers * warmUp.trace
+  return warmUp.median + layers * (warmUp.trace + warmUp[compilation] + warmUp.graphs)
+}
+
+/** Returns the factor by which the host of a GPU starts an engine more slowly than that of an H100. */
+export function hostFactor(timings: Timings, gpu: GpuType, compilation: Compilation): number {
+  if (!gpuSpec(gpu).hasSlowHost) return 1
+  return compilation === 'compile' ? timings.slowHostFactor : timings.slowHostCachedFactor
+}
+
+/** Names what a compile cache is good for on one node: a model, an engine, GPUs and arguments. */
+function compiledFor({ weights, plan, numGpus }: Readonly<DeploymentRow>): string {
+  return [weights.repo, plan.containerImage, numGpus, ...plan.extraArgs].join(' ')
+}
 
 /** The exit of an engine after a command, or in the series of crashes that a command started. */
 export const ENGINE_CRASH: Loss = { cause: 'engine_exit', reason: 'engine exited with code 1' }
@@ -118,6 +154,7 @@ export class InstanceStartup {
     const { nodes } = this.#parts
     const { timings } = this.#context.profile
     const deployment = this.#deployments.read(instance.deployment)
+    const isInMemory = isInPageCache(nodes.read(instance.node), deployment.weights.repo, timings.pageCacheBytes)
     nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.weights.bytes)
     this.#instances.enterState(instance, 'loading')
     instance.readyDeadlineEvent = this.#instances.schedule(ordinal, timings.readyWithin, 'instance.overdue')
@@ -126,13 +163,27 @@ export class InstanceStartup {
       return
     }
     const { weights, gpu, numGpus } = deployment
+    const fixed = timings.loadFixed * hostFactor(timings, gpu, this.#compilation(instance))
     if (memoryShortage(weights, gpu, numGpus) !== undefined) {
       // The engine allocates all memory for the weights before it reads the first byte.
-      instance.next = this.#instances.schedule(ordinal, timings.loadFixed, 'instance.outOfMemory')
+      instance.next = this.#instances.schedule(ordinal, fixed, 'instance.outOfMemory')
       return
     }
-    const duration = timings.loadFixed + (weights.bytes / timings.loadRate) * 1e6
+    const duration = fixed + readTime(timings, weights.bytes, numGpus, isInMemory)
     instance.next = this.#instances.schedule(ordinal, duration, 'instance.loaded')
+  }
+
+  /** Keeps what the engine of an instance compiled if the profile has a volume for it. */
+  onWarmed(instance: Readonly<InstanceRow>): void {
+    if (this.#context.profile.policies.compileCache === 'container' || this.#compilation(instance) !== 'compile') return
+    const node = this.#parts.nodes.writable(instance.node)
+    node.compiled = [...node.compiled, compiledFor(this.#deployments.read(instance.deployment))]
+  }
+
+  #compilation(instance: Readonly<InstanceRow>): Compilation {
+    const deployment = this.#deployments.read(instance.deployment)
+    if (hasSwitch(deployment.plan.extraArgs, 'enforce-eager')) return 'none'
+    return this.#parts.nodes.read(instance.node).compiled.includes(compiledFor(deployment)) ? 'cached' : 'compile'
   }
 
   /** Returns the reason for which the engine exited, and counts down the crashes that a command asked for. */
@@ -161,13 +212,18 @@ export class InstanceStartup {
   warmUp(ordinal: number, instance: InstanceRow): void {
     const { chance } = this.#context
     const { timings } = this.#context.profile
-    const { weights, key } = this.#deployments.read(instance.deployment)
+    const deployment = this.#deployments.read(instance.deployment)
+    const { weights, gpu, key } = deployment
+    const compilation = this.#compilation(instance)
     this.#instances.enterState(instance, 'warming')
-    const { median, perGigabyte, sigma } = timings.warmUp
-    const medianDuration = median + (weights.bytes / 1e9) * perGigabyte
+    const isSlow =
+      timings.slowCompileShare > 0 && chance.unit(key, SLOW_COMPILE, instance.index) < timings.slowCompileShare
+    const warmUp = isSlow ? { ...timings.warmUp, compile: timings.warmUp.compile * 10 } : timings.warmUp
+    const medianDuration =
+      warmUpTime(warmUp, modelFigures(weights).layers, compilation) * hostFactor(timings, gpu, compilation)
     instance.next = this.#instances.schedule(
       ordinal,
-      chance.lognormal(medianDuration, sigma, key, WARM_UP, instance.index),
+      chance.lognormal(medianDuration, warmUp.sigma, key, WARM_UP, instance.index),
       'instance.warmed',
     )
   }

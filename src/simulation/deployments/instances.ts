@@ -153,6 +153,7 @@ export class Instances implements TenantKind {
         this.#startup.warmUp(ordinal, instance)
         break
       case 'instance.warmed':
+        this.#startup.onWarmed(instance)
         this.#becomeReady(instance)
         break
       case 'instance.overdue':

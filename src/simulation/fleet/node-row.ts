@@ -117,6 +117,10 @@ export class NodeRow extends Row {
   /** Pulls of images by instances. A pull is removed when its image is in the cache. */
   pulls = this.reference<readonly ImagePull[]>([])
   weights = this.reference<readonly CachedWeights[]>([])
+  /** When it last booted. Weights that were read since then can be in its page cache. */
+  bootedAt = this.number(-1)
+  /** Compile caches of engines on its disk, by what they were compiled for. */
+  compiled = this.reference<readonly string[]>([])
   diskFull = this.boolean(false)
   /** Whether it went down with its zone and returns with it. */
   downWithZone = this.boolean(false)
@@ -149,6 +153,18 @@ export function workingGpus(row: Readonly<NodeRow>): number {
 export function hasWeights(row: Readonly<NodeRow>, repo: string): boolean {
   const { weights } = row
   for (let i = 0; i < weights.length; i++) if (weights[i]!.repo === repo) return true
+  return false
+}
+
+/** Whether weights are in the page cache of a node: those last read since its boot, as far as they fit. */
+export function isInPageCache({ weights, bootedAt }: Readonly<NodeRow>, repo: string, capacityBytes: number): boolean {
+  let rest = capacityBytes
+  for (let i = weights.length - 1; i >= 0; i--) {
+    const entry = weights[i]!
+    rest -= entry.bytes
+    if (rest < 0 || entry.usedAt <= bootedAt) return false
+    if (entry.repo === repo) return true
+  }
   return false
 }
 

@@ -115,7 +115,7 @@ export class Nodes {
         const weights = poolGroup.weights_cached.map(repo => ({
           repo,
           bytes: repositoryWeights(this.#context.store.hub.get(repo), repo).bytes,
-          usedAt: 0,
+          usedAt: -1,
         }))
         const images = poolGroup.image_cached ? [{ image: '', bytes: profile.timings.imageBytes, usedAt: 0 }] : []
         for (let i = 0; i < poolGroup.count; i++) {

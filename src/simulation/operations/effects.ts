@@ -76,6 +76,7 @@ export class OperationEffects {
     row.images = []
     row.pulls = []
     row.weights = []
+    row.compiled = []
     row.diskFull = false
     this.#context.recordCommand(row, 'node.repaired')
     if (!isZoneDown) this.#returnToService(ordinal)
@@ -227,6 +228,7 @@ export class OperationEffects {
       if (current.group.zone !== zone || (current.state !== 'ready' && current.state !== 'cordoned')) continue
       const row = this.#parts.nodes.writable(ordinal)
       row.state = 'down'
+      row.bootedAt = this.#context.clock.now
       row.downWithZone = true
       this.#cancelDrainDeadline(row)
       this.#context.record(row, 'node.lost', { zone })

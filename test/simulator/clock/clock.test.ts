@@ -208,9 +208,9 @@ describe('until', () => {
       seenAt.push(Math.floor(sim.clock.elapsed / 1_000_000))
       return statusOf(sim) === 'running'
     })
-    // It runs after 69 s, and the predicate lets a minute pass before it looks.
-    expect(seenAt).toEqual([60, 129])
-    expect((await sim.clock.advance('1m')).from).toMatch(/^2026-01-01T00:02:09\.953/)
+    // It runs after 97 s, and the predicate lets a minute pass before it looks.
+    expect(seenAt).toEqual([60, 157])
+    expect((await sim.clock.advance('1m')).from).toMatch(/^2026-01-01T00:02:37\.269/)
   })
 
   test('rejects with the error of a move in its predicate when that move fails', async () => {
