@@ -63,7 +63,7 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
   const { maxBodyBytes = LIMITS.bodyBytes } = endpoint
   if (Number(context.header('content-length') ?? 0) > maxBodyBytes)
     return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
-  return readText(request, maxBodyBytes, context.header('transfer-encoding') !== null)
+  return readText(request, maxBodyBytes)
 }
 
 function requiredFields(fields: FieldSchemas): string[] {

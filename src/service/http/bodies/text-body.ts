@@ -6,21 +6,17 @@ import { RefusalError } from '../../refusals.ts'
 export async function readText(
   request: Request,
   maxBytes: number,
-  isChunked = false,
 ): Promise<{ text: string } | { refused: RefusalError }> {
   try {
-    // The text of a request in process was never bytes. Only a chunked body can exceed its announced length.
-    const body = !(request instanceof Request)
-      ? await (request as Request).text()
-      : isChunked
-        ? await readLimited(request, maxBytes)
-        : new Uint8Array(await request.arrayBuffer())
-    const bytes = typeof body === 'string' ? bytesOf(body, maxBytes) : body?.length
-    if (bytes === undefined || bytes > maxBytes)
+    // The text of a request in process was never bytes.
+    const body = request instanceof Request ? await readLimited(request, maxBytes) : await (request as Request).text()
+    const isText = typeof body === 'string'
+    if (body === undefined || (isText && bytesOf(body, maxBytes) > maxBytes))
       return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
-    const text = typeof body === 'string' ? body : tryDecode(body!)
-    if (text !== undefined) return { text }
-    return { refused: createDetailRefusal(400, 'The body is not UTF-8: send its text in UTF-8') }
+    const text = isText ? body : tryDecode(body)
+    return text === undefined
+      ? { refused: createDetailRefusal(400, 'The body is not UTF-8: send its text in UTF-8') }
+      : { text }
   } catch {
     return { refused: createDetailRefusal(400, 'There was an error parsing the body') }
   }
