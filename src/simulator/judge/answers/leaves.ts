@@ -36,7 +36,7 @@ export function leavesOf(result: unknown): Leaf[] {
   const seen = new Set<object>()
   const visit = (value: unknown, place: Place): void => {
     if (leaves.length === MAX_LEAVES) return
-    const single = toSingle(value)
+    const single = attempt(() => toSingle(value))
     if (single !== value || typeof value !== 'object' || value === null) {
       leaves.push({ place, value: single })
       return
@@ -52,15 +52,18 @@ export function leavesOf(result: unknown): Leaf[] {
   return leaves
 }
 
-/** Returns the values in a value with their keys: of lists, maps, sets, errors and other objects. */
-export function childrenOf(value: unknown): (readonly [string | number, unknown])[] {
-  if (typeof value !== 'object' || value === null) return []
+/** Returns the values in a value with their keys: of lists, maps, sets, errors and other objects that can be read. */
+export function childrenOf(value: unknown): readonly (readonly [string | number, unknown])[] {
+  return typeof value === 'object' && value !== null ? (attempt(() => readChildren(value)) ?? []) : []
+}
+
+function readChildren(value: object): (readonly [string | number, unknown])[] {
   if (Array.isArray(value)) return value.map((child, i) => [i, child] as const)
   if (value instanceof Set) return Array.from(value, (child, i) => [i, child] as const)
   if (value instanceof Map || value instanceof Headers || value instanceof URLSearchParams) {
     return Array.from(value as Iterable<readonly [unknown, unknown]>, ([key, child]) => [String(key), child] as const)
   }
-  const names = [...(value instanceof Error ? ['message', 'cause'] : []), ...(attempt(() => Object.keys(value)) ?? [])]
+  const names = [...(value instanceof Error ? ['message', 'cause'] : []), ...Object.keys(value)]
   return names.map(name => [name, attempt(() => (value as Readonly<Record<string, unknown>>)[name])] as const)
 }
 
@@ -109,7 +112,7 @@ function areRecords([first, ...others]: readonly unknown[]): boolean {
 }
 
 function isRecord(value: unknown): boolean {
-  const isObject = typeof value === 'object' && value !== null && toSingle(value) === value
+  const isObject = typeof value === 'object' && value !== null && attempt(() => toSingle(value)) === value
   return isObject && !Array.isArray(value) && !(value instanceof Map) && !(value instanceof Set)
 }
 

@@ -15,7 +15,7 @@ import type {
 } from '../observation.ts'
 import { formatPlace, type Leaf, type Place, patternOf, type Teller } from './leaves.ts'
 import { isTelling, RunAnswers } from './run-answers.ts'
-import { findTellers, type ReadResult, readResult, speaksOfFailure, tellersFor } from './telling.ts'
+import { findTellers, isEffort, type ReadResult, readResult, speaksOfFailure, tellersFor } from './telling.ts'
 
 const NOTHING: LossReport = { losses: [], isJudged: false, noise: [] }
 
@@ -80,12 +80,16 @@ class LossSearch {
   #judge(leaf: Leaf): Loss | undefined {
     const cause = this.#causeOf(leaf)
     if (cause === undefined) return undefined
-    const instead = isNumeric(leaf) && !this.#isSourced(leaf) ? this.#insteadOfNumber(leaf) : this.#instead(leaf)
+    const instead =
+      typeof leaf.value === 'number' || (isNumeric(leaf) && !this.#isSourced(leaf))
+        ? this.#insteadOfNumber(leaf)
+        : this.#instead(leaf)
     if (instead === undefined) return undefined
     const { place } = leaf
     const { noise, isSettled } = this.#observation.learned ?? { noise: new Set(), isSettled: false }
-    const isChange = instead === 'another number'
-    if (isNumeric(leaf) && noise.has(`number ${patternOf(place)}`)) return undefined
+    // Only runs in which nothing is lost show whether such a number differs by itself.
+    const isChange = isNumeric(leaf) && !this.#isSourced(leaf)
+    if (isChange && (isEffort(place) || noise.has(`number ${patternOf(place)}`))) return undefined
     const near = tellersFor(place, this.#tellers)
     const tellers = near.filter(({ key, tells }) => tells === 'always' || (tells === 'ifQuiet' && !noise.has(key)))
     const perhaps = near.filter(({ key, tells }) => tells === 'perhaps' && !noise.has(key))
@@ -139,6 +143,9 @@ class LossSearch {
   }
 
   #isSourced({ value }: Leaf): boolean {
+    if (typeof value === 'number') {
+      return this.#open.some(({ key }) => this.#said.questions.get(key)?.contents.numbers.has(value))
+    }
     return typeof value === 'string' && this.#sourcesOf(this.#said.normalise(value)).length > 0
   }
 

@@ -56,6 +56,11 @@ export function readResult(result: unknown): ReadResult {
   return { result, leaves: leavesOf(result) }
 }
 
+/** Tells whether a place is named for effort or time. */
+export function isEffort(place: Place): boolean {
+  return EFFORT.test(String(place.findLast(key => typeof key === 'string') ?? ''))
+}
+
 /** Tells whether a text speaks of a failure. */
 export function speaksOfFailure(text: string): boolean {
   return FAILURE.test(text)
@@ -106,7 +111,7 @@ class TellerSearch {
       if (isTurn) this.#add(place, 'turn', COMPLETENESS.test(name) ? 'always' : 'perhaps')
     } else if (typeof value === 'number') {
       if (isShare(before, value, name)) this.#add(place, 'share', 'ifQuiet')
-      if (value > 0 && (isCalm(before) || before === 0) && !EFFORT.test(name)) this.#add(place, 'count', 'ifQuiet')
+      if (value > 0 && (isCalm(before) || before === 0) && !isEffort(place)) this.#add(place, 'count', 'ifQuiet')
     } else if (typeof value === 'string') this.#compareText(place, name, before, value)
   }
 

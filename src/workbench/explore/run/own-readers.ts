@@ -12,7 +12,8 @@ export function readOwn(own: NonNullable<FlowOptions['own']>, result: unknown): 
 
 /** Returns the batch lines that `lines` finds in a result. Throws InvariantThrew as `readOwn` does. */
 export function readOwnLines(lines: NonNullable<FlowOptions['lines']>, result: unknown): readonly unknown[] {
-  return readList('lines', lines, result, () => true, 'a list')
+  const isLine = (value: unknown) => typeof value === 'object' && value !== null
+  return readList('lines', lines, result, isLine, 'a list of objects with custom_id')
 }
 
 /** Returns whether a flow says that its result tells of a loss. Throws InvariantThrew as `readOwn` does. */
