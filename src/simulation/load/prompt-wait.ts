@@ -24,8 +24,8 @@ export interface PromptWait {
 
 export const NO_WAIT: PromptWait = { share: 0, mean: 0 }
 
-/** Above this use of the servers the fluid has the wait. */
-const MOST_USE = 0.995
+/** Above this use a load does not last long enough for the waits of a steady state. */
+const MOST_USE = 0.85
 
 /**
  * Returns how long prompts wait for each other.
@@ -38,6 +38,8 @@ export function promptWait(rate: number, engine: InstanceEngine, ready: number, 
   const { stepTokens } = engine.workload
   const { concurrency } = engine.atRate(rate / ready)
   const service = (engine.readTokens * engine.step(concurrency, stepTokens)) / stepTokens
+  // Above the capacity the fluid has it.
+  if (rate >= ready * engine.requestsPerSecond) return NO_WAIT
   const use = Math.min(MOST_USE, (rate * service) / ready)
   const batch = 1 + (Math.max(1, arrivals.burstiness) - 1) / ready
   const power = exp(Math.max(-700, (1 + Math.sqrt(2 * (ready + 1))) * ln(use)))

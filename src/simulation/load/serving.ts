@@ -148,8 +148,14 @@ export interface DeploymentLoad {
   readonly speed: InstanceEngine
 }
 
-/** Returns how long prompts of a load wait for each other at a time, in addition to the wait for places. */
+/** The burstiness of a load is around means of twice this time. */
+const HALF_WINDOW = 150 * SECOND
+
+/** Returns how long prompts of a load wait for each other at a time. The wait for places is another: the longer one counts. */
 export function waitUnderLoad({ curve, speed }: DeploymentLoad, ready: number, at: Micros): PromptWait {
   const { burstiness = 1, prompt_spread: promptSpread = 0 } = curve.load
-  return promptWait(curve.rateAt(at), speed, ready, { burstiness, promptSpread })
+  const from = Math.max(0, at - HALF_WINDOW)
+  const to = at + HALF_WINDOW
+  const rate = (curve.integral(from, to) * SECOND) / (to - from)
+  return promptWait(rate, speed, ready, { burstiness, promptSpread })
 }

@@ -113,7 +113,7 @@ function servingAt({ history }: World, row: Readonly<DeploymentRow>, at: Micros)
     if (effectiveInstances === 0) return { ...figures, wait_seconds: null }
     const wait = waitUnderLoad(load, effectiveInstances, at)
     const queue = served.backlog / (effectiveInstances * load.speed.requestsPerSecond)
-    const [p50, p90, p99] = [0.5, 0.9, 0.99].map(share => queue + waitQuantile(wait, share))
+    const [p50, p90, p99] = [0.5, 0.9, 0.99].map(share => Math.max(queue, waitQuantile(wait, share)))
     return { ...figures, wait_seconds: { p50: p50!, p90: p90!, p99: p99! } }
   }
   return null
