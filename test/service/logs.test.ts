@@ -44,7 +44,7 @@ describe('the logs of a deployment', () => {
       "INFO pulling the provider's image",
       expect.stringMatching(/^INFO container started after \d+m.*; downloading 16\.1 GB of acme\/chat-8b$/),
       expect.stringMatching(/^INFO weights complete after \d+s; loading 16\.1 GB into the memory of 2 H100-80GB$/),
-      'INFO weights loaded after 7s; warming up for max_batch_size 96',
+      'INFO weights loaded after 16s; warming up for max_batch_size 96',
       expect.stringMatching(/^INFO ready after .*; serving acme\/chat$/),
     ])
     const events = sim.journal.entries().filter(({ subject }) => subject === `${deploy_id}-0`)
