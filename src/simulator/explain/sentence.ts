@@ -77,7 +77,7 @@ const BASE_FORMS: Readonly<Record<string, string>> = Object.fromEntries(
     .split(', ')
     .map(pair => [pair.slice(0, pair.indexOf(' ')), pair.slice(pair.indexOf(' ') + 1)]),
 )
-/** A verb outside of quotes that is no participle. */
+/** A verb outside of quotes, participles left out. */
 const VERB = new RegExp(
   String.raw`'[^']*'|(?<!\b(?:was|were|is|are|be|been|being|has|had) )\b(?:${Object.keys(BASE_FORMS).join('|')})\b`,
   'g',

@@ -28,7 +28,7 @@ const list: FlowFunction<Response> = ({ fetch, url, token }) =>
 
 test('a flow runs in time of the world, and its requests are recorded as it saw them', async () => {
   const result = await runOnce(deploy)
-  expect(result).toMatchObject({ end: 'returned', duration: 90_000_000, broken: [] })
+  expect(result).toMatchObject({ end: 'returned', duration: 110_000_000, broken: [] })
   expect(result.requests.slice(0, 3).map(({ operation, status }) => [operation, status])).toEqual([
     ['listDeployments', 200],
     ['createLlmDeployment', 200],

@@ -129,8 +129,10 @@ const LATE: ReadonlySet<string> = new Set(['latency', 'hang', 'slowBody', 'stale
 const NOT_PASSING: ReadonlySet<string> = new Set(['drift', 'duplicate'])
 
 function passingFault([item, ...others]: Plan): string | undefined {
-  if (item === undefined || others.length > 0 || !('fault' in item)) return undefined
+  if (item === undefined || others.length > 0 || 'crash' in item || item.passes === false) return undefined
+  if ('command' in item) return item.passes === true ? item.command.verb : undefined
   const { nth, times, for: lasts, fault } = item.fault
+  if (item.passes === true) return fault.kind
   const isLimited = nth !== undefined || times !== undefined || lasts !== undefined
   return isLimited && !NOT_PASSING.has(fault.kind) ? fault.kind : undefined
 }

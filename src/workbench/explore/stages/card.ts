@@ -74,7 +74,8 @@ export class CardWriter {
 }
 
 /** Tells whether a single fault passes. */
-export function passes({ kind, maySurface }: Point): boolean {
+export function passes({ kind, maySurface, item }: Point): boolean {
+  if ('passes' in item) return item.passes === true
   return (kind === 'request' || kind === 'outage') && maySurface === undefined
 }
 
