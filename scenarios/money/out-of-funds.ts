@@ -34,7 +34,11 @@ export default scenario(
     cluster.card.accept()
     await api.addFunds({ amount: 1000 })
     await clock.advance('1m')
-    check(await ledger.rentSeconds(deploy_id), 5400 + 600 + 10, 'what was paid for, the grace, and ten seconds of draining')
+    check(
+      await ledger.rentSeconds(deploy_id),
+      5400 + 600 + 10,
+      'what was paid for, the grace, and ten seconds of draining',
+    )
     check(await ledger.cost(deploy_id), Math.floor((6010 * 220 * cents) / 3600))
     check(await ledger.balance(), 1330 * cents - (await ledger.cost(deploy_id)))
 

@@ -4,7 +4,7 @@ import type { Environment } from '../fleet/environment.ts'
 import { imageRefusal, repositoryExists } from '../fleet/known-repositories.ts'
 import { hubRefusal } from '../fleet/weights.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
-import * as engineArgs from './engine-args.ts'
+import { engineArgsProblem } from './engine-args.ts'
 import type { InstanceState } from './instance-row.ts'
 import { ENGINE_CRASH } from './instance-startup.ts'
 import type { Instances } from './instances.ts'
@@ -135,7 +135,7 @@ export class DeploymentFailures implements InstanceFailures {
   engineArgsProblem({ plan }: Readonly<DeploymentRow>): string | undefined {
     if (plan.extraArgs.length === 0 || plan.containerImage !== '') return undefined
     return this.#context.profile.policies.unknownEngineArgs === 'crash'
-      ? engineArgs.engineArgsProblem(plan.extraArgs)
+      ? engineArgsProblem(plan.extraArgs)
       : undefined
   }
 

@@ -48,8 +48,8 @@ export const CARELESS_FLOWS: readonly CarelessFlow[] = [
       [{ fault: { on: 'setPaymentConfig', nth: 1, fault: { kind: 'status', status: 503 } } }],
       [{ fault: { on: 'getMe', nth: 1, fault: { kind: 'status', status: 503 } } }],
     ],
-    },
-    {
+  },
+  {
     flow: { name: 'careless stream', options: OPTIONS, run: readStream },
     plans: [[], [{ fault: { on: 'createChatCompletion', fault: { kind: 'variation', form: 'comments' } } }]],
   },
