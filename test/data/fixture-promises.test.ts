@@ -90,8 +90,9 @@ test('an endpoint for every variant word, and a default for every task', () => {
   expect(new Set(voices.map(schema => schema.type))).toEqual(new Set(['text-to-speech']))
 })
 
-test('twelve hub repositories with the sizes of their weights', () => {
-  expect(world.hub.repositories).toHaveLength(12)
+test('twelve hub repositories with the sizes of their weights, and one of an adapter', () => {
+  const adapters = world.hub.repositories.filter(each => each.adapter_of !== undefined)
+  expect([world.hub.repositories.length, adapters.length]).toEqual([13, 1])
   const bytes = (repo: string) => world.hub.repositories.find(each => each.repo === repo)!.bytes / 1e9
   expect(bytes('acme/chat-8b')).toBeCloseTo(16, 0)
   expect(bytes('acme/chat-70b')).toBeLessThan(80 * 2 * 0.9)
