@@ -111,13 +111,13 @@ export const yesOrNo = plainKind<boolean, boolean>('yes_or_no', z.boolean())
 export const word = plainKind<string, string>('word', z.string().min(1))
 
 const ACCEPT_AS = 'accept_as:'
-/** `refuse`, or the model that answers for others: `accept_as:acme/chat` is `acme/chat`, and `refuse` undefined. */
-export const acceptAs = plainKind<string, string | undefined>(
+/** `refuse`, or the model that answers for others: `accept_as:acme/chat` is `acme/chat`, and `refuse` is null. */
+export const acceptAs = plainKind<string, string | null>(
   'accept_as',
   z
     .string()
     .regex(/^(?:refuse|accept_as:\S+)$/, "'refuse', or a model as in 'accept_as:acme/chat'")
-    .transform(text => (text === 'refuse' ? undefined : text.slice(ACCEPT_AS.length))),
+    .transform(text => (text === 'refuse' ? null : text.slice(ACCEPT_AS.length))),
 )
 
 /** The distribution of a time: constant, lognormal, exponential or uniform. */

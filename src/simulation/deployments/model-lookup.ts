@@ -71,7 +71,7 @@ export function findModelTarget(
   if (versioned !== undefined) return hasVersion(sources, versioned, model.slice(colon + 1)) ? versioned : undefined
   const { unknownModels } = sources.profile.policies
   // A deprecated model is known.
-  return unknownModels === undefined || sources.store.models.has(model)
+  return unknownModels === null || sources.store.models.has(model)
     ? undefined
     : findUnversionedTarget(sources, unknownModels, false)
 }
