@@ -134,9 +134,7 @@ export class DeploymentFailures implements InstanceFailures {
   /** Returns the reason for which the engine rejects its arguments; undefined if it accepts them. */
   engineArgsProblem({ plan }: Readonly<DeploymentRow>): string | undefined {
     if (plan.extraArgs.length === 0 || plan.containerImage !== '') return undefined
-    return this.#context.profile.policies.unknownEngineArgs === 'crash'
-      ? engineArgsProblem(plan.extraArgs)
-      : undefined
+    return this.#context.profile.policies.unknownEngineArgs === 'crash' ? engineArgsProblem(plan.extraArgs) : undefined
   }
 
   /** Returns the reason for which the image or the weights are refused now; undefined if they are accepted. */
