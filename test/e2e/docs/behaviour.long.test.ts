@@ -85,7 +85,7 @@ test('the scenarios of scenarios.md that play a client fail until the client is 
   writeFileSync(join(SCRATCH, 'lost-answer.yaml'), blocksOf('scenarios', 'yaml')[1]!)
   writeFileSync(join(SCRATCH, 'lost-answer.ts'), blocksOf('scenarios', 'ts')[2]!)
   const play = async (client: string) => {
-    writeFileSync(join(SCRATCH, 'client.js'), client)
+    writeFileSync(join(SCRATCH, 'client.mjs'), client)
     const args = [BIN, 'run', 'lost-answer.yaml', 'lost-answer.ts']
     return run(process.execPath, args, { cwd: SCRATCH }).catch((error: { stdout: string; code: number }) => error)
   }

@@ -23,6 +23,9 @@ describe('docs/clients.md', async () => {
   test('has the blocks that are run below, and no other', () => {
     expect(openings(blocks)).toEqual([
       "ts import { createSimulator } from 'modelhost-sim'",
+      // test/service/openai/other-suites.test.ts reads the profile, and sends what such suites send.
+      'json {',
+      'sh npx modelhost-sim serve --profile suite.json --clock idle',
       "ts import { createSimulator } from 'modelhost-sim'",
       // This one runs in a page, in test/e2e/transports/page.long.test.ts.
       "js import { createSimulator } from 'modelhost-sim'",

@@ -185,7 +185,10 @@ test('runs at once give the same results as one after another', async () => {
   for (const runner of [alone, several]) await runner.run([])
   expect([alone.atOnce, several.atOnce]).toEqual([1, 3])
   const results = await Promise.all(plans.map(plan => several.run(plan)))
-  for (const [i, plan] of plans.entries()) expect(results[i]).toEqual(await alone.run(plan))
+  // A run keeps functions that read it, and no two functions are equal.
+  for (const [i, plan] of plans.entries()) {
+    expect(JSON.stringify(results[i])).toBe(JSON.stringify(await alone.run(plan)))
+  }
 })
 
 test('a runner that is disposed kills its processes, and starts no further ones', async () => {

@@ -90,7 +90,7 @@ pageSuite('a page', () => {
     })
     expect(decided).toEqual(['fault', 'none'])
     await open.getByRole('heading', { name: 'The shrunk plan' }).waitFor()
-    expect(await open.title()).toMatch(/^client: noLeak@/)
+    expect(await open.title()).toMatch(/^client: doneAsSaid@/)
   }, 180_000)
 
   test('of a failed test of vitest is beside its recording', async () => {
