@@ -180,7 +180,7 @@ describe('the words of a request', () => {
     expect(await detailOf(await post(sim, '/v1/chat/completions', chat))).toEqual([
       {
         loc: ['body', 'turns', '0', 'who'],
-        msg: "Input should be 'system', 'developer', 'person', 'assistant', 'tool' or 'function'",
+        msg: "Input should be 'system', 'person', 'assistant', 'tool' or 'function'",
         type: 'literal_error',
       },
     ])
