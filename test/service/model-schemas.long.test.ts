@@ -181,7 +181,9 @@ describe.each(types)('each model of the type %s', type => {
           )
           const refused = response.ok ? '' : `${response.status} ${await response.clone().text()}`
           // 405 and 422: tools, images and roles that the model does not take.
-          expect([200, 400, 404, 405, 422], `${variant.url} ${JSON.stringify(body)} ${refused}`).toContain(response.status)
+          expect([200, 400, 404, 405, 422], `${variant.url} ${JSON.stringify(body)} ${refused}`).toContain(
+            response.status,
+          )
           if (response.status === 404) expect(deprecated).not.toBeNull()
           if (!response.ok) continue
           const isStreamed = response.headers.get('content-type')!.startsWith('text/event-stream')
