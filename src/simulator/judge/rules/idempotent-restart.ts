@@ -26,6 +26,8 @@ export const idempotentRestart = defineRule({
   otherwise: 'it changes nothing, or no crash was tried',
   check(observation) {
     if (observation.crashes === 0) return []
+    // Who finds its thing stopped, cancelled or deleted by another user may begin again, or give up.
+    if (isEndedByOthers(observation)) return []
     const extra = extraThings(observation)
     const forgotten = thingsLeftBehind(observation)
       .filter(({ reason }) => reason === 'forgotten')
@@ -63,6 +65,12 @@ function extraThings({ base, created, crashes }: Observation): CreatedThing[] {
     const ofEarlierStarts = present.filter(({ request }) => request.start <= crashes)
     return ofEarlierStarts.slice(0, Math.max(0, present.length - effectsInBase(base, kind)))
   })
+}
+
+/** Tells whether a command ended a thing or lowered a limit. Its entry has no cause, as what a request or an event does has one. */
+function isEndedByOthers({ sim, endedAt }: Observation): boolean {
+  const ends = /^(?:limit\.set|(?:batch|deployment|file|adapter)\.(?:stopped|cancelling|cancelled|failed|deleted))$/
+  return sim.journal.entries().some(({ kind, cause, time }) => cause <= 0 && ends.test(kind) && time <= endedAt)
 }
 
 function findOtherEnd(observation: Observation): Violation | undefined {
