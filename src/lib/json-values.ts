@@ -30,3 +30,14 @@ export function isNestedDeeper(value: unknown, maxDepth: number): boolean {
   for (const name in value) if (isNestedDeeper((value as Record<string, unknown>)[name], maxDepth - 1)) return true
   return false
 }
+
+/** Returns JSON whose fields are sorted by name; fields without a value are left out. */
+export function stableJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(stableJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  // A date of a rule has no fields of its own.
+  if (value instanceof Date) return JSON.stringify(value)
+  const fields = Object.entries(value).filter(([, inner]) => inner !== undefined)
+  fields.sort(([one], [other]) => (one < other ? -1 : 1))
+  return `{${fields.map(([name, inner]) => `${JSON.stringify(name)}:${stableJson(inner)}`).join(',')}}`
+}

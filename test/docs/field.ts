@@ -54,8 +54,8 @@ export async function outcomeOf(client: FieldClient, code: string): Promise<stri
     run: inWorld(client, code),
   })
   try {
-    const { base, duration, requests, boundaries } = await runner.run([])
-    const { end, created } = base
+    const { base, created, duration, requests, boundaries } = await runner.run([])
+    const { end } = base!
     const what = end.kind === 'returned' ? end.result : end.kind === 'threw' ? String(end.error) : ''
     const sent = requests.map(({ sentAt }) => sentAt)
     return JSON.stringify([

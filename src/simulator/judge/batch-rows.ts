@@ -1,6 +1,7 @@
 /** What the batches of a client were asked and what their files answer, by `custom_id`. */
 
 import { tryParseJson } from '../../lib/json-text.ts'
+import { stableJson } from '../../lib/json-values.ts'
 import { decodeLines } from '../../simulation/batches/files.ts'
 import { hasRole, isAbout, isUsable } from './facts.ts'
 import type { CreatedThing, Observation, ObservedRequest } from './observation.ts'
@@ -84,14 +85,7 @@ export function inputText({ world }: Observation['sim'], batchId: string): strin
 
 /** Returns a value as text that is equal for equal values, whatever the order of their fields. */
 export function canonical(value: unknown): string {
-  if (typeof value === 'string') return value.trim()
-  return (
-    JSON.stringify(value, (_, inner: unknown) =>
-      typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-        ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : inner,
-    ) ?? ''
-  )
+  return typeof value === 'string' ? value.trim() : stableJson(value)
 }
 
 /** Returns the text of a file as its client reads it. */

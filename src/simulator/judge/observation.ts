@@ -117,8 +117,6 @@ export interface Observation extends Conduct {
   readonly isRead?: boolean | undefined
   /** What earlier runs of the client showed. */
   readonly learned?: LearnedTelling | undefined
-  /** What it lost. */
-  readonly losses?: LossReport
   /** How it ended, if the run had one fault, which passes. */
   readonly recovery?: Recovery | undefined
 }

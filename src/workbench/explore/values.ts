@@ -1,9 +1,9 @@
 /** The values of the inputs of a flow. */
 
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { stableJson } from '../../lib/json-values.ts'
 import { quote } from '../../lib/quote.ts'
 import { type InputDeclarations, type InputValues, isInput, oneOf } from './input.ts'
-import { stableJson } from './plan/canonical.ts'
 import { draw, type Interpreted, interpretEdited, type Tape } from './plan/choices.ts'
 
 /** Returns the values of a tape. A choice that is missing on it takes the simplest option. */

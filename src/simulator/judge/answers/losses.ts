@@ -13,9 +13,10 @@ import type {
   ObservedRequest,
   Question,
 } from '../observation.ts'
+import { type Comparison, comparisonOf, tellsLoss } from './comparison.ts'
 import { formatPlace, type Leaf, type Place, patternOf, type Teller } from './leaves.ts'
-import { isTelling, RunAnswers } from './run-answers.ts'
-import { findTellers, isEffort, type ReadResult, readResult, speaksOfFailure, tellersFor } from './telling.ts'
+import { isTelling, type RunAnswers } from './run-answers.ts'
+import { isEffort, type ReadResult, speaksOfFailure, tellersFor } from './telling.ts'
 
 const NOTHING: LossReport = { losses: [], isJudged: false, noise: [] }
 
@@ -23,16 +24,18 @@ const NOTHING: LossReport = { losses: [], isJudged: false, noise: [] }
 const LEAST_NUMBER = 2
 const LEAST_TEXT = 4
 
-/** Returns what a client lost, which is found once. */
-export function lossesOf(observation: Observation): LossReport {
-  return observation.losses ?? findLosses(observation)
-}
+const reports = new WeakMap<Observation, LossReport>()
 
-/** Returns what a client lost that returned. */
-export function findLosses(observation: Observation): LossReport {
-  const { end, base } = observation
-  if (end.kind !== 'returned' || base?.end.kind !== 'returned') return NOTHING
-  return new LossSearch(observation, base, readResult(base.end.result), readResult(end.result)).report()
+/** Returns what a client lost that returned, which is found once. */
+export function lossesOf(observation: Observation): LossReport {
+  const known = reports.get(observation)
+  if (known !== undefined) return known
+  const comparison = comparisonOf(observation)
+  const { base } = observation
+  const report =
+    base === undefined || comparison === undefined ? NOTHING : new LossSearch(observation, base, comparison).report()
+  reports.set(observation, report)
+  return report
 }
 
 class LossSearch {
@@ -47,18 +50,18 @@ class LossSearch {
   readonly #numbers: ReadonlySet<string>
   readonly #tellers: readonly Teller[]
 
-  constructor(observation: Observation, base: BaseObservation, usual: ReadResult, read: ReadResult) {
+  constructor(observation: Observation, base: BaseObservation, { answers, usual, read, tellers }: Comparison) {
     this.#observation = observation
     this.#usual = usual
     this.#read = read
     this.#said = base.answers
-    this.#answers = new RunAnswers(observation, base.answers)
-    this.#open = this.#answers.open
+    this.#answers = answers
+    this.#open = answers.open
     this.#badReads = [...badEndsOf(observation).map(({ shownBy }) => shownBy), ...readsOfFailedLines(observation)]
     const values = read.leaves.map(({ value }) => value)
-    this.#texts = new Set(values.flatMap(value => (typeof value === 'string' ? this.#answers.normalise(value) : [])))
+    this.#texts = new Set(values.flatMap(value => (typeof value === 'string' ? answers.normalise(value) : [])))
     this.#numbers = new Set(read.leaves.map(({ place, value }) => `${patternOf(place)} ${value}`))
-    this.#tellers = findTellers(usual, read, this.#answers)
+    this.#tellers = tellers
   }
 
   report(): LossReport {
@@ -86,12 +89,13 @@ class LossSearch {
         : this.#instead(leaf)
     if (instead === undefined) return undefined
     const { place } = leaf
-    const { noise, isSettled } = this.#observation.learned ?? { noise: new Set(), isSettled: false }
+    const { learned } = this.#observation
+    const { noise, isSettled } = learned ?? { noise: new Set(), isSettled: false }
     // Only runs in which nothing is lost show whether such a number differs by itself.
     const isChange = isNumeric(leaf) && !this.#isSourced(leaf)
     if (isChange && (isEffort(place) || noise.has(`number ${patternOf(place)}`))) return undefined
     const near = tellersFor(place, this.#tellers)
-    const tellers = near.filter(({ key, tells }) => tells === 'always' || (tells === 'ifQuiet' && !noise.has(key)))
+    const tellers = near.filter(teller => tellsLoss(teller, learned))
     const perhaps = near.filter(({ key, tells }) => tells === 'perhaps' && !noise.has(key))
     const { tells } = this.#observation
     const isSaid = tells ?? (tellers.length > 0 || this.#isPrinted)

@@ -1,6 +1,5 @@
+import { type Comparison, comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { lossesOf } from '../answers/losses.ts'
-import { RunAnswers } from '../answers/run-answers.ts'
-import { findTellers, readResult } from '../answers/telling.ts'
 import { missingEffects } from '../effects.ts'
 import { requestEvidence } from '../facts.ts'
 import type { Observation } from '../observation.ts'
@@ -21,11 +20,12 @@ export const doneAsSaid = defineRule({
     end.kind === 'returned' && (base?.effects.size ?? 0) > 0 && requests.some(({ fault }) => fault !== undefined),
   otherwise: 'it never returned after a fault, or it changes nothing',
   check(observation) {
-    const { end, base, effects, created, crashes, requests } = observation
-    if (end.kind !== 'returned' || base?.end.kind !== 'returned' || crashes > 0) return []
+    const { base, effects, created, crashes, requests } = observation
+    const comparison = comparisonOf(observation)
+    if (comparison === undefined || base === undefined || crashes > 0) return []
     const missing = missingEffects(effects, base.effects, created)
-    if (missing.length === 0 || tells(observation)) return []
-    const { open } = new RunAnswers(observation, base.answers)
+    if (missing.length === 0 || tells(observation, comparison)) return []
+    const { open } = comparison.answers
     const repeated = requests.some(({ fault }) => fault?.kind === 'duplicate')
     const [first] = missing as [(typeof missing)[number]]
     const cause = (open.find(({ operation }) => operation === first.effect.request.operation) ?? open[0])?.open
@@ -44,13 +44,9 @@ export const doneAsSaid = defineRule({
   },
 })
 
-function tells(observation: Observation): boolean {
-  const { end, base, tells, learned } = observation
-  if (tells !== undefined || end.kind !== 'returned' || base?.end.kind !== 'returned') return tells === true
-  const answers = new RunAnswers(observation, base.answers)
-  const tellers = findTellers(readResult(base.end.result), readResult(end.result), answers)
-  const isSaid = tellers.some(
-    ({ key, tells }) => tells !== 'perhaps' && !(tells === 'ifQuiet' && learned?.noise.has(key)),
-  )
+function tells(observation: Observation, { tellers }: Comparison): boolean {
+  const { tells, learned } = observation
+  if (tells !== undefined) return tells
+  const isSaid = tellers.some(teller => tellsLoss(teller, learned))
   return isSaid || lossesOf(observation).losses.some(({ verdict }) => verdict === 'said')
 }

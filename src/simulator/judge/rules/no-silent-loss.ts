@@ -1,8 +1,7 @@
 import { groupBy } from '../../../lib/group-by.ts'
+import { comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { formatPlace, valueAt } from '../answers/leaves.ts'
 import { badEndsOf, lossesOf } from '../answers/losses.ts'
-import { RunAnswers } from '../answers/run-answers.ts'
-import { findTellers, readResult } from '../answers/telling.ts'
 import { requestEvidence, thingEvidence } from '../facts.ts'
 import type { Loss, Observation, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
@@ -59,18 +58,13 @@ function lossWord({ outcome, fault, status, readError, read }: ObservedRequest):
 }
 
 function findBadEnds(observation: Observation): Violation[] {
-  const { end, base, owned } = observation
-  if (end.kind !== 'returned' || (base && base.end.kind !== 'returned') || observation.tells === true) return []
+  const { base, owned, learned } = observation
+  const comparison = observation.tells === true ? undefined : comparisonOf(observation)
+  if (comparison === undefined) return []
   const bad = badEndsOf(observation)
   if (bad.length === 0) return []
-  const answers = new RunAnswers(observation, base?.answers)
-  const [usual, read] = [
-    readResult(base?.end.kind === 'returned' ? base.end.result : undefined),
-    readResult(end.result),
-  ]
-  const isSaid = findTellers(usual, read, answers).some(
-    ({ key, tells }) => tells === 'always' || (tells === 'ifQuiet' && !observation.learned?.noise.has(key)),
-  )
+  const { answers, usual, read, tellers } = comparison
+  const isSaid = tellers.some(teller => tellsLoss(teller, learned))
   const isEqual =
     base !== undefined &&
     JSON.stringify(read.leaves.map(({ value }) => answers.normalise(String(value)))) ===

@@ -1,6 +1,7 @@
 /** The canonical form of plans: equal plans have equal texts, in whatever order their items are. */
 
 import { ByteHash } from '../../../kernel/random.ts'
+import { stableJson } from '../../../lib/json-values.ts'
 import type { FaultRule } from '../../../simulator/faults/rules.ts'
 import type { Plan, PlanItem } from './plan.ts'
 
@@ -43,15 +44,4 @@ function hashOf(text: string): string {
   const hash = new ByteHash()
   hash.update(new TextEncoder().encode(text))
   return hash.digest()
-}
-
-/** Returns JSON whose fields are sorted by name; fields without a value are left out. */
-export function stableJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(stableJson).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  // A date of a rule has no fields of its own.
-  if (value instanceof Date) return JSON.stringify(value)
-  const fields = Object.entries(value).filter(([, inner]) => inner !== undefined)
-  fields.sort(([one], [other]) => (one < other ? -1 : 1))
-  return `{${fields.map(([name, inner]) => `${JSON.stringify(name)}:${stableJson(inner)}`).join(',')}}`
 }

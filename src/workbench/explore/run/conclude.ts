@@ -3,7 +3,7 @@
 import { type Duration, type Micros, micros } from '../../../kernel/duration.ts'
 import { once } from '../../../lib/once.ts'
 import { formatPlace } from '../../../simulator/judge/answers/leaves.ts'
-import { findLosses } from '../../../simulator/judge/answers/losses.ts'
+import { lossesOf } from '../../../simulator/judge/answers/losses.ts'
 import { nameTellers } from '../../../simulator/judge/answers/telling.ts'
 import { toBase } from '../../../simulator/judge/base.ts'
 import { findCreatedThings } from '../../../simulator/judge/created-things.ts'
@@ -70,7 +70,7 @@ export async function concludeRun(
   const observation = observe(client, endedAt, options, base)
   const entries = sim.journal.entries()
   const violations = judge(observation, invariants)
-  const { losses, noise } = observation.losses!
+  const { losses, noise } = lossesOf(observation)
   const lineage = new Map<string, ReadonlySet<number>>()
   for (const violation of violations) {
     if (lineage.has(violation.signature)) continue
@@ -88,16 +88,15 @@ export async function concludeRun(
     duration: endedAt - client.startedAt,
     telling: {
       ...tellingOf(losses, client.learned),
-      ...{
-        noise,
-        grade: gradeOf(
-          observation,
-          losses.some(({ verdict }) => verdict === 'said'),
-        ),
-      },
+      noise,
+      grade: gradeOf(
+        observation,
+        losses.some(({ verdict }) => verdict === 'said'),
+      ),
       judged: base === undefined ? [] : judgedIn(observation, invariants),
     },
-    base: toBase(observation),
+    created: observation.created.map(({ id, isAlive }) => ({ id, isAlive })),
+    base: base === undefined ? toBase(observation) : undefined,
   }
 }
 
@@ -125,14 +124,10 @@ function observe(
     tells: end.kind === 'returned' && tells !== undefined ? readTells(tells, end.result) : undefined,
     isRead: tellsBy === 'output',
     learned,
-    get losses() {
-      return losses()
-    },
     get recovery() {
       return recovery()
     },
   }
-  const losses = once(() => findLosses(observation))
   const recovery = once(() => {
     const hit = recorder.requests.find(({ fault }) => fault !== undefined)
     if (hit === undefined || !plan.passes) return undefined

@@ -4,6 +4,7 @@ import type { Micros } from '../../../kernel/duration.ts'
 import type {
   BaseObservation,
   ClientEnd,
+  CreatedThing,
   Grade,
   LearnedTelling,
   ObservedRequest,
@@ -81,6 +82,8 @@ export interface RunResult {
   readonly features: ReadonlySet<string>
   /** Virtual time of the flow in microseconds. */
   readonly duration: Micros
-  /** For the rules of later runs, if this is the base run. */
-  readonly base: BaseObservation
+  /** The things that the client created. */
+  readonly created: readonly Pick<CreatedThing, 'id' | 'isAlive'>[]
+  /** For the rules of later runs. Undefined unless this is a base run. */
+  readonly base: BaseObservation | undefined
 }

@@ -1,9 +1,9 @@
 /** Runs of one flow under plans. Every other part of explore uses this interface alone. */
 
+import { stableJson } from '../../../lib/json-values.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import type { WorldChange } from '../flow-world.ts'
 import type { InputValues } from '../input.ts'
-import { stableJson } from '../plan/canonical.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Learned, RunResult } from './run-result.ts'
 

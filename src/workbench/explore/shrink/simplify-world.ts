@@ -1,9 +1,9 @@
 /** Replaces the world of a finding by a simpler one, in which the flow without faults does the same. */
 
 import { loadProfile } from '../../../data/profiles/load.ts'
+import { stableJson } from '../../../lib/json-values.ts'
 import { Snapshot } from '../../../simulator/checkpoint/snapshot.ts'
 import type { FlowWorld, WorldChange } from '../flow-world.ts'
-import { stableJson } from '../plan/canonical.ts'
 import type { Trials } from './trials.ts'
 
 /** Removes parts of records that a user gave: fields, elements of lists, and numbers of nodes. */

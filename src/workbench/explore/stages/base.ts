@@ -30,7 +30,7 @@ export async function runBase(runner: FlowRunner, flow: string): Promise<RunResu
       `Failed to explore ${flow}: the flow is not repeatable: ${difference}. ${runner.advice ?? ADVICE}`,
     )
   }
-  const { end } = first.base
+  const { end } = first.base!
   if (end.kind === 'threw' && first.broken.length === 0) {
     const { error } = end
     const text = error instanceof Error ? `${error.name}: ${error.message.replace(/\.$/, '')}` : quote(error)

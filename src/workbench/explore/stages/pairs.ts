@@ -22,16 +22,16 @@ function findChange({ requests: before }: RunResult, { requests: now }: RunResul
  * Returns the behaviour behind a request as text: the later requests with their distances and outcomes, the end, and what
  * the fault left in the world. The client may see the latter only after another fault.
  */
-function describeBehaviour(point: Point, { requests, end, base, broken }: RunResult, after: number): string {
+function describeBehaviour(point: Point, { requests, end, created, broken }: RunResult, after: number): string {
   const { kind, looksLike, leavesWork } = point
   const later = coordinatesOf(requests, { exhaustive: true }).filter(({ index }) => index > after)
   // A client that does the same a little later does the same.
   const sentAt = (index: number) => requests[index - 1]!.sentAt
   const begin = later[0] === undefined ? 0 : sentAt(later[0].index)
   const lines = later.map(({ method, path, index, seen }) => `${method} ${path} ${sentAt(index) - begin} ${seen}`)
-  const created = base.created.map(({ id, isAlive }) => `${id} ${isAlive}`)
+  const left = created.map(({ id, isAlive }) => `${id} ${isAlive}`)
   const signatures = broken.map(({ signature }) => signature)
-  return [kind, looksLike, leavesWork, after, end, ...created, ...signatures, ...lines].join('\n')
+  return [kind, looksLike, leavesWork, after, end, ...left, ...signatures, ...lines].join('\n')
 }
 
 /** Requests behind a fault that are near it although the client does the same as without it: its retry, and one more. */

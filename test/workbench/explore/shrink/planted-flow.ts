@@ -95,6 +95,7 @@ export class PlantedRunner implements FlowRunner {
       boundaries: [],
       features: new Set(),
       duration: REQUESTS * STEP,
+      created: [],
       base: EMPTY_BASE,
     }
   }

@@ -97,7 +97,7 @@ export class FakeWorld {
     const base = { ...EMPTY_BASE, end, requests }
     return {
       ...{ digest: hash.digest(), requests, end: end.kind, broken, fired, lineage: new Map(), boundaries, features },
-      ...{ duration: this.now, base },
+      ...{ duration: this.now, base, created: base.created },
     }
   }
 }
