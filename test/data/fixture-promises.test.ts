@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { MODEL_TASKS, VARIANT_KEYS } from '../../src/data/records/enums.ts'
 import { DEFAULT_EPOCH_MS } from '../../src/kernel/clock.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
 
 const world = loadFixture('default')
 const NAMES = ['default', 'empty', 'fleet', 'full', 'two-nodes'] as const
@@ -23,6 +24,15 @@ test.each(NAMES)('%s loads, frozen to the last field', name => {
   expect(frozen(fixture)).toBe(true)
   expect(fixture.account.display_name).toBe('acme')
   expect(fixture.api_tokens.length).toBeGreaterThan(0)
+})
+
+test.each(NAMES)('in %s, no deployment fails in the first hour', async name => {
+  const sim = createSimulator({ fixtures: name })
+  const failed = () =>
+    sim.report().deployments.flatMap(({ model_name, status }) => (status === 'failed' ? [model_name] : []))
+  const before = failed()
+  await sim.clock.advance('1h')
+  expect(failed()).toEqual(before)
 })
 
 test('the default account has funds, a good card and an enabled top-up', () => {
