@@ -229,7 +229,7 @@ function gpuHours({ held_gpu_hours, billed_gpu_hours, used_gpu_hours, wasted_gpu
 }
 
 /** Formats columns two spaces apart, indented by two: the first `textColumns` to the left, the others to the right. */
-function formatTable(rows: readonly (readonly string[])[], textColumns = 1): string {
+export function formatTable(rows: readonly (readonly string[])[], textColumns = 1): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map(row => row[column]!.length)))
   return rows
     .map(row => {
@@ -239,23 +239,23 @@ function formatTable(rows: readonly (readonly string[])[], textColumns = 1): str
     .join('\n')
 }
 
-function formatDollars(microcents: number): string {
+export function formatDollars(microcents: number): string {
   return formatFixed(microcents / MICROCENTS_PER_DOLLAR, 2)
 }
 
-function formatHours(value: number): string {
+export function formatHours(value: number): string {
   return formatFixed(value, 1)
 }
 
-function seconds(value: number): string {
+export function seconds(value: number): string {
   return formatFixed(value, 1)
 }
 
-function formatPercent(share: number | null): string {
+export function formatPercent(share: number | null): string {
   return share === null ? '-' : `${formatFixed(share * 100, 1)} %`
 }
 
-function count(value: number): string {
+export function count(value: number): string {
   return value.toLocaleString('en')
 }
 
@@ -269,6 +269,6 @@ function formatFixed(value: number, digits: number): string {
 }
 
 /** Formats a time without microseconds if they are zero. */
-function formatTime(iso: string): string {
+export function formatTime(iso: string): string {
   return iso.replace('.000000+00:00', 'Z')
 }

@@ -13,7 +13,7 @@ import { LIMITS } from '../../lib/limits.ts'
 import { eventLoopTurn, monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
 import { drawFigure } from '../../server/page/plots/figure.ts'
-import { captionOf, REPORT_CHARTS, reportCharts } from '../../server/page/plots/report-charts.ts'
+import { captionOf, comparisonCharts, REPORT_CHARTS, reportCharts } from '../../server/page/plots/report-charts.ts'
 import type { PlottedReport } from '../../server/page/plots/report-steps.ts'
 import { InvariantError } from '../../simulation/invariants/invariant.ts'
 import { excessOf } from '../../simulation/reporting/report-window.ts'
@@ -27,6 +27,8 @@ import { requireWritable, writeByDraft, writeTextFile } from '../files/output-fi
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { formatReport } from '../report-text.ts'
 import { onSignals } from '../signals.ts'
+import { compareValues, formatComparison, type SteppedReport } from '../simulate/comparison.ts'
+import { type ComparedWorld, parseSetting } from '../simulate/setting.ts'
 import { duration, flag, positive, requireKnownVariables, seed, text, toggle } from '../values.ts'
 
 /** Steps that a picture has at most, if no step is given: about one for three units of its width. */
@@ -147,6 +149,7 @@ export interface SimulateArguments {
   trace?: string | undefined
   check?: boolean | undefined
   html?: string | undefined
+  compare?: string | undefined
 }
 
 const DEFAULT_STEP = 5 * MINUTE
@@ -159,6 +162,10 @@ export function builder(argv: Argv): Argv<SimulateArguments> {
     .example('$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost')
     .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at realistic rates')
     .example('$0 simulate --for 1d --series day.csv --step 15m', 'with a row for each deployment every 15 minutes')
+    .example(
+      '$0 simulate --for 7d --compare nodes=30,40',
+      'a table of what 30 and 40 nodes a group do, and which suffice',
+    )
     .example('$0 simulate --for 7d --plot week.svg', 'with a picture of money, GPU-hours, queue, refusals and latency')
     .epilogue(
       `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n${EXIT_CODES}`,
@@ -220,6 +227,13 @@ function flags() {
       ...flag('html', 'File to write with a page that simulates the same again when it is opened'),
       coerce: text('html'),
     },
+    compare: {
+      ...flag(
+        'compare',
+        'Setting with values to compare: nodes=3,4 for each group of nodes, a path of the fixture as deployments.NAME.settings.max_instances=2,4, or of the profile as policies.placement=best-fit,spread',
+      ),
+      coerce: text('compare'),
+    },
     commands: {
       ...flag('commands', 'JSON file with scheduled commands: [{"at":"2h","verb":"node.crash","target":"h100-0"}]'),
       coerce: text('commands'),
@@ -260,6 +274,10 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
       `Failed to simulate: '${args.fixtures}' is a snapshot, and a report starts with its world. Give a fixture, or use serve to continue from a snapshot.`,
     )
   }
+  if (args.compare !== undefined && (series ?? args.html) !== undefined) {
+    const other = series === undefined ? '--html' : '--series'
+    throw new UsageError(`Failed to simulate: ${other} is of one world, and --compare has several. Leave one out.`)
+  }
   if (series !== undefined) requireWritable(series, 'series')
   if (plot !== undefined) {
     requirePlottable(plot)
@@ -267,44 +285,89 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   }
   if (args.html !== undefined) requirePageFile(args.html)
   requireDistinct({ series, plot, html: args.html })
-  const sim = createSimulator({
-    fixtures: args.trace === undefined ? args.fixtures : withTrace(args.trace, args.fixtures),
-    profile: profileOf(args),
-    seed: args.seed,
-    ...(args.check && { check: true }),
-    // A fleet without clients has no reader of its journal, unless a page shows it.
-    ...(args.html === undefined && { journalLimit: 1000 }),
-    ...(args.epoch !== undefined && { epoch: args.epoch === 'now' ? new Date(wallMs()).toISOString() : args.epoch }),
-  })
-  if (series !== undefined) requireRowLimit(sim, length, step)
-  const recording = args.html === undefined ? undefined : recordSimulator(sim)
-  if (args.commands !== undefined) scheduleCommands(sim, args.commands, length)
-  let exitCode: number
+  const fixtures = args.trace === undefined ? args.fixtures : withTrace(args.trace, args.fixtures)
+  const world = { fixtures, profile: profileOf(args) }
   try {
-    exitCode = await advanceWithProgress(sim, length, io)
+    if (args.compare !== undefined) return await compare(world, args.compare, { ...args, for: length }, io)
+    const sim = createWorld(world, args)
+    if (series !== undefined) requireRowLimit(sim, length, step)
+    const recording = args.html === undefined ? undefined : recordSimulator(sim)
+    const exitCode = await play(sim, { ...args, for: length }, io)
+    try {
+      if (series !== undefined && sim.clock.elapsed > 0) {
+        writeSeries(series, reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step }))
+      }
+      if (plot !== undefined && sim.clock.elapsed > 0) {
+        const ofPlot = plotStep(sim.clock.elapsed, args.step)
+        writePlot(plot, steppedReport(sim, ofPlot), ofPlot)
+      }
+      if (recording !== undefined) {
+        await writeSimulationPage(args, recording)
+        io.error(`Page: ${args.html}\n`)
+      }
+    } finally {
+      const report = sim.report()
+      io.out(args.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
+    }
+    return exitCode
   } catch (error) {
     if (!(error instanceof InvariantError)) throw error
     io.error(`${error.message}\n`)
     return 1
   }
-  try {
-    if (series !== undefined && sim.clock.elapsed > 0) {
-      writeSeries(series, reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step }))
-    }
-    if (plot !== undefined && sim.clock.elapsed > 0) {
-      const to = sim.clock.elapsed
-      const ofPlot = plotStep(to, args.step)
-      writePlot(plot, { ...sim.report(), series: reportSeries(sim.world, { from: 0, to, step: ofPlot }) }, ofPlot)
-    }
-    if (recording !== undefined) {
-      await writeSimulationPage(args, recording)
-      io.error(`Page: ${args.html}\n`)
-    }
-  } finally {
-    const report = sim.report()
-    io.out(args.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
+}
+
+function createWorld({ fixtures, profile }: ComparedWorld, args: SimulateArguments): Simulator {
+  return createSimulator({
+    ...{ fixtures, profile, seed: args.seed },
+    ...(args.check && { check: true }),
+    // A fleet without clients has no reader of its journal, unless a page shows it.
+    ...(args.html === undefined && { journalLimit: 1000 }),
+    ...(args.epoch !== undefined && { epoch: args.epoch === 'now' ? new Date(wallMs()).toISOString() : args.epoch }),
+  })
+}
+
+/** Schedules the commands and advances. Returns 0, or the exit code of the signal that ended it early. */
+function play(sim: Simulator, args: SimulateArguments & { for: Micros }, io: SimulateIo): Promise<number> {
+  if (args.commands !== undefined) scheduleCommands(sim, args.commands, args.for)
+  return advanceWithProgress(sim, args.for, io)
+}
+
+function steppedReport(sim: Simulator, step: Micros): SteppedReport {
+  return { ...sim.report(), series: [...reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step })] }
+}
+
+/** Simulates each value of a setting, and prints one table. */
+async function compare(
+  world: ComparedWorld,
+  setting: string,
+  args: SimulateArguments & { for: Micros },
+  io: SimulateIo,
+): Promise<number> {
+  const step = plotStep(args.for, args.step)
+  let exitCode = 0
+  const comparison = await compareValues(parseSetting(setting), world, async changed => {
+    const sim = createWorld(changed, args)
+    exitCode = await play(sim, args, io)
+    return exitCode === 0 ? { ...steppedReport(sim, step), fixture: args.fixtures } : undefined
+  })
+  if (comparison === undefined) return exitCode
+  const { setting: name, values } = comparison
+  if (args.plot !== undefined) {
+    const reports = new Map(values.map(({ value, report }) => [`${name}=${value}`, report]))
+    const { title, detail } = captionOf(values[0]!.report)
+    writeTextFile(
+      args.plot,
+      drawFigure(comparisonCharts(reports, step / SECOND), { title: `${title}, by ${name}`, detail }),
+      'plot',
+    )
   }
-  return exitCode
+  const ofJson = {
+    ...comparison,
+    values: values.map(({ report: { series, ...report }, ...rest }) => ({ ...rest, report })),
+  }
+  io.out(args.json ? `${JSON.stringify(ofJson, null, 2)}\n` : formatComparison(comparison))
+  return 0
 }
 
 /** Returns a fixture in which one deployment has the load of a trace. */

@@ -1,6 +1,6 @@
 import type { Chart, ChartSeries } from './chart.ts'
 import type { Caption } from './figure.ts'
-import { type PlottedReport, readSteps, type Steps } from './report-steps.ts'
+import { type PlottedReport, readSteps, type SteppedDeployment, type Steps } from './report-steps.ts'
 import { formatFigure } from './ticks.ts'
 
 const MICROCENTS_PER_DOLLAR = 100_000_000
@@ -36,6 +36,96 @@ function formatDate(iso: string): string {
   return clock === '00:00:00' ? date : `${date} ${clock.replace(/:00$/, '')}`
 }
 
+/**
+ * Returns the charts of reports of equal windows, with a line for each of them: the sums of its deployments.
+ *
+ * @param reports the reports with a series, by the name of their line
+ * @param stepSeconds the length of a step
+ */
+export function comparisonCharts(reports: ReadonlyMap<string, PlottedReport>, stepSeconds: number): Chart[] {
+  const lines = Array.from(reports, ([name, report]) => ({ name, steps: readSteps(report, stepSeconds) }))
+  const { steps: window } = lines[0]!
+  const chart = (
+    of: Pick<Chart, 'name' | 'title' | 'description' | 'unit' | 'scale' | 'figureLabel' | 'emptyText'>,
+    read: (steps: Steps, step: number) => number | null,
+    figureOf: (values: readonly (number | null)[]) => string,
+  ): Chart => ({
+    ...{ ...of, kind: 'lines', shape: 'points', ...windowOf(window) },
+    series: lines.map(({ name, steps }) => {
+      const values = steps.times.map((_, i) => read(steps, i))
+      return { name, values, figure: figureOf(values) }
+    }),
+  })
+  const sum = (steps: Steps, read: (one: SteppedDeployment) => number) => sumOf(steps.deployments.map(read))
+  const most = (digits: number) => (values: readonly (number | null)[]) =>
+    formatFigure(Math.max(0, ...values.map(value => value ?? 0)), digits)
+  const total = (digits: number) => (values: readonly (number | null)[]) =>
+    formatFigure(sumOf(values.map((value, i) => (value ?? 0) * window.hours[i]!)), digits)
+  return [
+    chart(
+      { ...REFUSALS, description: 'Requests that all deployments refused, per hour of each step.' },
+      (steps, i) => sum(steps, ({ refused }) => refused[i]!) / steps.hours[i]!,
+      total(0),
+    ),
+    chart(
+      { ...LATENCY, description: 'Seconds from the arrival of a request to its first token: p95 of each step.' },
+      (steps, i) => firstTokenOf(steps, 95, i),
+      most(2),
+    ),
+    chart(
+      { ...MONEY, description: 'What the GPU time of all deployments cost, as dollars per hour of each step.' },
+      (steps, i) => sum(steps, ({ cost }) => cost[i]!) / MICROCENTS_PER_DOLLAR / steps.hours[i]!,
+      total(2),
+    ),
+  ]
+}
+
+/**
+ * Returns the time to the first token in seconds that this share of the served requests is below; null if none was served.
+ *
+ * @param step the index of a step. Default: all steps
+ */
+export function firstTokenOf(steps: Steps, percent: number, step?: number): number | null {
+  const indexes = step === undefined ? steps.times.map((_, i) => i) : [step]
+  const samples = indexes.flatMap(i => samplesOf(steps, i))
+  return percentileOf(
+    samples.sort((a, b) => a.seconds - b.seconds),
+    percent,
+  )
+}
+
+function samplesOf({ deployments }: Steps, step: number): { seconds: number; weight: number }[] {
+  return deployments.flatMap(({ firstToken, served }) => {
+    const seconds = firstToken[step]!
+    return seconds === null || served[step] === 0 ? [] : [{ seconds, weight: served[step]! }]
+  })
+}
+
+const MONEY = {
+  name: 'money',
+  title: 'Rent of deployments',
+  unit: '$ per hour',
+  scale: 'linear',
+  figureLabel: 'total, $',
+  emptyText: 'No deployment cost anything in this time.',
+} as const
+const REFUSALS = {
+  name: 'refusals',
+  title: 'Refused requests',
+  unit: 'requests per hour',
+  scale: 'linear',
+  figureLabel: 'total',
+  emptyText: 'No deployment refused a request in this time.',
+} as const
+const LATENCY = {
+  name: 'latency',
+  title: 'Time to the first token',
+  unit: 'seconds',
+  scale: 'log',
+  figureLabel: 'highest, s',
+  emptyText: 'No request of a load was served in this time.',
+} as const
+
 function moneyChart(steps: Steps): Chart {
   const costs = steps.deployments.map(one => ({
     name: one.name,
@@ -43,18 +133,13 @@ function moneyChart(steps: Steps): Chart {
     values: one.cost.map((cost, i) => cost / MICROCENTS_PER_DOLLAR / steps.hours[i]!),
   }))
   return {
-    name: 'money',
-    title: 'Rent of deployments',
+    ...MONEY,
     description:
       'What the GPU time of each deployment cost, as dollars per hour of each step. Its area is the rent of the report.',
-    unit: '$ per hour',
     kind: 'areas',
     shape: 'steps',
-    scale: 'linear',
     ...windowOf(steps),
     series: rankSeries(costs, total => formatFigure(total, 2)),
-    figureLabel: 'total, $',
-    emptyText: 'No deployment cost anything in this time.',
   }
 }
 
@@ -116,28 +201,17 @@ function refusalsChart(steps: Steps): Chart {
     values: refused.map((count, i) => count / steps.hours[i]!),
   }))
   return {
-    name: 'refusals',
-    title: 'Refused requests',
+    ...REFUSALS,
     description: 'Requests that each deployment refused, per hour of each step.',
-    unit: 'requests per hour',
     kind: 'areas',
     shape: 'steps',
-    scale: 'linear',
     ...windowOf(steps),
     series: rankSeries(refusals, total => formatFigure(total, 0)),
-    figureLabel: 'total',
-    emptyText: 'No deployment refused a request in this time.',
   }
 }
 
 function latencyChart(steps: Steps): Chart {
-  const samples = steps.hours.map((_, i) =>
-    steps.deployments.flatMap(({ firstToken, served }) => {
-      const seconds = firstToken[i]!
-      return seconds === null || served[i] === 0 ? [] : [{ seconds, weight: served[i]! }]
-    }),
-  )
-  for (const one of samples) one.sort((a, b) => a.seconds - b.seconds)
+  const samples = steps.hours.map((_, i) => samplesOf(steps, i).sort((a, b) => a.seconds - b.seconds))
   const lines = [
     { name: 'slowest deployment', values: samples.map(one => one.at(-1)?.seconds ?? null) },
     ...PERCENTILES.map(percent => ({
@@ -150,18 +224,13 @@ function latencyChart(steps: Steps): Chart {
     return { name, values, figure: formatFigure(most, most < 10 ? 2 : 1) }
   })
   return {
-    name: 'latency',
-    title: 'Time to the first token',
+    ...LATENCY,
     description:
       'Seconds from the arrival of a request of the load to its first token, wait included: percentiles over the requests that were served in each step. Each request counts with the time of its deployment at the end of the step.',
-    unit: 'seconds',
     kind: 'lines',
     shape: 'points',
-    scale: 'log',
     ...windowOf(steps),
     series: samples.some(one => one.length > 0) ? series : [],
-    figureLabel: 'highest, s',
-    emptyText: 'No request of a load was served in this time.',
   }
 }
 

@@ -1,0 +1,132 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { type SimulateArguments, simulate } from '../../src/cli/commands/simulate.ts'
+import type { Comparison } from '../../src/cli/simulate/comparison.ts'
+import { parseSetting, withSetting } from '../../src/cli/simulate/setting.ts'
+import { loadFixture } from '../../src/data/fixtures/load.ts'
+import { loadProfile, type ProfileInput } from '../../src/data/profiles/load.ts'
+import { MINUTE } from '../../src/kernel/duration.ts'
+import type { Report } from '../../src/simulation/reporting/report-types.ts'
+import { commandOutput } from './command-output.ts'
+import { commanded } from './commanded.ts'
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'compare-'))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+async function compared(compare: string, args: Partial<SimulateArguments> = {}) {
+  const { written, output } = commandOutput()
+  const all = { fixtures: 'fleet', profile: 'realistic', seed: '1', for: 20 * MINUTE, compare, ...args }
+  return { code: await simulate(all, output), ...written }
+}
+
+async function comparisonOf(compare: string, args: Partial<SimulateArguments> = {}): Promise<Comparison> {
+  return JSON.parse((await compared(compare, { ...args, json: true })).out)
+}
+
+const lost = ({ totals: { requests } }: Report) => requests.refused + requests.failed
+
+test('two values of a limit have one table, and the answer names the one that refuses least', async () => {
+  const { code, out } = await compared('deployments.acme/chat.settings.max_instances=10,200')
+  expect(code).toBe(0)
+  expect(out).toMatch(/^2026-01-01 to 2026-01-01, compared by deployments\.acme\/chat\.settings\.max_instances\n/)
+  expect(out).toMatch(/\n {2}refused or failed +[\d,]+ +[\d,]+\n {6}engines 20 % slower +[\d,]+ +[\d,]+\n/)
+  expect(out).toMatch(/\n {2}first day unlike 10 +- +2026-01-01\n/)
+  expect(out).toMatch(/\nNo value suffices\. deployments\.acme\/chat\.settings\.max_instances=200 refuses least: /)
+  expect(out).toContain('\nIt assumes fixture fleet, seed 1, profile realistic and weather none.')
+  expect((await compared('deployments.acme/chat.settings.max_instances=10,200')).out).toBe(out)
+})
+
+test('a value is played as a simulation with that setting, and again with slower engines', async () => {
+  const { values, band } = await comparisonOf('policies.placement=best-fit,spread')
+  const plain = await compared('', { compare: undefined, json: true })
+  const { report, slower } = values[0]!
+  expect(report).toEqual({ ...JSON.parse(plain.out), profile: 'realistic' })
+  expect(band).toBe(0.2)
+  expect(slower!.money.rent_microcents).toBeGreaterThan(report.money.rent_microcents)
+  expect(values[1]!.report).not.toEqual(report)
+})
+
+test('the cheapest fleet that refuses nothing suffices, unless slower engines need more', async () => {
+  const fixtures = folder()
+  cpSync('fixtures/worlds/two-nodes', fixtures, { recursive: true })
+  // An instance can do 74 requests/s.
+  const load = { kind: 'constant', rps: 130 }
+  const settings = { min_instances: 1, max_instances: 3 }
+  const deployment = {
+    model_name: 'acme/chat',
+    gpu: 'H100-80GB',
+    num_gpus: 4,
+    weights: { repo: 'acme/chat-8b' },
+    status: 'running',
+    settings,
+    load,
+  }
+  writeFileSync(join(fixtures, 'deployments.json'), JSON.stringify([deployment]))
+  const { values, answer } = await comparisonOf('deployments.acme/chat.settings.min_instances=1,2,3', { fixtures })
+  expect(values.map(({ report, slower }) => [lost(report) > 0, lost(slower!) > 0])).toEqual([
+    [true, true],
+    [false, true],
+    [false, false],
+  ])
+  const name = 'deployments.acme/chat.settings.min_instances'
+  expect(answer[0]!.replace(/ slower it refuses .*\)/, ' slower it refuses some')).toBe(
+    `${name}=2 suffices and costs least: it refuses no request, and none fails. ` +
+      `With engines 20 % slower it refuses some. ${name}=3 suffices also then.`,
+  )
+})
+
+test('the picture has a line for each value', async () => {
+  const plot = join(folder(), 'nodes.svg')
+  await compared('nodes=10,40', { plot })
+  const svg = readFileSync(plot, 'utf8')
+  expect(svg).toContain('<title id="title">2026-01-01 to 2026-01-01 00:20, by nodes</title>')
+  expect(svg).toMatch(/Refused requests, requests per hour\..*By series \(total\): nodes=10 [\d,.k]+; nodes=40 /)
+})
+
+test('nodes of one group, an element by its name, and a setting of a profile are changed, and nothing else', () => {
+  const world = { fixtures: 'fleet', profile: 'realistic' }
+  const before = loadFixture('fleet')
+  const { fixtures } = withSetting(world, 'nodes.h100-a', '7')
+  const expected = structuredClone(before)
+  Object.assign(expected.nodes.pools[0]!.nodes[0]!, { count: 7 })
+  expect(loadFixture(fixtures)).toEqual(expected)
+  const path = 'hub.acme/chat-8b.parameters_b'
+  const { repositories } = loadFixture(withSetting(world, path, '9').fixtures).hub
+  expect(repositories.filter((one, i) => JSON.stringify(one) !== JSON.stringify(before.hub.repositories[i]))).toEqual([
+    expect.objectContaining({ repo: 'acme/chat-8b', parameters_b: 9 }),
+  ])
+  const profile = loadProfile(withSetting(world, 'timings.image_pull.median', '90s').profile as ProfileInput)
+  expect(profile.timings.imagePull).toMatchObject({ median: 90e6 })
+  expect(profile.name).toBe('realistic')
+})
+
+test.each([
+  ['nodes=3', "Failed to read --compare 'nodes=3': expected a setting with two to 7 different values."],
+  ['nodes=3,3', 'expected a setting with two to 7 different values. Give it as in --compare nodes=3,4.'],
+  ['nodez=3,4', "Failed to read --compare: unknown name 'nodez'. Did you mean 'nodes'?"],
+  ['nodes.h100-x=3,4', "unknown name 'h100-x'. Did you mean 'h100-a'?"],
+  ['deployments.acme/chut.load.rps=1,2', "unknown name 'acme/chut'. Did you mean 'acme/chat'?"],
+  [
+    'policies.placement=spread,spred',
+    'Failed to compare policies.placement=spred: profile: $.policies.placement: expected',
+  ],
+  ['deployments.acme/code.load.rpz=1,2', 'Failed to compare deployments.acme/code.load.rpz=1: deployments: '],
+])('--compare %s is refused before anything runs', async (setting, message) => {
+  const { code, stdout, stderr } = await commanded(['simulate', '--for', '1h', '--compare', setting])
+  expect(stderr).toContain(message)
+  expect([code, stdout]).toEqual([2, ''])
+})
+
+test.each(['series', 'html'])('--compare with --%s is refused', async flag => {
+  const { code, stderr } = await commanded(['simulate', '--for', '1h', '--compare', 'nodes=3,4', `--${flag}`, 'x.csv'])
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`--${flag} is of one world, and --compare has several.`)])
+})
+
+test('parseSetting keeps the values as they were written', () => {
+  expect(parseSetting(' nodes = 3, 4')).toEqual({ name: 'nodes', values: ['3', '4'] })
+})
