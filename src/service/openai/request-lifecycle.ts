@@ -5,6 +5,7 @@ import { hash32Pair } from '../../kernel/random.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { Cancellation } from '../../lib/cancellation.ts'
 import type { CallerToken, TokenScope } from '../../simulation/account/access/scoped-tokens.ts'
+import { contextOf } from '../../simulation/deployments/instance-speed.ts'
 import { findModelTarget, type ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import { RETRY_AFTER } from '../../simulation/inference/request-admission.ts'
@@ -158,7 +159,7 @@ export function requireContextLength(
 
 /** Returns the context length of a model in tokens, for prompt and answer together; null if unknown. */
 export function findContextLength({ deployments, store }: World, target: ModelTarget): number | null {
-  if (target.kind === 'own') return deployments.read(target.deployment).weights.context
+  if (target.kind === 'own') return contextOf(deployments.read(target.deployment))
   return store.models.get(target.model)?.max_tokens ?? null
 }
 

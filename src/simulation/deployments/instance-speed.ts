@@ -1,6 +1,6 @@
 import type { EngineClass } from '../../data/engine-classes.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
-import { areFiguresAssumed, instanceHardware } from '../fleet/weights.ts'
+import { areFiguresAssumed, cacheTokens, instanceHardware } from '../fleet/weights.ts'
 import { InstanceEngine, type InstanceHardware, throughputBand } from '../load/engine.ts'
 import type { DeploymentPlan, DeploymentRow } from './deployment-row.ts'
 import { sizeArgument } from './engine-args.ts'
@@ -14,12 +14,27 @@ export function engineClassOf({ containerImage }: Pick<DeploymentPlan, 'containe
   return /tensorrt|trt-?llm/i.test(containerImage) ? 'tuned' : 'default'
 }
 
+/** Compute that a request to a LoRA adapter takes, as a factor (A). */
+const ADAPTER_COMPUTE = 1.1
+
 /** Returns what the speed of the instances of a deployment follows from, beside their work. */
-export function hardwareOf({ plan }: Readonly<DeploymentRow>): InstanceHardware {
-  const { weights, gpu, numGpus, maxBatchSize, extraArgs, constants } = plan
+export function hardwareOf({ plan }: Readonly<DeploymentRow>, isAdapter = false): InstanceHardware {
+  const { weights, gpu, numGpus, maxBatchSize, extraArgs, constants: ofEngine } = plan
   const engineClass = engineClassOf(plan)
+  const constants = isAdapter
+    ? {
+        ...ofEngine,
+        computeShare16: ofEngine.computeShare16 / ADAPTER_COMPUTE,
+        computeShare8: ofEngine.computeShare8 / ADAPTER_COMPUTE,
+      }
+    : ofEngine
   const stepTokens = extraArgs.length === 0 ? undefined : sizeArgument(extraArgs, 'max-num-batched-tokens')
   return instanceHardware(weights, gpu, numGpus, { engineClass, constants, stepTokens, maxBatchSize })
+}
+
+/** Returns the longest prompt and answer together, in tokens: the context of the model, if the cache of an instance holds it. */
+export function contextOf(row: Readonly<DeploymentRow>): number {
+  return Math.min(row.plan.weights.context, cacheTokens(hardwareOf(row)))
 }
 
 /** Returns the engine of an instance with work of these mean lengths. */

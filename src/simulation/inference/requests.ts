@@ -311,7 +311,13 @@ export class InferenceRequests implements RequestWork {
       if (instance < 0) continue
       const { slowdown } = nodes.read(instances.read(instance).node)
       this.#counts.leaveQueue(deployment, ordinal)
-      this.#start(ordinal, this.#table.writable(ordinal), instance, hardwareOf(row), slowdown)
+      this.#start(
+        ordinal,
+        this.#table.writable(ordinal),
+        instance,
+        hardwareOf(row, waiting.plan.adapter >= 0),
+        slowdown,
+      )
       this.#counts.addToInstance(instance)
     }
   }

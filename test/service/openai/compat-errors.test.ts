@@ -44,6 +44,23 @@ describe('a refusal of an OpenAI-compatible route', () => {
     })
   })
 
+  test('has this code, too, when the cache of an instance is smaller than the context', async () => {
+    const deployment = { model_name: 'acme/large', weights: { repo: 'aurora-labs/aurora-70b-instruct' } }
+    const { ask, client } = openaiWorld({ with: { deployments: [deployment] } })
+    const { body } = await ask('/v1/chat/completions', {
+      model: 'acme/large',
+      messages: [{ role: 'user', content: 'a '.repeat(14_000) }],
+    })
+    // One H100 has 4.6 GB beside the weights, and a token takes 327,680 bytes.
+    const [, context] = /and the context of acme\/large is (\d+)$/.exec(body.error.message) ?? []
+    expect(Number(context)).toBeGreaterThan(13_000)
+    expect(Number(context)).toBeLessThan(14_000)
+    const models = await client.models.list()
+    expect(models.data.find(({ id }) => id === 'acme/large')).toMatchObject({
+      metadata: { context_length: Number(context) },
+    })
+  })
+
   test('has the code engine_overloaded and Retry-After when the model is busy', async () => {
     const { sim, client } = openaiWorld({ profile: { extends: 'realistic', limits: { requests_in_flight: 1 } } })
     const stream = await client.chat.completions.create({ ...CHAT, stream: true })
