@@ -57,9 +57,10 @@ function contains(value: unknown, part: unknown): boolean {
   if (!Array.isArray(part)) {
     return Object.entries(part).every(([key, inner]) => contains((value as Record<string, unknown>)[key], inner))
   }
+  // From the end, since removing the last entry of a long list moves no other.
   const rest = Object.values(value)
-  return part.every(inner => {
-    const at = rest.findIndex(entry => contains(entry, inner))
+  return part.toReversed().every(inner => {
+    const at = rest.findLastIndex(entry => contains(entry, inner))
     return at >= 0 && rest.splice(at, 1).length > 0
   })
 }
