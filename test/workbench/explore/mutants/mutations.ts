@@ -84,11 +84,11 @@ export const MUTATIONS = {
     foundBy: 'readsEnd',
     at: 'base',
   },
-  noCleanup: { defect: 'deletes nothing when it fails', foundBy: 'cleansUpOnThrow', at: 'start pool.stockOut' },
+  noCleanup: { defect: 'deletes nothing when it fails', foundBy: 'cleansUpOnThrow', at: 'batch.in_progress batch.cancel' },
   noCleanupAfterTimeout: {
     defect: 'deletes nothing when time is up',
     foundBy: 'cleansUpOnThrow',
-    at: 'start pool.stockOut',
+    at: 'instance.warming node.crash',
   },
   leavesTheBatch: {
     defect: 'gives up its batch after a minute without cancelling it',
