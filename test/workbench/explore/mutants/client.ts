@@ -18,7 +18,7 @@ const ENDED = ['stopped', 'failed', 'deleted']
 const MINUTE_MS = 60_000
 /** A list may lag behind a create by this time. */
 const LAG_MS = 35_000
-const DEPLOY_LIMIT_MS = 4.3 * MINUTE_MS
+const DEPLOY_LIMIT_MS = 5 * MINUTE_MS
 const BATCH_LIMIT_MS = 26 * 60 * MINUTE_MS
 
 interface Line {
