@@ -47,7 +47,10 @@ export default defineConfig({
         test: { name: 'in-process', include: ['test/**/*.test.ts'], exclude: [e2e, long], isolate: false },
       },
       { extends: true, test: { name: 'e2e', include: [e2e], exclude: [long], ...processes } },
-      { extends: true, test: { name: 'long', include: [long], exclude: [e2e], isolate: false } },
+      {
+        extends: true,
+        test: { name: 'long', include: [long], exclude: [e2e], isolate: false, testTimeout: 180_000 },
+      },
       { extends: true, test: { name: 'e2e-long', include: ['test/e2e/**/*.long.test.ts'], ...processes } },
     ],
   },

@@ -22,4 +22,4 @@ test('an hour of three clients, faults, weather, streams and a batch replays', a
   const result = await replayRecording(recording, 'hour')
   expect(result.divergence).toBeUndefined()
   expect(result.requests).toBeGreaterThan(80)
-}, 60_000)
+})

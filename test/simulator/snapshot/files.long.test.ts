@@ -132,4 +132,4 @@ test('a process that is killed during a write leaves a complete old or new file,
     expect(readdirSync(within)).toEqual(['x.snapshot'])
   }
   if (KILLS >= 25) expect(strays).toBeGreaterThan(0)
-}, 60_000)
+})

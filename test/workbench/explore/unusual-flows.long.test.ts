@@ -247,4 +247,4 @@ test('a flow that reads a file without end is given up once, not at each event o
   expect(stoppedBecause).toBe('unsettled')
   expect(findings).toMatchObject([{ invariant: 'settles' }])
   expect(findings[0]!.words).toContain('it waits for something outside of the world.')
-}, 60_000)
+})
