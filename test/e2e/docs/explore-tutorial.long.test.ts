@@ -31,7 +31,7 @@ test('the tutorial has the blocks that are run below, and no other', () => {
   expect(blocks[1]!.code.trim()).toBe(`npx modelhost-sim ${EXPLORE.join(' ')} --write findings`)
 })
 
-test('each step mends what the page says, and the last one leaves nothing', { timeout: 300_000 }, async () => {
+test('each step mends what the page says, and the last one leaves nothing', { timeout: 600_000 }, async () => {
   folder.write('client.mjs', blocks[0]!.code)
   const first = await folder.command(`npx modelhost-sim ${EXPLORE.join(' ')} --write findings`)
   expect(summaryOf(first.stdout)).toBe(blocks[2]!.code)

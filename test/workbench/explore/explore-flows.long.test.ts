@@ -8,7 +8,9 @@ test('a careful client survives every single fault, and the matrix says which', 
   expect(report.findings).toEqual([])
   expect(report.stoppedBecause).toBe('done')
   // A list without an entry has no field that it could lack.
-  expect(report.unreached).toMatchObject([{ operation: 'listDeployments', class: 'drift', place: 'GET /deploy/list, 1' }])
+  expect(report.unreached).toMatchObject([
+    { operation: 'listDeployments', class: 'drift', place: 'GET /deploy/list, 1' },
+  ])
   const operations = new Set(report.matrix.map(({ operation }) => operation))
   expect(operations).toEqual(
     new Set([

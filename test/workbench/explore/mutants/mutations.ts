@@ -84,7 +84,11 @@ export const MUTATIONS = {
     foundBy: 'readsEnd',
     at: 'base',
   },
-  noCleanup: { defect: 'deletes nothing when it fails', foundBy: 'cleansUpOnThrow', at: 'batch.in_progress batch.cancel' },
+  noCleanup: {
+    defect: 'deletes nothing when it fails',
+    foundBy: 'cleansUpOnThrow',
+    at: 'batch.in_progress batch.cancel',
+  },
   noCleanupAfterTimeout: {
     defect: 'deletes nothing when time is up',
     foundBy: 'cleansUpOnThrow',
