@@ -19,6 +19,8 @@ type LineBody = Readonly<Record<string, unknown>>
 /** Answers the batch lines of a simulator with scripted answers, else with generated ones. */
 export class BatchLineAnswerer implements LineAnswerer {
   readonly #scripted: ScriptedAnswers
+  /** Default: no rule fails a line. */
+  faults: lines.LineRules | undefined
   readonly isStrict: boolean
   readonly toInternalLine: LineAnswerer['toInternalLine']
 
@@ -39,11 +41,14 @@ export class BatchLineAnswerer implements LineAnswerer {
   fork(): BatchLineAnswerer {
     const scripted = new ScriptedAnswers()
     scripted.restore(this.#scripted.state)
-    return new BatchLineAnswerer(scripted, this.isStrict, this.toInternalLine)
+    const fork = new BatchLineAnswerer(scripted, this.isStrict, this.toInternalLine)
+    fork.faults = this.faults?.fork()
+    return fork
   }
 
   adopt(fork: BatchLineAnswerer): void {
     this.#scripted.restore(fork.#scripted.state)
+    this.faults?.adopt(fork.faults!)
   }
 
   validate(
@@ -60,7 +65,7 @@ export class BatchLineAnswerer implements LineAnswerer {
 
   answer(world: World, line: ResolvedLine): LineAnswer | LineError | InvalidBody {
     const rules = { policies: world.profile.policies, isStrict: this.isStrict }
-    return lines.answerLine(world, line, rules, (model, words) => this.#scripted.takeAnswer(model, words))
+    return lines.answerLine(world, line, rules, (model, words) => this.#scripted.takeAnswer(model, words), this.faults)
   }
 
   body(chance: Chance, line: OutputLine): unknown {

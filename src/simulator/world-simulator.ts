@@ -119,6 +119,7 @@ export class WorldSimulator implements Simulator {
       origin === undefined
         ? new Faults(host, [...(options.faults ?? []), ...weatherFaultRules(initialWorld.profile)])
         : new Faults(host, [], origin.faults)
+    this.#lineAnswers.faults = this.faults.lines
     this.timelines = new Timelines(host, origin?.timelines)
     this.#resetScriptedAnswers()
     this.inference.onChange = change => report(toAnswerAction(change))

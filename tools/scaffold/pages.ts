@@ -86,10 +86,12 @@ function formatTables(listed: readonly ListedScenario[]): string {
 
 function faultKindTable(): string {
   const rows = Object.entries(FAULT_KINDS as unknown as Record<string, FaultKind>).map(
-    ([name, { summary, schema, example }]) =>
-      `| \`${name}\` | ${summary} | ${fieldsOf(schema)} | \`${formatExample(example)}\` |`,
+    ([name, { summary, schema, example, lineError }]) =>
+      `| \`${name}\` | ${summary} | ${fieldsOf(schema)} |${cell(quoted(lineError?.fields ?? []))} | \`${formatExample(example)}\` |`,
   )
-  return ['| Kind | The client gets | Fields | Example |', '|---|---|---|---|', ...rows].join('\n')
+  return ['| Kind | The client gets | Fields | Fields for lines | Example |', '|---|---|---|---|---|', ...rows].join(
+    '\n',
+  )
 }
 
 /** Returns a table of the kinds of journal entries for each subject. */

@@ -142,7 +142,11 @@ function missingName(path: string): Response {
 function notFound(target: string, { headers }: Response): Response {
   const path = target.split('?', 1)[0]!
   const paths = new Set(Object.values(OPERATIONS).map(entry => entry.path))
-  const advice = formatSuggestion(path, paths, 'GET /_sim lists the paths.')
+  // A path that is named by what it does, as in '/_sim/answers'.
+  const word = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
+  const named = Object.entries(OPERATIONS).find(([name]) => word.length > 3 && name.toLowerCase().endsWith(word))
+  const fallback = named === undefined ? 'GET /_sim lists the paths.' : `Did you mean '${named[1].path}'?`
+  const advice = formatSuggestion(path, paths, fallback)
   const error = `Failed to find '${path}': unknown path of the control plane. ${advice}`
   return new Response(JSON.stringify({ error }), { status: 404, headers })
 }

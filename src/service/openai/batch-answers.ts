@@ -56,6 +56,16 @@ export interface BodyRules {
   readonly isStrict: boolean
 }
 
+/** Fault rules that act on lines of batches. */
+export interface LineRules {
+  /** Counts the line for the rules that match it. Throws RefusalError if one of them fails the line. */
+  strike(world: World, operation: string, model: string): void
+  /** Returns a copy that counts by itself. */
+  fork(): LineRules
+  /** Takes over the counts of a copy. */
+  adopt(fork: LineRules): void
+}
+
 /** The rules of most worlds. `parse` serves every world and uses them. */
 const DEFAULT_RULES: BodyRules = { policies: undefined, isStrict: false }
 
@@ -78,13 +88,17 @@ export function answerLine(
   { endpoint, model, target, body, parsed }: ResolvedLine,
   rules: BodyRules,
   findScriptedAnswer: ScriptedAnswers['takeAnswer'],
+  faults: Pick<LineRules, 'strike'> | undefined,
 ): LineAnswer | LineError | InvalidBody {
   const isParsed = isLax(rules) && !rules.isStrict && findBodySchema(endpoint, rules) === undefined
   const reusableBody = isParsed ? (parsed as ReturnType<typeof parseSharedLine> | undefined) : undefined
   const parsedBody = reusableBody ?? parseLine(endpoint, body, rules)
   if (!('prompt' in parsedBody)) return parsedBody
   if (isStreamed(parsedBody.value)) return STREAM_ERROR
-  return catchProblem(() => answerBody(world, endpoint, model, target, parsedBody, findScriptedAnswer))
+  return catchProblem(() => {
+    faults?.strike(world, getCompiledOperation(endpoint).operationId, model)
+    return answerBody(world, endpoint, model, target, parsedBody, findScriptedAnswer)
+  })
 }
 
 function answerBody(

@@ -148,7 +148,12 @@ const FLEET_SENTENCES = {
 
 const SIMULATOR_SENTENCES = {
   'fault.added': 'The fault rule {id} was added: its fault is {fault}, on {on}.',
-  'fault.hit': 'The fault rule {id} acted on the request to {operation}: its fault is {fault}.',
+  'fault.hit': byField(
+    'lines',
+    undefined,
+    'The fault rule {id} acted on the request to {operation}: its fault is {fault}.',
+    'The fault rule {id} failed {lines line} of a batch: its fault is {fault}.',
+  ),
   'fault.missed': 'The fault rule {id} could change nothing of the answer to {operation}: its fault is {fault}.',
   'fault.removed': 'The fault rule {id} was removed.',
   'scenario.started': 'The timeline of the scenario {id} started.',

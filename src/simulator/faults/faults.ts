@@ -13,6 +13,7 @@ import { FaultError } from './fault-error.ts'
 import { EMPTY_STATE, FAULT_HEADER, type FaultsHost, type FaultsState, type Rules } from './faults-state.ts'
 import * as faultKinds from './kinds/index.ts'
 import type { FaultKind } from './kinds/kind.ts'
+import { LineFaults } from './line-faults.ts'
 import { namesModelInForm } from './model-fields.ts'
 import * as requestFaults from './request-fault.ts'
 import {
@@ -40,6 +41,8 @@ export class Faults implements FaultControls {
   readonly #initialState: FaultsState
   /** The middleware around the operations; undefined if no request can have a fault. */
   middleware: Middleware<World> | undefined
+  /** The rules that act on lines of batches. */
+  readonly lines: LineFaults
   #currentRules: Rules = EMPTY_STATE.rules
   #history: WorldForks | undefined
   #unsubscribe: (() => void) | undefined
@@ -52,7 +55,8 @@ export class Faults implements FaultControls {
     this.#host = host
     this.#initialRules = initialRules
     this.#initialState = initialState
-    this.#rules = initialState.rules
+    this.rules = initialState.rules
+    this.lines = new LineFaults(this, this.#recordLines)
     this.#subscribe(initialState.past)
     for (const [index, rule] of initialRules.entries()) {
       try {
@@ -64,11 +68,11 @@ export class Faults implements FaultControls {
     }
   }
 
-  get #rules(): Rules {
+  get rules(): Rules {
     return this.#currentRules
   }
 
-  set #rules(changed: Rules) {
+  set rules(changed: Rules) {
     this.#currentRules = changed
     this.middleware = changed.rules.length === 0 && !this.#host.requestFaults ? undefined : this.#middleware
   }
@@ -79,7 +83,7 @@ export class Faults implements FaultControls {
     const operationOf = (method: string, path: string) => this.#host.operationOf(method, path)
     const parsed = ruleParser.parseRule(rule, { operations, operationOf, kinds, clock: world.clock })
     const { name } = parsed.rule
-    if (name !== undefined && this.#rules.rules.some(one => one.id === name)) {
+    if (name !== undefined && this.rules.rules.some(one => one.id === name)) {
       throw new FaultError(`Failed to add the fault: $.name: duplicate name '${name}'. Give another name.`)
     }
     return parsed
@@ -87,7 +91,7 @@ export class Faults implements FaultControls {
 
   add(rule: FaultRule): FaultHandle {
     const parsed = this.validate(rule)
-    const { rules, unnamed, added } = this.#rules
+    const { rules, unnamed, added } = this.rules
     const { name } = parsed.rule
     const id = name ?? this.#freeId()
     // Not by the number of earlier rules: the removal of one of those must not change the draws of this rule.
@@ -95,7 +99,7 @@ export class Faults implements FaultControls {
     const nth = added[chanceName] ?? 0
     const key = this.#host.world.chance.key('fault', chanceName, nth)
     const armedRule = { ...parsed, id, key, isArmed: parsed.rule.after === undefined, matches: 0, hits: 0 }
-    this.#rules = {
+    this.rules = {
       rules: [...rules, armedRule],
       unnamed: unnamed + (name === undefined ? 1 : 0),
       added: { ...added, [chanceName]: nth + 1 },
@@ -107,7 +111,7 @@ export class Faults implements FaultControls {
   }
 
   list(): FaultView[] {
-    return this.#rules.rules.map(toFaultView)
+    return this.rules.rules.map(toFaultView)
   }
 
   get(id: string): FaultView {
@@ -116,14 +120,14 @@ export class Faults implements FaultControls {
 
   remove(id: string): void {
     this.#getRule(id)
-    this.#rules = { ...this.#rules, rules: this.#rules.rules.filter(one => one.id !== id) }
+    this.rules = { ...this.rules, rules: this.rules.rules.filter(one => one.id !== id) }
     this.#record('fault.removed', id)
     this.#subscribe()
     this.#host.onRuleRemoved?.(id)
   }
 
   clear(): void {
-    for (const { id } of this.#rules.rules) this.remove(id)
+    for (const { id } of this.rules.rules) this.remove(id)
   }
 
   /** Returns to the initial rules, for a world that was reset. */
@@ -134,25 +138,25 @@ export class Faults implements FaultControls {
 
   /** The state from which another simulator, or this one after a restore, continues. */
   get state(): FaultsState {
-    return { rules: this.#rules, past: this.#history?.pastWorlds ?? [] }
+    return { rules: this.rules, past: this.#history?.pastWorlds ?? [] }
   }
 
   /** Continues from another state, for a world that was restored with it. */
   restore({ rules, past }: FaultsState): void {
-    this.#rules = rules
+    this.rules = rules
     this.#history = undefined
     this.#subscribe(past)
   }
 
   #freeId(): string {
-    const { rules, unnamed } = this.#rules
+    const { rules, unnamed } = this.rules
     let nth = unnamed + 1
     while (rules.some(({ id }) => id === `fault-${nth}`)) nth++
     return `fault-${nth}`
   }
 
   #getRule(id: string): ArmedRule {
-    const { rules } = this.#rules
+    const { rules } = this.rules
     const rule = rules.find(one => one.id === id)
     if (rule) return rule
     const known = rules.map(one => one.id)
@@ -161,7 +165,7 @@ export class Faults implements FaultControls {
   }
 
   #createHandle(id: string): FaultHandle {
-    const rules = () => this.#rules.rules
+    const rules = () => this.rules.rules
     let last = this.#getRule(id)
     // The handle of a removed rule still has its counts.
     const current = () => {
@@ -186,7 +190,7 @@ export class Faults implements FaultControls {
   /** Listens to the journal and keeps past worlds, if a rule needs them. */
   #subscribe(pastWorlds?: readonly PastWorld[]): void {
     const { world } = this.#host
-    const { rules } = this.#rules
+    const { rules } = this.rules
     this.#unsubscribe?.()
     this.#unsubscribe = rules.some(({ isArmed }) => !isArmed) ? world.journal.listen(this.#arm) : undefined
     // A header can ask for any lag.
@@ -210,12 +214,20 @@ export class Faults implements FaultControls {
   }
 
   #updateRules(update: (one: ArmedRule) => ArmedRule): void {
-    this.#rules = { ...this.#rules, rules: this.#rules.rules.map(update) }
+    this.rules = { ...this.rules, rules: this.rules.rules.map(update) }
   }
 
   #record(kind: string, id: string, fields?: Readonly<Record<string, string | number>>): number {
     const { journal, clock } = this.#host.world
     return journal.recordUndigested(clock.now, kind, id, fields)
+  }
+
+  /** Records for each rule how many lines of a batch it failed. */
+  readonly #recordLines = (before: Rules, { rules }: Rules, operation: string): void => {
+    for (const [index, { id, hits, rule }] of rules.entries()) {
+      const lines = hits - before.rules[index]!.hits
+      if (lines > 0) this.#record('fault.hit', id, { fault: rule.fault.kind, operation, lines })
+    }
   }
 
   readonly #middleware: Middleware<World> = (passage, proceed) => {
@@ -225,7 +237,7 @@ export class Faults implements FaultControls {
       const apply = () => this.#applyHeader(header, passage, proceed)
       return entry instanceof Promise ? entry.then(apply) : apply()
     }
-    const relevantRules = this.#rules.rules.filter(({ operations }) => operations.has(passage.operationId))
+    const relevantRules = this.rules.rules.filter(rule => isOnRequest(rule, passage.operationId))
     if (relevantRules.length === 0) return proceed()
     // The request waits for the clock twice: here, and before its endpoint.
     const entry = passage.enter()
@@ -255,8 +267,7 @@ export class Faults implements FaultControls {
     const { now } = world.clock
     let triggered: ArmedRule | undefined
     this.#updateRules(rule => {
-      if (!rule.operations.has(passage.operationId) || !isActive(rule, now) || !matches(rule, passage, body))
-        return rule
+      if (!isOnRequest(rule, passage.operationId) || !isActive(rule, now) || !matches(rule, passage, body)) return rule
       const counted = countMatch(rule, now)
       if (triggered !== undefined || !isTriggered(counted, world)) return counted
       triggered = { ...counted, hits: rule.hits + 1 }
@@ -273,8 +284,8 @@ export class Faults implements FaultControls {
     passage.incoming.onStep?.(undefined)
     try {
       const fault = requestFaults.parseFaultHeader(header, passage.operationId, this.#host)
-      const nth = this.#rules.added[HEADER_DRAWS] ?? 0
-      this.#rules = { ...this.#rules, added: { ...this.#rules.added, [HEADER_DRAWS]: nth + 1 } }
+      const nth = this.rules.added[HEADER_DRAWS] ?? 0
+      this.rules = { ...this.rules, added: { ...this.rules.added, [HEADER_DRAWS]: nth + 1 } }
       const key = world.chance.key('fault', HEADER_DRAWS, nth)
       return this.#applyFault({ id: FAULT_HEADER, rule: { fault }, key, matches: 0 }, passage, proceed)
     } catch (error) {
@@ -323,6 +334,11 @@ export class Faults implements FaultControls {
     const recorded = passage.recordUnhandled(unansweredStatus, cause)
     return recorded instanceof Promise ? recorded.then(() => answer) : answer
   }
+}
+
+/** Returns whether a rule acts on requests of an operation. */
+function isOnRequest({ rule, operations }: ArmedRule, operation: string): boolean {
+  return rule.in === undefined && operations.has(operation)
 }
 
 function toFaultView({ id, rule, matches, hits }: ArmedRule): FaultView {

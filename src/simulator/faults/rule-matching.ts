@@ -75,7 +75,7 @@ export function matches({ rule }: ArmedRule, context: RequestContext<World>, bod
  * Returns whether a name matches the pattern of a rule. A name may lack its owner, as in the service. A pattern without an
  * owner matches the model of any owner.
  */
-function matchesName(pattern: string, name: unknown): boolean {
+export function matchesName(pattern: string, name: unknown): boolean {
   if (typeof name !== 'string' || name === '') return false
   const matchesPattern = globOf(pattern)
   if (matchesPattern(name)) return true

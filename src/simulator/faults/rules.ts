@@ -10,6 +10,7 @@ import type { OpenName } from '../../lib/open-name.ts'
 import { jsonPath, problemsOf } from '../../lib/zod-problems.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../../service/endpoint.ts'
 import type { operations } from '../../service/index.ts'
+import { BATCH_ENDPOINTS } from '../../simulation/batches/input-lines.ts'
 import type { JournalKindName } from '../../simulation/journal-kinds.ts'
 import { FaultError } from './fault-error.ts'
 import { duration, isDuration } from './kinds/fields.ts'
@@ -79,8 +80,8 @@ export const RuleSchema = z.strictObject({
       ],
       description: "An operation, a pattern like 'create*', a route, or a list of them",
     }),
+  in: z.literal('batch').describe('On lines of batches in place of requests').optional(),
   path: pattern
-
     .regex(/^\//, { error: "text that begins with a slash, like '/deploy/dep_*'" })
     .describe("The path without the query, as in '/deploy/dep_*'; * matches any text")
     .optional(),
@@ -107,7 +108,8 @@ export const RuleSchema = z.strictObject({
  * `on` names operations (`createLlmDeployment`), patterns of them (`create*`, `*`) or routes (`POST /deploy/llm`). At
  * most one of `times` (the first n), `nth`, `every` (each n-th) and `chance` selects among the matching requests. Default:
  * all of them. With `for`, the fault of `nth` continues for that time. `path` is a pattern of the path without its query.
- * `after` arms the rule with a journal entry, `from` and `until` limit it in time.
+ * `after` arms the rule with a journal entry, `from` and `until` limit it in time. `in: 'batch'` makes it a rule for lines of
+ * batches.
  *
  * @example { on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } }
  * @example { on: 'GET /deploy/*', model: 'acme/chat', chance: 0.1, fault: { kind: 'latency', delay: '2s', jitter: '3s' } }
@@ -171,6 +173,7 @@ export function parseRuleWithoutWindow(
   }
   assertKnownKind(rule.after?.kind, context.kinds)
   const selected = new Set([rule.on].flat().flatMap(one => selectOperations(one, context)))
+  if (rule.in === 'batch') return { rule, operations: operationsOfLines(rule, selected, context) }
   const applicable = applicableOperations(rule.fault, selected, context)
   assertCanMatch(rule, applicable, context)
   return { rule, operations: applicable }
@@ -244,6 +247,49 @@ function applicableOperations(
   if (mismatch !== undefined) throw invalidRule(mismatch.reason, ['fault', ...mismatch.path])
   const firstNames = [...selected].slice(0, 3).join(', ')
   throw invalidRule(`'${fault.kind}' applies only to ${scope}, not to ${firstNames}. Name others in 'on'.`, ['fault'])
+}
+
+/** Returns the operations of a rule that lines of batches call. Rejects what a line cannot have. */
+function operationsOfLines(
+  rule: z.output<typeof RuleSchema>,
+  selected: ReadonlySet<string>,
+  { operations }: Pick<RuleContext, 'operations'>,
+): ReadonlySet<string> {
+  const called = BATCH_ENDPOINTS.map(path => Object.keys(operations).find(name => operations[name]!.path === path)!)
+  const applicable = called.filter(name => selected.has(name))
+  if (applicable.length === 0) {
+    const names = [...selected].slice(0, 3).join(', ')
+    throw invalidRule(`no line of a batch calls ${names}. Give ${oneOf(called)}.`, ['on'])
+  }
+  const { fault } = rule
+  const { lineError, schema } = FAULT_KINDS[fault.kind] as unknown as FaultKind
+  if (lineError === undefined) {
+    const kinds = Object.entries<Pick<FaultKind, 'lineError'>>(FAULT_KINDS)
+      .filter(([, kind]) => kind.lineError !== undefined)
+      .map(([name]) => `'${name}'`)
+    throw invalidRule(`a line of a batch cannot have '${fault.kind}'. Give ${oneOf(kinds)}.`, ['fault', 'kind'])
+  }
+  const isOfLines = (name: string) => name === 'kind' || lineError.fields.includes(name)
+  const used = schema.parse(Object.fromEntries(Object.entries(fault).filter(([name]) => isOfLines(name))))
+  const place =
+    LINELESS_FIELDS.find(name => rule[name] !== undefined) ??
+    Object.entries(fault).find(([name, value]) => value !== used[name])?.[0]
+  if (place !== undefined) {
+    const path = Object.hasOwn(rule, place) ? [place] : ['fault', place]
+    throw invalidRule(`a line of a batch has no '${place}'. Leave it out.`, path)
+  }
+  const { status } = lineError.of(fault)
+  if (status < 400) {
+    throw invalidRule(`a line fails with a status of 400 or more, got ${status}.`, ['fault', 'status'])
+  }
+  return new Set(applicable)
+}
+
+/** Fields of a rule that no line of a batch has. */
+const LINELESS_FIELDS = ['path', 'token', 'deployment'] as const
+
+function oneOf(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
 }
 
 function toWindow({ from, until }: z.output<typeof RuleSchema>, clock: Clock): { from: Micros; until: Micros } {

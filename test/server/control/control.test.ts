@@ -74,6 +74,10 @@ describe('health and overview', () => {
       },
     })
     expect((await command('/_sim/clock', {}, 'DELETE')).status).toBe(405)
+    const other = await command('/_sim/answers', { answer: { text: 'Sunny.' } })
+    expect(other.body.error).toBe(
+      "Failed to find '/_sim/answers': unknown path of the control plane. Did you mean '/_sim/inference'?",
+    )
   })
 })
 

@@ -327,6 +327,7 @@ AddFaultBody = TypedDict(
     {
         "name": NotRequired[str],
         "on": str | list[str],
+        "in": NotRequired[str],
         "path": NotRequired[str],
         "token": NotRequired[str],
         "model": NotRequired[str],

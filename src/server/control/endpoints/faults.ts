@@ -33,6 +33,7 @@ const FaultFields = z.looseObject({ kind: z.string() }).check(({ value, issues }
 const RuleFields = z.looseObject({
   name: z.string().optional(),
   on: z.union([z.string(), z.array(z.string())]),
+  in: z.string().optional(),
   path: z.string().optional(),
   token: z.string().optional(),
   model: z.string().optional(),

@@ -258,6 +258,10 @@ const PRESETS: readonly Preset[] = [
   { title: 'Lists are slow', rule: { on: 'list*', fault: { kind: 'latency', delay: '5s' } } },
   { title: 'One request in ten breaks', rule: { on: '*', chance: 0.1, fault: { kind: 'reset' } } },
   {
+    title: 'The third line of a batch fails',
+    rule: { on: 'createChatCompletion', in: 'batch', nth: 3, fault: { kind: 'status', status: 500 } },
+  },
+  {
     title: 'An outage of a minute from the next request on',
     rule: { on: '*', nth: 1, for: '60s', fault: { kind: 'status', status: 503 } },
   },

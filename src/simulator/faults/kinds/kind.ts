@@ -35,6 +35,11 @@ export interface FaultKind<Schema extends z.ZodObject = z.ZodObject> {
   readonly scope?: string
   /** Explains why the fault applies to no operation of these, if `scope` is not enough. */
   explainMismatch?(fault: z.output<Schema>, endpoints: readonly AnyEndpoint[]): Mismatch | undefined
+  /** How the fault fails a line of a batch: by these of its fields. Default: no line can have it. */
+  readonly lineError?: {
+    readonly fields: readonly string[]
+    of(fault: z.output<Schema>): { readonly status: number; readonly message: string }
+  }
   act(fault: z.output<Schema>, hit: FaultHit): Response | Promise<Response>
   /** What the client gets, for docs/faults.md. */
   readonly summary: string

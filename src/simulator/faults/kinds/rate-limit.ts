@@ -16,6 +16,7 @@ export const rateLimit = defineFaultKind({
   }),
   summary: '429 with `Retry-After`',
   example: { kind: 'rateLimit', retryAfter: '30s', as: 'date' },
+  lineError: { fields: ['message'], of: ({ message }) => ({ status: 429, message }) },
   act({ retryAfter = '1s', as, message, ...answer }, hit) {
     hit.record(429)
     const { clock } = hit.passage.backend

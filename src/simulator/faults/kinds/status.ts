@@ -32,7 +32,15 @@ export const status = defineFaultKind({
   }),
   summary: 'A status, 200 to 599, with `body`; an error without it has the error shape of the endpoint',
   example: { kind: 'status', status: 503, message: 'try later' },
-  act({ status, message = REASON_PHRASES[status] ?? 'Error', effect, ...answer }, hit) {
+  lineError: {
+    fields: ['status', 'message'],
+    of: ({ status, message = phraseOf(status) }) => ({ status, message }),
+  },
+  act({ status, message = phraseOf(status), effect, ...answer }, hit) {
     return answerInstead(effect, hit, status, () => createAnswer(hit, status, message, answer))
   },
 })
+
+function phraseOf(status: number): string {
+  return REASON_PHRASES[status] ?? 'Error'
+}

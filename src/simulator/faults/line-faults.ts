@@ -1,0 +1,60 @@
+/** The fault rules that act on lines of batches. */
+import type { LineRules } from '../../service/openai/batch-answers.ts'
+import { RefusalError } from '../../service/refusals.ts'
+import type { World } from '../../simulation/world.ts'
+import type { Rules } from './faults-state.ts'
+import * as faultKinds from './kinds/index.ts'
+import type { FaultKind } from './kinds/kind.ts'
+import { type ArmedRule, countMatch, isActive, isTriggered, matchesName } from './rule-matching.ts'
+
+/** Receives the rules before and after the lines of a file, and the operation that they call. */
+type OnHits = (before: Rules, after: Rules, operation: string) => void
+
+export class LineFaults implements LineRules {
+  readonly #owner: { rules: Rules }
+  readonly #onHits: OnHits | undefined
+  #operation = ''
+
+  /**
+   * @param owner has the rules with their counts
+   * @param onHits called after a file whose lines are counted
+   */
+  constructor(owner: { rules: Rules }, onHits?: OnHits) {
+    this.#owner = owner
+    this.#onHits = onHits
+  }
+
+  fork(): LineFaults {
+    return new LineFaults({ rules: this.#owner.rules })
+  }
+
+  adopt(fork: LineFaults): void {
+    const before = this.#owner.rules
+    this.#owner.rules = fork.#owner.rules
+    this.#onHits?.(before, fork.#owner.rules, fork.#operation)
+  }
+
+  strike(world: World, operation: string, model: string): void {
+    this.#operation = operation
+    const { rules } = this.#owner
+    const isHere = ({ rule, operations }: ArmedRule) => rule.in === 'batch' && operations.has(operation)
+    if (!rules.rules.some(isHere)) return
+    const { now } = world.clock
+    let triggered: ArmedRule | undefined
+    const count = (armed: ArmedRule): ArmedRule => {
+      const { rule } = armed
+      if (!isHere(armed) || !isActive(armed, now)) return armed
+      if (rule.model !== undefined && !matchesName(rule.model, model)) return armed
+      const counted = countMatch(armed, now)
+      if (triggered !== undefined || !isTriggered(counted, world)) return counted
+      triggered = { ...counted, hits: armed.hits + 1 }
+      return triggered
+    }
+    this.#owner.rules = { ...rules, rules: rules.rules.map(count) }
+    if (triggered === undefined) return
+    const { fault } = triggered.rule
+    const { lineError } = faultKinds.FAULT_KINDS[fault.kind] as unknown as FaultKind
+    const { status, message } = lineError!.of(fault)
+    throw new RefusalError(status, message)
+  }
+}

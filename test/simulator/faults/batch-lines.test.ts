@@ -1,0 +1,116 @@
+/** Fault rules that act on lines of batches. */
+import { expect, test } from 'vitest'
+import { describeEntry } from '../../../src/simulator/explain/kind-sentences.ts'
+import { FAULT_KINDS } from '../../../src/simulator/faults/kinds/index.ts'
+import type { FaultRule } from '../../../src/simulator/faults/rules.ts'
+import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
+import { HELLO } from '../../service/openai/openai-world.ts'
+import { awaitBatch, createBatch, upload } from '../clients.ts'
+
+const DOWN = { kind: 'status', status: 503, message: 'try later' } as const
+const LINE_KINDS = ['rateLimit', 'status']
+
+function world(rule: FaultRule) {
+  const sim = createSimulator({ fixtures: 'empty', seed: 1, check: true })
+  return { sim, rule: sim.faults.add(rule) }
+}
+
+const contextOf = (sim: Simulator) => ({
+  ...{ fetch: sim.fetch, url: 'http://sim', token: sim.token },
+  sleep: (ms: number) => sim.clock.advance(ms) as Promise<never>,
+})
+
+/** Runs a batch of chats. Returns its counts, and the failed lines with their codes and messages. */
+async function run(sim: Simulator, lines = 4) {
+  const context = contextOf(sim) as never
+  const questions = Array.from({ length: lines }, (_, n) => `question ${n + 1}`)
+  const { status, request_counts, error_file_id } = await awaitBatch(
+    context,
+    await createBatch(context, await upload(context, questions)),
+  )
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const errors = await (await sim.fetch(`http://sim/v1/files/${error_file_id}/content`, { headers })).text()
+  const failed = errors
+    .split('\n')
+    .filter(row => row !== '')
+    .map(row => JSON.parse(row))
+    .map(({ custom_id, error }) => `${custom_id} ${error.code} ${error.message}`)
+    .sort()
+  return { status, completed: request_counts.completed, failed }
+}
+
+test.each<[string, Omit<FaultRule, 'on'>, readonly string[]]>([
+  ['nth', { nth: 3, fault: DOWN }, ['q3 503 try later']],
+  ['times', { times: 2, fault: { kind: 'rateLimit' } }, ['q1 429 Too Many Requests', 'q2 429 Too Many Requests']],
+  ['every', { every: 2, model: 'aurora-labs/*', fault: DOWN }, ['q2 503 try later', 'q4 503 try later']],
+  ['another model', { model: 'acme/chat', fault: DOWN }, []],
+])('a rule in a batch fails the lines that %s selects', async (_, rest, failed) => {
+  const { sim, rule } = world({ on: 'createChatCompletion', in: 'batch', ...rest })
+  expect(await run(sim)).toEqual({ status: 'completed', completed: 4 - failed.length, failed })
+  expect([rule.hits, rule.matches]).toEqual([failed.length, rest.model === 'acme/chat' ? 0 : 4])
+  const hits = sim.journal.entries().filter(({ kind }) => kind === 'fault.hit')
+  const fields = { fault: rest.fault.kind, operation: 'createChatCompletion', lines: failed.length }
+  expect(hits).toEqual(failed.length === 0 ? [] : [expect.objectContaining({ subject: 'fault-1', fields })])
+  const sentence = `The fault rule fault-1 failed ${failed.length === 1 ? '1 line' : '2 lines'} of a batch: its fault is ${rest.fault.kind}.`
+  expect(hits.map(describeEntry)).toEqual(failed.length === 0 ? [] : [sentence])
+})
+
+test('a rule acts on requests or on lines, and never on both', async () => {
+  const ask = (sim: Simulator) =>
+    sim.fetch('http://sim/v1/chat/completions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${sim.token}` },
+      body: JSON.stringify({ model: 'aurora-labs/aurora-8b-instruct', messages: HELLO }),
+    })
+  const lines = world({ on: '*', in: 'batch', fault: DOWN })
+  expect((await ask(lines.sim)).status).toBe(200)
+  expect((await run(lines.sim)).failed).toHaveLength(4)
+  const requests = world({ on: 'createChatCompletion', fault: DOWN })
+  expect((await ask(requests.sim)).status).toBe(503)
+  expect(await run(requests.sim)).toEqual({ status: 'completed', completed: 4, failed: [] })
+})
+
+test('a fork continues the counts of its origin, and a file that fails its validation counts nothing', async () => {
+  const { sim, rule } = world({ on: 'createChatCompletion', in: 'batch', times: 3, fault: DOWN })
+  const context = contextOf(sim) as never
+  const failed = await createBatch(context, await upload(context, ['a', 'b'], undefined, { temperature: 9 }))
+  expect(await awaitBatch(context, failed)).toMatchObject({ status: 'failed' })
+  expect([rule.hits, rule.matches]).toEqual([0, 0])
+  expect((await run(sim, 2)).failed).toHaveLength(2)
+  const fork = sim.fork()
+  expect((await run(fork)).failed).toEqual(['q1 503 try later'])
+  expect([rule.hits, fork.faults.list()[0]!.hits]).toEqual([2, 3])
+})
+
+const ON = 'createChatCompletion'
+test.each<[string, object, string]>([
+  ...Object.values(FAULT_KINDS)
+    .filter(({ example }) => !LINE_KINDS.includes(example.kind))
+    .map(({ example }): [string, object, string] => [
+      `the kind ${example.kind}`,
+      { on: '*', fault: example },
+      `$.fault.kind: a line of a batch cannot have '${example.kind}'. Give 'rateLimit' or 'status'.`,
+    ]),
+  [
+    'a field without meaning for a line',
+    { on: ON, fault: { ...DOWN, effect: 'done' } },
+    "$.fault.effect: a line of a batch has no 'effect'. Leave it out.",
+  ],
+  [
+    'a status of success',
+    { on: ON, fault: { kind: 'status', status: 200 } },
+    '$.fault.status: a line fails with a status of 400 or more, got 200.',
+  ],
+  [
+    'another operation',
+    { on: 'listDeployments', fault: DOWN },
+    '$.on: no line of a batch calls listDeployments. Give createChatCompletion, createCompletion or createEmbeddings.',
+  ],
+  ['a token', { on: ON, token: 'a', fault: DOWN }, "$.token: a line of a batch has no 'token'. Leave it out."],
+  ['a path', { on: ON, path: '/v1/*', fault: DOWN }, "$.path: a line of a batch has no 'path'. Leave it out."],
+  ['another place', { on: ON, in: 'batches', fault: DOWN }, "$.in: expected 'batch', got 'batches'"],
+])('a rule in a batch refuses %s', (_, rule, reason) => {
+  const { faults } = createSimulator({ fixtures: 'empty', seed: 1 })
+  expect(() => faults.add({ in: 'batch', ...rule } as FaultRule)).toThrow(reason)
+  expect(faults.list()).toEqual([])
+})
