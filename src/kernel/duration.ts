@@ -1,5 +1,6 @@
 import { LIMITS } from '../lib/limits.ts'
 import { quote } from '../lib/quote.ts'
+import { formatYears } from '../lib/text/format-count.ts'
 
 /** A duration in the form of the user: `'90s'`, `'1h30m'`, `'PT1H'`, or a number of milliseconds. */
 export type Duration = string | number
@@ -96,8 +97,10 @@ function parse(text: string): Micros | undefined {
   return at === 0 ? undefined : total
 }
 
-/** Formats a duration for people: its two largest units, as in `2h 5m`. */
+/** Formats a duration for people: its two largest units, as in `2h 5m`, and from a year on in years. */
 export function formatDuration(duration: Micros): string {
+  const years = formatYears(duration / (365 * DAY))
+  if (years !== undefined) return years
   if (duration < 1000) return `${duration}us`
   if (duration < SECOND) return `${Math.round(duration / 1000)}ms`
   const parts: string[] = []

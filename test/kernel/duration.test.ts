@@ -55,6 +55,9 @@ describe('durations', () => {
       '1h 30m',
       '1d 1h',
     ])
+    const years = [364, 365, 839.5, 36_500, 36_501, Number.POSITIVE_INFINITY, 1e45].map(days => days * 86_400_000_000)
+    const words = ['364d', '1 year', '2.3 years', '100 years', 'more than 100 years', 'more than 100 years']
+    expect(years.map(formatDuration)).toEqual([...words, 'more than 100 years'])
   })
 
   test('are exactly the texts that match the pattern for JSON Schema', () => {

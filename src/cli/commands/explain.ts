@@ -32,10 +32,13 @@ export interface ExplainArguments extends ServerArguments {
 export function builder(argv: Argv): Argv<ExplainArguments> {
   const options = flags()
   return argv
-    .positional('subject', { type: 'string', describe: 'An id, a name, or a position in the journal' })
+    .positional('subject', {
+      type: 'string',
+      describe: 'An id, a name, a request as in "request 4", or a position in the journal',
+    })
     .options(options)
     .middleware(() => requireKnownVariables(Object.keys(options)))
-    .example('$0 explain 12', 'the request or journal entry 12 of a server on this machine')
+    .example('$0 explain "request 4"', 'the fourth request of a server on this machine')
     .example('$0 explain h100-0 --fixtures two-nodes --for 1d', 'a node of a fixture, after a day without clients')
     .epilogue(
       `The flags of a world have no environment variables, because those are for serve.\n${EXIT_CODES}`,

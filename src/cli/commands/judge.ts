@@ -8,7 +8,7 @@ import { LIMITS } from '../../lib/limits.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
 import type { Exchange } from '../../service/http/exchange.ts'
-import type { ReceivedRequest } from '../../simulator/exchanges/request-log.ts'
+import { numberRequests, type ReceivedRequest } from '../../simulator/exchanges/request-log.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
 import { replayRecording } from '../../simulator/history/replay/perform-lines.ts'
 import { applyRules } from '../../simulator/judge/apply-rules.ts'
@@ -48,7 +48,7 @@ function conductOfServer(
     }
   })
   return {
-    ...conductOfLog(exchanges, pollsAtMost),
+    ...conductOfLog(exchanges, numberRequests(exchanges), pollsAtMost),
     get sim(): never {
       throw new RangeError('sim is missing, because a server gives only its requests')
     },

@@ -11,3 +11,10 @@ export function formatCount(value: number): string {
 export function plural(count: number, thing: string): string {
   return `${formatCount(count)} ${thing}${count === 1 ? '' : 's'}`
 }
+
+/** Returns a time from a year on in years, as in `2.3 years`; undefined for a shorter one. */
+export function formatYears(years: number): string | undefined {
+  if (years < 1) return undefined
+  if (years > 100) return 'more than 100 years'
+  return years < 1.05 ? '1 year' : `${Number(years.toFixed(1))} years`
+}

@@ -160,6 +160,11 @@ export class RequestLog {
     return this.#entries.slice(-LIMITS.requests)
   }
 
+  /** The numbers of the listed requests, by the position of their journal entry. */
+  get numbers(): ReadonlyMap<number, number> {
+    return numberRequests(this.exchanges, this.dropped)
+  }
+
   /** The same as users see it. Bodies and subjects are read from what is kept on first use. */
   list(world: World): readonly ReceivedRequest[] {
     return this.exchanges.map(exchange => toReceived(world, exchange))
@@ -211,6 +216,16 @@ export class RequestLog {
     this.#worlds++
     this.#notify('cleared')
   }
+}
+
+/**
+ * Numbers requests as a reader counts them: in the order in which they took their steps in the world, from 1.
+ *
+ * @param dropped the number of requests before them
+ */
+export function numberRequests(exchanges: readonly Pick<Exchange, 'seq'>[], dropped = 0): ReadonlyMap<number, number> {
+  const seqs = exchanges.map(({ seq = 0 }) => seq).sort((one, other) => one - other)
+  return new Map(seqs.map((seq, index) => [seq, dropped + index + 1]))
 }
 
 function toReceived(world: World, exchange: Exchange): ReceivedRequest {

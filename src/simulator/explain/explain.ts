@@ -25,7 +25,7 @@ const LISTED_CAUSES = { nearest: 15, first: 5 } as const
 /**
  * Explains a thing by its id or name, or a journal entry by its position.
  *
- * @param subject an id, a name, or a position as a number or as digits
+ * @param subject an id, a name, a position as a number or as digits, `entry 12` or `request 4`
  * @throws RangeError for an unknown id or position
  */
 export function explain(sim: Simulator, subject: string | number): Explanation {
@@ -37,15 +37,27 @@ function explainSubject(sim: Simulator, subject: string | number): Explanation {
     throw new RangeError(`Failed to explain ${quote(subject)}: it is not an id. Give an id, a name or a position.`)
   }
   const causes = new Causes(sim)
-  if (typeof subject === 'number' || /^\d+$/.test(subject)) {
-    const entry = findEntry(sim, causes, Number(subject))
+  const position = typeof subject === 'number' ? subject : positionOf(sim, subject)
+  if (position !== undefined) {
+    const entry = findEntry(sim, causes, position)
     return entry.kind === 'request'
       ? explainRequest(sim, causes, entry as RequestEntry)
       : explainEntry(sim, causes, entry)
   }
-  const thing = findThing(sim, subject, causes)
-  if (thing === undefined) throw unknownIdError(sim, causes, subject)
+  const thing = findThing(sim, String(subject), causes)
+  if (thing === undefined) throw unknownIdError(sim, causes, String(subject))
   return explainThing(sim, causes, thing)
+}
+
+/** Returns the position that a subject is: digits, `entry 12` or `request 4`. Undefined: it is an id or a name. */
+function positionOf({ requestLog }: Simulator, subject: string): number | undefined {
+  const [, word, digits] = /^(entry |request |)(\d+)$/.exec(subject) ?? []
+  if (word !== 'request ') return digits === undefined ? undefined : Number(digits)
+  const found = [...requestLog.numbers].find(([, number]) => number === Number(digits))
+  if (found !== undefined) return found[0]
+  throw new RangeError(
+    `Failed to explain ${quote(subject)}: the requests that are listed have no such number. Give one of ${requestLog.dropped + 1} to ${requestLog.total}.`,
+  )
 }
 
 function explainRequest(sim: Simulator, causes: Causes, request: RequestEntry): Explanation {
@@ -55,8 +67,9 @@ function explainRequest(sim: Simulator, causes: Causes, request: RequestEntry): 
   // A state that refused this request may change, so that the next one is served.
   const followed = answer ?? (cause !== undefined && request.fields.decidedBy === 'state' ? cause.subject : undefined)
   const ahead = followed === undefined ? {} : lookAheadOf(sim, causes, followed)
+  const number = sim.requestLog.numbers.get(request.seq)
   return compose(sim, causes, {
-    subject: `request ${request.seq}`,
+    subject: number === undefined ? `entry ${request.seq}` : `request ${number}`,
     sentences: describeRequest(sim, causes, request),
     chains: [chain],
     own: [request],

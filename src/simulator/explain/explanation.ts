@@ -23,7 +23,7 @@ export interface NextEvent {
 
 /** The explanation of a thing, a request or a journal entry. */
 export interface Explanation {
-  /** The id or name; `request 12` or `entry 12` for a position in the journal. */
+  /** The id or name; `request 4` for the fourth request, `entry 12` for a position in the journal. */
   readonly subject: string
   /** What it is and its state, what decided that, and who or what began the chain of causes. */
   readonly sentences: readonly string[]

@@ -22,7 +22,9 @@ export function describeRequest(sim: Simulator, causes: Causes, request: Request
   const { clock } = sim.world
   const received = causes.received(seq)
   const receiver = isControlRequest(request) ? 'the control plane' : 'the service'
-  const sentences = [`Request ${seq} to ${receiver} is ${nameRequest(request)}, at ${clock.iso(time)}.`]
+  const number = sim.requestLog.numbers.get(seq)
+  const name = number === undefined ? `The request of entry ${seq}` : `Request ${number}`
+  const sentences = [`${name} to ${receiver} is ${nameRequest(request)}, at ${clock.iso(time)}.`]
   sentences.push(describeEnd(fields.status, received, clock.iso(time), isWaiting(causes, request)))
   const decider = describeDecider(fields.decidedBy, fields.status, received)
   if (decider !== undefined) sentences.push(decider)

@@ -46,10 +46,11 @@ export function judgeWorld(sim: Simulator, options: JudgeOptions): WorldJudgemen
   const { requests: received, requestLog } = sim
   const log = conductOfLog(
     requestLog.exchanges.filter((_, index) => matches(received[index]!)),
+    requestLog.numbers,
     pollsAtMost,
   )
   const { requests } = log
-  const created = findCreatedThings(sim, new Map(requests.map(request => [request.index, request])))
+  const created = findCreatedThings(sim, new Map(requests.map(request => [request.seq!, request])))
   const conduct: Conduct = { ...log, created, sim, owned: new Set(keep), endedAt: sim.clock.elapsed }
   const findings = hideSecretsIn(sim, applyRules(rules, conduct))
   const clients = [...groupBy(requests, ({ client = '' }) => client)].map(([id, own]) => {

@@ -12,12 +12,15 @@ type LoggedConduct = Omit<Conduct, 'sim' | 'created' | 'owned' | 'endedAt'>
 /**
  * Returns the conduct of the clients of a log, in the order in which they sent their requests. They count as clients that
  * returned.
+ *
+ * @param numbers the number of each request, by the position of its journal entry
  */
 export function conductOfLog(
   exchanges: readonly Exchange[],
+  numbers: ReadonlyMap<number, number>,
   pollsAtMost: number | undefined = DEFAULT_POLLS_AT_MOST,
 ): LoggedConduct {
-  const requests = exchanges.map(toObserved).sort((one, other) => one.index - other.index)
+  const requests = exchanges.map(one => toObserved(one, numbers)).sort((one, other) => one.index - other.index)
   return {
     ...{ requests, crashes: 0, isFromLog: true, startedAt: 0 },
     end: { kind: 'returned', result: undefined },
@@ -26,11 +29,12 @@ export function conductOfLog(
 }
 
 /** Returns a request as rules read it. Its body is parsed when it is first read. A rule cannot change it. */
-function toObserved(exchange: Exchange): ObservedRequest {
+function toObserved(exchange: Exchange, numbers: ReadonlyMap<number, number>): ObservedRequest {
   const { seq = 0, client, operation, method, path, sentAt, endedAt, status, retryAfter, decidedBy } = exchange
   const body = once(() => deepFreeze(bodyOf(exchange)))
   return Object.freeze({
-    ...{ index: seq, start: 1, seq, client, operation, method, path, sentAt, endedAt, status, retryAfter, decidedBy },
+    index: numbers.get(seq)!,
+    ...{ start: 1, seq, client, operation, method, path, sentAt, endedAt, status, retryAfter, decidedBy },
     ...{ outcome: status === 0 ? 'failed' : 'answered', fault: faultOf(exchange) },
     ...{ answer: undefined, readError: undefined },
     get body() {

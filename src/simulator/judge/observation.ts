@@ -14,10 +14,7 @@ type SeenField = 'operation' | 'method' | 'path' | 'sentAt' | 'status' | 'retryA
 
 /** A request as its client saw it. Times are microseconds since the epoch of the world. Its status is 0 unless `answered`. */
 export interface ObservedRequest extends Pick<Exchange, SeenField>, Partial<Pick<Exchange, 'seq' | 'client'>> {
-  /**
-   * Its number in words and evidence: the position among the requests of a flow, from 1. In a judgement it is the position
-   * of its journal entry, which `explain` takes.
-   */
+  /** Its number in words and evidence: the position among the requests of a flow or of a world, from 1. */
   readonly index: number
   /** The parsed JSON or the text; undefined for no body and for an upload. */
   readonly body: unknown

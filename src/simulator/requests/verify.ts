@@ -97,8 +97,9 @@ export function verifyRequests(
   const requests = sim.requests.filter(isWithin)
   const lost = window.from !== undefined && isWholeSince(sim, isWithin) ? 0 : sim.requestLog.dropped
   const hasWindow = window.from !== undefined || window.to !== undefined
+  const { numbers } = sim.requestLog
   const results = inOrder
-    ? verifyOrder(expectations, requests, lost)
+    ? verifyOrder(expectations, requests, lost, numbers)
     : expectations.map(one => {
         const total = lost > 0 && !hasWindow ? countOf(sim, one) : undefined
         return verifyCount(one, requests, total === undefined ? lost : 0, total)
@@ -107,7 +108,7 @@ export function verifyRequests(
   return hideSecretsIn(sim, {
     ok: failed.length === 0,
     results,
-    message: failed.map(formatFailure).join('\n'),
+    message: failed.map(one => formatFailure(one, numbers)).join('\n'),
     compared: requests.length,
     dropped: sim.requestLog.dropped,
   })
@@ -219,6 +220,7 @@ function verifyOrder(
   expectations: readonly CompiledExpectation[],
   requests: readonly ReceivedRequest[],
   lost: number,
+  numbers: ReadonlyMap<number, number>,
 ): VerifiedExpectation[] {
   const bySeq = requests.toSorted((one, other) => one.seq - other.seq)
   let next = 0
@@ -242,11 +244,15 @@ function verifyOrder(
     failed = true
     const last = start > 0 ? bySeq[start - 1] : undefined
     const after =
-      last === undefined ? '' : ` after request ${last.seq} (${last.operation || last.path}), where ${place} ended`
+      last === undefined
+        ? ''
+        : ` after request ${numbers.get(last.seq)} (${last.operation || last.path}), where ${place} ended`
     const early = all.filter(request => last !== undefined && request.seq <= last.seq)
     const words = [
       isMissing ? `received ${taken.length}${after}` : `received ${all.length}`,
-      ...(isMissing && early.length > 0 ? [`${early.length} came before, such as request ${early.at(-1)!.seq}`] : []),
+      ...(isMissing && early.length > 0
+        ? [`${early.length} came before, such as request ${numbers.get(early.at(-1)!.seq)}`]
+        : []),
       ...(isUnknown ? [lostWords(lost)] : []),
     ]
     const others = bySeq.slice(start).filter(request => !all.includes(request))
@@ -275,10 +281,10 @@ function toResult(
   }
 }
 
-function formatFailure({ requests, problem, near }: VerifiedExpectation): string {
+function formatFailure({ requests, problem, near }: VerifiedExpectation, numbers: ReadonlyMap<number, number>): string {
   const lines = near.map(
     ({ seq, method, path, status, differs }) =>
-      `\n  request ${seq}: ${method} ${path} → ${status === 0 ? 'no answer' : status}${differs.map(one => `\n    ${one}`).join('')}`,
+      `\n  request ${numbers.get(seq)}: ${method} ${path} → ${status === 0 ? 'no answer' : status}${differs.map(one => `\n    ${one}`).join('')}`,
   )
   return `${requests}: ${problem}${lines.join('')}`
 }

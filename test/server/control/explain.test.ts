@@ -20,7 +20,7 @@ async function served() {
 }
 
 test('one command leads from a refused chat over five links back to the request that broke a zone', async () => {
-  const { sim, ask, command, server } = await served()
+  const { sim, ask, command, server, explain } = await served()
   const body = JSON.stringify({ model: 'acme/chat', messages: [{ role: 'user', content: 'Hello.' }] })
   const answer = ask('/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   await expect.poll(() => sim.pendingRequests.length).toBe(1)
@@ -30,7 +30,10 @@ test('one command leads from a refused chat over five links back to the request 
   const { code, stdout } = await commanded(['explain', String(seq), '--url', server.url])
   expect(code).toBe(0)
   const lines = stdout.split('\n')
-  expect(lines[0]).toBe(`request ${seq}`)
+  expect(lines[0]).toBe('request 1')
+  expect((await explain('request 1')).sentences).toEqual((await explain(seq)).sentences)
+  const unknown = await command('/_sim/explain/request%202', undefined, 'GET')
+  expect([unknown.status, unknown.body.error]).toEqual([404, expect.stringContaining('Give one of 1 to 1.')])
   const causes = lines.slice(lines.indexOf('Causes, the nearest first:') + 1).filter(line => line.startsWith('  '))
   const sentences = causes.map(line => line.replace(/^ {2}\S+ #\d+ /, ''))
   expect(sentences).toEqual([

@@ -1,7 +1,7 @@
 /** Texts of amounts. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatMoney } from '../../../src/server/page/parts/format.ts'
+import { formatDuration, formatMoney } from '../../../src/server/page/parts/format.ts'
 import { withinExtent } from '../../../src/server/page/parts/time-chart.tsx'
 
 test('an amount has the digits that it needs, and zero has no sign', () => {
@@ -9,6 +9,12 @@ test('an amount has the digits that it needs, and zero has no sign', () => {
   expect(texts.map(formatMoney)).toEqual([
     ...['$0.00', '$0.00', '$0.00000001', '-$0.00000001', '-$0.00000004', '$0.00005', '-$0.0001', '$0.0500', '-$0.10'],
     ...['$12.40', '-$1,234,567.89', '$0.00', '$0.00'],
+  ])
+})
+
+test('a duration is in years from a year on', () => {
+  expect([7_500, 364 * 86_400, 839.5 * 86_400, 1e40].map(formatDuration)).toEqual([
+    ...['2 h 5 min', '364 d', '2.3 years', 'more than 100 years'],
   ])
 })
 

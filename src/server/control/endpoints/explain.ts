@@ -22,7 +22,7 @@ export const explainSubject = control({
   example: { target: '/_sim/explain/h100-0' },
   refusals: { 404: 'an unknown id, or a position that the journal does not have' },
   returns: z.object({
-    subject: z.string().describe('The id; `request 12` or `entry 12` for a position'),
+    subject: z.string().describe('The id; `request 4` for the fourth request, `entry 12` for a position'),
     sentences: z.array(z.string()),
     chain: z.array(ExplainedEntrySchema).describe('What decided its state, then the causes back to the first'),
     effects: z.array(ExplainedEntrySchema).describe('What came of it, oldest first: at most 20'),

@@ -1,5 +1,7 @@
 /** Texts of times and amounts. Times of the world are ISO 8601 in UTC. */
 
+import { formatYears } from '../../../lib/text/format-count.ts'
+
 export { formatCount, plural } from '../../../lib/text/format-count.ts'
 
 /** Returns the kind of a thing in words: `SSH key`. */
@@ -9,9 +11,11 @@ export function kindWords(kind: string): string {
 
 const DAY = 86_400
 
-/** Returns a duration in at most two units: `2 h 5 min`, `340 ms`. */
+/** Returns a duration in at most two units: `2 h 5 min`, `340 ms`; from a year on in years. */
 export function formatDuration(seconds: number): string {
   if (seconds < 0) return `-${formatDuration(-seconds)}`
+  const years = formatYears(seconds / (365 * DAY))
+  if (years !== undefined) return years
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`
   if (seconds < 60) return `${trimmed(seconds, 1)} s`
   const units: readonly (readonly [number, string])[] = [

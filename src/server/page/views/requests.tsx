@@ -145,7 +145,7 @@ function RequestDetails({ request, close }: { request: ControlRequest; close: ()
   )
   const waited = secondsBetween(sentAt, at)
   return (
-    <section class="split-details" aria-label={`Request ${seq}`}>
+    <section class="split-details" aria-label={`Request ${method} ${path}`}>
       <DetailsHead what="the request" close={close}>
         <h2>
           <StatusMark status={status} /> <span class="mono">{method}</span>

@@ -117,7 +117,7 @@ describe('looking', () => {
     const sent = page.getByRole('region', { name: 'Body of the request' })
     expect(JSON.parse((await sent.textContent())!)).toEqual(body)
     // Headers and bodies come from the past, which keeps the markup as it was sent.
-    const details = page.getByRole('region', { name: /^Request \d/ })
+    const details = page.getByRole('region', { name: /^Request [A-Z]+ / })
     await details.locator('summary', { hasText: 'headers' }).first().click()
     const headers = await details.getByRole('region', { name: 'Headers of the request' }).textContent()
     expect(JSON.parse(headers!)).toMatchObject({ 'x-note': CANARY })
