@@ -17,7 +17,7 @@ export function planFault([given]: readonly string[], flags: { summary?: string 
       { path: `test/simulator/faults/${toKebabCase(name)}.test.ts`, text: test(name) },
     ],
     next: [
-      `Edit ${file}: the fields of the schema, 'act', and the example.`,
+      `Edit ${file}: the fields of the schema, 'act', its words in a finding, and the example.`,
       "If the fault breaks the connection, return a 'WireFaultResponse', and test it with each transport of test/simulator/faults/clients.test.ts.",
       'Run npm run generate after each change of the declaration.',
     ],
@@ -26,13 +26,14 @@ export function planFault([given]: readonly string[], flags: { summary?: string 
 
 function declaration(name: string, summary: string): string {
   return `import * as z from 'zod'
-import { effect } from './fields.ts'
+import { effect, whenDone } from './fields.ts'
 import { answerInstead, defineFaultKind } from './kind.ts'
 
 /** Answers 503 with the header \`x-fault\`, in place of the endpoint or after it. */
 export const ${name} = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('${name}'), effect }),
   summary: ${quote(summary)},
+  finding: (fault, operation) => \`\${operation} was answered with 503\${whenDone(fault)}\`,
   example: { kind: '${name}', effect: 'done' },
   act: ({ effect }, hit) =>
     answerInstead(effect, hit, 503, () => new Response('', { status: 503, headers: { 'x-fault': '${name}' } })),

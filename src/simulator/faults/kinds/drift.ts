@@ -42,6 +42,7 @@ export const drift = defineFaultKind({
     field: z.string().min(1).optional(),
   }),
   summary: 'An answer that differs from the declared one',
+  finding: ({ change }, operation) => `the answer to ${operation} differed from the interface document (${change})`,
   example: { kind: 'drift', change: 'unlistedValue', field: '[].status' },
   appliesTo: ({ change, field }, endpoint) =>
     endpoint.produces === 'application/json' &&

@@ -5,6 +5,7 @@ import { defineFaultKind } from './kind.ts'
 export const duplicate = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('duplicate'), answer: z.enum(['first', 'second']).default('first') }),
   summary: 'One of two answers to a request that is carried out twice',
+  finding: (_, operation) => `${operation} was carried out twice`,
   example: { kind: 'duplicate', answer: 'second' },
   async act({ answer }, hit) {
     const { request } = hit.passage

@@ -5,6 +5,7 @@ import { defineFaultKind } from './kind.ts'
 export const empty = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('empty') }),
   summary: 'Status and content type as usual, `Content-Length: 0`, no body',
+  finding: (_, operation) => `the answer to ${operation} had an empty body`,
   example: { kind: 'empty' },
   async act(_, hit) {
     const answer = await hit.proceed()

@@ -35,3 +35,16 @@ export function isDuration(value: unknown): value is Duration {
     return false
   }
 }
+
+/** How a body ends that is not whole, for findings. */
+export const ENDS = {
+  error: 'an error event came',
+  reset: 'the connection broke',
+  close: 'the connection closed in order',
+  silence: 'nothing more came',
+}
+
+/** Says in a finding that the endpoint had done its work, if it had. */
+export function whenDone(fault: { readonly effect?: string | undefined }): string {
+  return fault.effect === 'done' ? ' after it had been carried out' : ''
+}

@@ -10,6 +10,7 @@ const STRIDE = 16
 export const garbled = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('garbled') }),
   summary: 'A body of the right length whose bytes are not valid text',
+  finding: (_, operation) => `the answer to ${operation} was unreadable`,
   example: { kind: 'garbled' },
   async act(_, hit) {
     const answer = await hit.proceed()

@@ -7,6 +7,7 @@ import { defineFaultKind } from './kind.ts'
 export const gzip = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('gzip') }),
   summary: 'A body in gzip, whatever `Accept-Encoding` says',
+  finding: (_, operation) => `the answer to ${operation} was compressed`,
   example: { kind: 'gzip' },
   async act(_, hit) {
     const answer = await hit.proceed()

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { headers, withHeaders } from './answer-fields.ts'
-import { effect } from './fields.ts'
+import { effect, whenDone } from './fields.ts'
 import { answerInstead, defineFaultKind } from './kind.ts'
 
 const TITLES: Readonly<Record<number, string>> = {
@@ -20,6 +20,8 @@ export const html = defineFaultKind({
     headers: headers.optional(),
   }),
   summary: 'The HTML page of a proxy',
+  finding: (fault, operation) =>
+    `${operation} was answered with an HTML page and status ${fault.status ?? 502}${whenDone(fault)}`,
   example: { kind: 'html', status: 504, effect: 'done' },
   act({ status, effect, headers }, hit) {
     const title = `${status} ${TITLES[status]}`

@@ -43,6 +43,8 @@ export interface FaultKind<Schema extends z.ZodObject = z.ZodObject> {
   act(fault: z.output<Schema>, hit: FaultHit): Response | Promise<Response>
   /** What the client gets, for docs/faults.md. */
   readonly summary: string
+  /** Says what a client met at an operation, as the main clause of a sentence of a finding of `explore`. */
+  finding(fault: z.input<Schema>, operation: string): string
   /** A fault of the kind, for docs/faults.md. A test sends a request that meets it. */
   readonly example: z.input<Schema>
 }

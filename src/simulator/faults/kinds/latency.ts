@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { micros } from '../../../kernel/duration.ts'
+import { formatDuration, micros } from '../../../kernel/duration.ts'
 import { WireFaultResponse } from '../broken-response.ts'
 import { duration } from './fields.ts'
 import { defineFaultKind } from './kind.ts'
@@ -8,6 +8,7 @@ import { defineFaultKind } from './kind.ts'
 export const latency = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('latency'), delay: duration, jitter: duration.default(0) }),
   summary: 'Its answer, late; the work is done on arrival',
+  finding: ({ delay }, operation) => `the answer to ${operation} came ${formatDuration(micros(delay))} late`,
   example: { kind: 'latency', delay: '2s', jitter: '3s' },
   async act({ delay, jitter }, hit) {
     const by = micros(delay) + Math.floor(micros(jitter) * hit.draw())

@@ -15,6 +15,7 @@ export const rateLimit = defineFaultKind({
     body: body.optional(),
   }),
   summary: '429 with `Retry-After`',
+  finding: (_, operation) => `${operation} was answered with 429`,
   example: { kind: 'rateLimit', retryAfter: '30s', as: 'date' },
   lineError: { fields: ['message'], of: ({ message }) => ({ status: 429, message }) },
   act({ retryAfter = '1s', as, message, ...answer }, hit) {

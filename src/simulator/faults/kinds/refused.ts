@@ -6,6 +6,7 @@ import { defineFaultKind } from './kind.ts'
 export const refused = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('refused') }),
   summary: 'No connection',
+  finding: (_, operation) => `the connection for ${operation} was refused`,
   example: { kind: 'refused' },
   act(_, hit) {
     hit.record(0)

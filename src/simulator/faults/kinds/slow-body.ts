@@ -6,6 +6,7 @@ import { defineFaultKind } from './kind.ts'
 export const slowBody = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('slowBody'), bytesPerSecond: z.number().min(0.001).max(1e9) }),
   summary: 'The head at once, the body slowly',
+  finding: (_, operation) => `the answer to ${operation} arrived slowly`,
   example: { kind: 'slowBody', bytesPerSecond: 100 },
   async act({ bytesPerSecond }, hit) {
     return new WireFaultResponse({ kind: 'slow', bytesPerSecond }, await hit.proceed())

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { micros } from '../../../kernel/duration.ts'
+import { formatDuration, micros } from '../../../kernel/duration.ts'
 import { duration } from './fields.ts'
 import { defineFaultKind } from './kind.ts'
 
@@ -11,6 +11,7 @@ export const stale = defineFaultKind({
     reads: z.enum(['lists', 'all']).default('lists'),
   }),
   summary: 'An answer about the past',
+  finding: ({ lag }, operation) => `${operation} was answered with data of ${formatDuration(micros(lag))} before`,
   example: { kind: 'stale', lag: '5s', reads: 'all' },
   appliesTo: ({ reads }, { method, path }) => method === 'GET' && (reads === 'all' || !path.includes('{')),
   scope: "lists, or with reads: 'all' to GETs",

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { body, createAnswer, headers } from './answer-fields.ts'
-import { effect, message } from './fields.ts'
+import { effect, message, whenDone } from './fields.ts'
 import { answerInstead, defineFaultKind } from './kind.ts'
 
 const REASON_PHRASES: Readonly<Record<number, string>> = {
@@ -31,6 +31,7 @@ export const status = defineFaultKind({
     body: body.optional(),
   }),
   summary: 'A status, 200 to 599, with `body`; an error without it has the error shape of the endpoint',
+  finding: (fault, operation) => `${operation} was answered with ${fault.status}${whenDone(fault)}`,
   example: { kind: 'status', status: 503, message: 'try later' },
   lineError: {
     fields: ['status', 'message'],

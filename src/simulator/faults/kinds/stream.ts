@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { mapEvents } from '../body-streams.ts'
 import { isEventStream, WireFaultResponse } from '../broken-response.ts'
 import { body } from './answer-fields.ts'
-import { message } from './fields.ts'
+import { ENDS, message } from './fields.ts'
 import { defineFaultKind } from './kind.ts'
 
 /** The event that says why an answer ended, and the last event, in each format of streams. */
@@ -25,6 +25,8 @@ export const stream = defineFaultKind({
     message: message.default('the answer ended early'),
   }),
   summary: 'A stream that ends early, with an error event by default, or that has an event of the rule',
+  finding: ({ after = 3, event, end }, operation) =>
+    `${end !== undefined || event === undefined ? ENDS[end ?? 'error'] : 'an event came'} after ${after}${typeof after === 'number' ? ' events' : ''} in the stream of ${operation}`,
   example: { kind: 'stream', after: 5, end: 'close' },
   appliesTo: (_, { streamEvent }) => streamEvent !== undefined,
   scope: 'operations that can answer with a stream',

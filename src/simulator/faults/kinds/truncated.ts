@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { truncateBody } from '../body-streams.ts'
 import { isStreamed, WireFaultResponse } from '../broken-response.ts'
+import { ENDS } from './fields.ts'
 import { defineFaultKind } from './kind.ts'
 
 /** The default length of a truncated stream, a few events: the length of the whole is not known yet. */
@@ -17,6 +18,7 @@ export const truncated = defineFaultKind({
     chunked: z.boolean().default(false),
   }),
   summary: 'A body that ends too early: the connection breaks, closes in order, or stays open',
+  finding: ({ end = 'reset' }, operation) => `${ENDS[end]} within the answer to ${operation}`,
   example: { kind: 'truncated', bytes: 100, chunked: true },
   async act({ bytes, end, chunked }, hit) {
     const answer = await hit.proceed()

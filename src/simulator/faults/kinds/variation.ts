@@ -47,6 +47,7 @@ export const VARIATION_FORMS = Object.keys(FORMS) as [keyof typeof FORMS, ...(ke
 export const variation = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('variation'), form: z.enum(VARIATION_FORMS) }),
   summary: 'The same answer in another form that the interface allows',
+  finding: ({ form }, operation) => `each answer to ${operation} had another form that the interface allows (${form})`,
   example: { kind: 'variation', form: 'fields' },
   appliesTo({ form }, { streamEvent, fileLine, produces }) {
     if (form === 'rows') return fileLine !== undefined
