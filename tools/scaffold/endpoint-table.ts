@@ -36,10 +36,15 @@ export function endpointsTable(rows: readonly EndpointRow[]): string {
   const lists = rows
     .filter(({ assumed }) => assumed.length > 0)
     .map(({ operation, assumed }) => {
-      const items = assumed.flatMap(assumption => assumption.split('; ')).map(item => wrap(`- ${item}`))
-      return `### ${operation}\n\n${items.join('\n')}`
+      const items = assumed.flatMap(assumption => assumption.split('; '))
+      return `### ${operation}\n\n${bulletList(items)}`
     })
   return [table.join('\n'), '## Assumptions and refusals by operation', ...lists].join('\n\n')
+}
+
+/** Returns a list of texts. */
+export function bulletList(texts: readonly string[]): string {
+  return texts.map(text => wrap(`- ${text}`)).join('\n')
 }
 
 /** Breaks an item of a list into lines of at most 120 characters. */

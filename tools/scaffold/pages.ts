@@ -16,6 +16,7 @@ import type { Lifecycle } from '../../src/data/records/lifecycle.ts'
 import { LIMIT_SECTIONS } from '../../src/lib/limits.ts'
 import { controlOperations } from '../../src/server/control/index.ts'
 import { operations } from '../../src/service/index.ts'
+import { COMMON_ASSUMPTIONS } from '../../src/service/openapi/openapi.ts'
 import { JOURNAL_SECTIONS } from '../../src/simulation/journal-kinds.ts'
 import { FAULT_KINDS } from '../../src/simulator/faults/kinds/index.ts'
 import type { FaultKind } from '../../src/simulator/faults/kinds/kind.ts'
@@ -24,13 +25,17 @@ import { CONDUCT_RULES, OPTIONAL_RULES } from '../../src/simulator/judge/rules/c
 import { RULES } from '../../src/simulator/judge/rules/index.ts'
 import { controlPage } from './control-page.ts'
 import { type GeneratedFile, ROOT } from './declarations.ts'
-import { endpointsTable, endpointTable } from './endpoint-table.ts'
+import { bulletList, endpointsTable, endpointTable } from './endpoint-table.ts'
 import { pythonClient } from './python-client.ts'
 
 /** Returns the pages as the declarations are now. Text before the first generated line stays. */
 export async function generatedPages(): Promise<GeneratedFile[]> {
   return [
-    page('docs/endpoints.md', '| Endpoint', `${endpointsTable(endpointTable(operations))}\n`),
+    replacePart(
+      page('docs/endpoints.md', '- Success is', bulletList(COMMON_ASSUMPTIONS), '\n\n'),
+      '| Endpoint',
+      `${endpointsTable(endpointTable(operations))}\n`,
+    ),
     page('docs/control.md', '## ', `${controlPage(controlOperations)}\n`),
     page('docs/profile.md', '## timings', profilePage('realistic')),
     page('docs/validation.md', '## Errors by class', validationTables()),
@@ -45,9 +50,13 @@ export async function generatedPages(): Promise<GeneratedFile[]> {
   ]
 }
 
-/** Replaces the lines from the first that begins with `start` up to `end`, or to the end of the page. */
+/** Returns a page with a replaced part. */
 function page(path: string, start: string, text: string, end?: string): GeneratedFile {
-  const old = readFileSync(join(ROOT, path), 'utf8')
+  return replacePart({ path, text: readFileSync(join(ROOT, path), 'utf8') }, start, text, end)
+}
+
+/** Replaces the lines from the first that begins with `start` up to `end`, or to the end of the page. */
+function replacePart({ path, text: old }: GeneratedFile, start: string, text: string, end?: string): GeneratedFile {
   const from = old.indexOf(`\n${start}`) + 1
   if (from === 0) throw new Error(`Failed to write ${path}: no line begins with '${start}'.`)
   const to = end === undefined ? old.length : old.indexOf(end, from)

@@ -178,7 +178,10 @@ export const expandHostedStorage = endpoint({
   route: 'POST /v1/hosted/{instance_id}/expand_storage',
   summary: 'Expand the storage of a hosted instance',
   provenance: 'documented',
-  assumptions: ['the new size applies after 60 s, in every state of the instance', '200 {}'],
+  assumptions: [
+    'the new size applies after 60 s at the median (timings.storage_expansion), in every state of the instance',
+    '200 {}',
+  ],
   refusals: {
     404: 'unknown instance',
     409: 'an expansion is in progress',

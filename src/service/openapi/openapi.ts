@@ -13,6 +13,17 @@ export interface OpenapiInfo {
   url?: string
 }
 
+/** The assumptions of the simulator for all endpoints. `docs/endpoints.md` has the same list. */
+export const COMMON_ASSUMPTIONS = [
+  'Success is 200.',
+  'An invalid body or parameter is 422, with the first 100 issues in the order of the fields.',
+  'Digits in a text count as a number, and the texts `true` and `false` as a boolean. With the policy `validation: strict` of the profile they do so in queries only.',
+  'Unknown body fields are ignored. With strict requests they are 422.',
+  '`alt-api-key` authenticates if `Authorization` is missing, and `x-api-key` if both are missing.',
+  'Refusals of the OpenAI-compatible routes have an error object.',
+  'A JSON body needs no content type.',
+]
+
 /**
  * Describes operations as OpenAPI 3.1. `x-provenance` says whether the interface document has an operation; `x-assumed`
  * lists the assumptions of the simulator.
@@ -48,6 +59,7 @@ export function createOpenapiDocument(operations: Operations, info: OpenapiInfo 
           'x-open: the field may have other values, too. x-mirror-of: the operation that this path serves a second time. ' +
           'An unknown path is 404, an unsupported method 405, both with the schema DetailError.',
       license: { name: 'MIT', identifier: 'MIT' },
+      'x-assumed': COMMON_ASSUMPTIONS,
     },
     servers: [{ url: info.url ?? '/' }],
     paths,
