@@ -45,6 +45,9 @@ test('a world is made as it was before a node crashed, and it ends in another wa
   expect(entries).toEqual((await read(server, '/_sim/journal')).entries.slice(0, entries.length))
   expect((await read(server, `${there}/_sim/requests`)).requests).toHaveLength(1)
 
+  expect((await read(server, `${there}/_sim/past`)).kept_part).toMatchObject({
+    from: '2026-01-01T00:08:00.000000+00:00',
+  })
   await command(`${there}/_sim/clock/advance`, { by: '20m' })
   const statusAt = async (path: string) => (await (await server.ask(`${path}/deploy/${id}`)).json()).instances.running
   expect([await statusAt(there), await statusAt('')]).toEqual([1, 0])

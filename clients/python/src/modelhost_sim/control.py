@@ -2274,8 +2274,8 @@ class Control:
         snapshot does not contain may go with it. To make a world as `from` was at a moment of
         its past, give one of four fields. `at` is a time, and `entry` is the `seq` of a journal
         entry. `after_request` and `before_request` are the `seq` of a request. The past of
-        `from` must be kept, and the clock of the new world is manual. `token` is an alias of
-        its first token.
+        `from` must be kept, and the clock of the new world is manual. If the past of `from` is
+        kept, that of the new world is too. `token` is an alias of its first token.
 
         Sends `POST /_sim/worlds`.
         Refused with 400: an invalid option; a token of another world; an option that the origin

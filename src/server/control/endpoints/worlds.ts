@@ -58,7 +58,8 @@ export const createWorld = control({
     'of the default world. Options that a snapshot does not contain may go with it. To make a world as `from` was at ' +
     'a moment of its past, give one of four fields. `at` is a time, and `entry` is the `seq` of a journal entry. ' +
     '`after_request` and `before_request` are the `seq` of a request. The past of `from` must be kept, and the clock of ' +
-    'the new world is manual. `token` is an alias of its first token',
+    'the new world is manual. If the past of `from` is kept, that of the new world is too. `token` is an alias of its ' +
+    'first token',
   example: { body: { fixtures: 'two-nodes', seed: 7, clock: 'manual' } },
   maxBodyValues: LIMITS.worldBodyValues,
   refusals: {
@@ -105,6 +106,7 @@ export const createWorld = control({
               alias: token,
             }),
           )
+    if (origin !== undefined && pasts.of(origin.sim) !== undefined) pasts.keep(world.sim)
     // Its caller needs the token.
     return new JsonText(
       JSON.stringify({ world: world.name, token: world.token ?? null, base_url: worldUrl(world, request) }),

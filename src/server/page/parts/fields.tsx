@@ -64,6 +64,23 @@ export function FilterField({ of, placeholder, hint }: FilterFieldProps) {
 
 export type WorldCommand = AnswersByRoute['GET /_sim/commands'][number]
 
+/**
+ * Returns why a command would change nothing now: its failure is active, or the node is down. Undefined if it would.
+ *
+ * @param troubles the active failures of the world
+ */
+export function whyIdle(
+  { verb, undo }: WorldCommand,
+  target: string,
+  troubles: AnswersByRoute['GET /_sim/troubles'] = [],
+): string | undefined {
+  const node = target.split('/', 1)[0]!
+  const isActive = troubles.some(({ undo: one }) => one?.target === target && one.verb === undo)
+  if (isActive) return 'It is so already.'
+  const isDown = troubles.some(({ undo: one }) => one?.verb === 'node.repair' && one.target === node)
+  return isDown && /^(?:node|gpu)\.(?!repair)/.test(verb) ? `The node ${node} is down.` : undefined
+}
+
 /** What the field of an argument has at first. Arguments without one begin empty. */
 const FIRST_VALUES: Readonly<Record<string, string>> = { factor: '2', notice: '2m', xid: '79', times: '1' }
 
@@ -73,6 +90,8 @@ interface CommandFormProps {
   readonly target?: string | undefined
   /** `button`: a small button, with a small field for each argument. `form`: labelled fields, and a time. */
   readonly look: 'button' | 'form'
+  /** Why the command would change nothing now. The button is then disabled. */
+  readonly idle?: string | undefined
   /** Class of the button. */
   readonly class?: string
   /** Fields before those of the arguments. */
@@ -80,7 +99,7 @@ interface CommandFormProps {
 }
 
 /** Gives a command of the world, with its arguments: now, or after a duration. */
-export function CommandForm({ command, target, look, class: style = '', children }: CommandFormProps) {
+export function CommandForm({ command, target, look, idle, class: style = '', children }: CommandFormProps) {
   const session = useSession()
   const { verb } = command
   const typed = useSignal<{ verb: string; args: Readonly<Record<string, string>> }>({ verb, args: {} })
@@ -106,8 +125,8 @@ export function CommandForm({ command, target, look, class: style = '', children
   })
   if (look === 'button') {
     return (
-      <form class="command" onSubmit={give} title={command.says}>
-        <button type="submit" class={`small ${style}`}>
+      <form class="command" onSubmit={give} title={idle ?? command.says}>
+        <button type="submit" class={`small ${style}`} disabled={idle !== undefined}>
           {words}
         </button>
         {command.args.map(name => (

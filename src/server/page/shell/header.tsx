@@ -33,6 +33,7 @@ export function Header({ openFinder, openWorlds, openHelp }: HeaderProps) {
       <a class="brand" href={session.place.link({})}>
         modelhost-sim
       </a>
+      <span class="faint about">The control room of a simulated GPU cloud</span>
       <span class={`link ${session.feed.link.value}`} role="status">
         <span class="glyph" aria-hidden="true">
           {glyph}

@@ -1,7 +1,7 @@
 /** Everything about one thing, found by its id: beside every view. */
 
 import { CopyButton } from '../parts/buttons.tsx'
-import { CommandForm } from '../parts/fields.tsx'
+import { CommandForm, whyIdle } from '../parts/fields.tsx'
 import { formatMicrocents, formatTime, kindWords } from '../parts/format.ts'
 import { DetailsHead, Problem } from '../parts/panel.tsx'
 import { DayTime, JsonView, Sentences, StatusMark, ThingLink } from '../parts/words.tsx'
@@ -86,6 +86,7 @@ function Explanation({ thing }: { thing: Thing }) {
 /** The commands that break or repair a thing. */
 function Commands({ kind, id }: { kind: string; id: string }) {
   const { value: commands } = useAnswer('GET /_sim/commands', {}, { refresh: 'once' })
+  const { value: troubles } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
   const wanted = kind === 'gpu_type' ? 'gpuType' : kind
   const fitting = commands?.filter(({ target }) => target === wanted) ?? []
   if (fitting.length === 0) return null
@@ -94,7 +95,13 @@ function Commands({ kind, id }: { kind: string; id: string }) {
       <h3>Break or repair</h3>
       <div class="toolbar">
         {fitting.map(command => (
-          <CommandForm key={command.verb} look="button" command={command} target={id} />
+          <CommandForm
+            key={command.verb}
+            look="button"
+            command={command}
+            target={id}
+            idle={whyIdle(command, id, troubles)}
+          />
         ))}
       </div>
     </>

@@ -162,11 +162,14 @@ export function Timeline() {
           </Tip>
         )}
       </div>
-      {/* Its place is kept while it is not shown, so that nothing below moves. */}
-      <details class="timeline-words" inert={next.length < 2}>
-        <summary>The next {next.length} entries</summary>
-        <div class="json">{next.map(({ at, sentence }) => `${formatTime(at)} ${sentence}`).join('\n')}</div>
-      </details>
+      {next.length < 2 ? (
+        <p class="timeline-words">{ahead !== undefined && 'Nothing further follows within the next hour.'}</p>
+      ) : (
+        <details class="timeline-words">
+          <summary>The next {next.length} entries</summary>
+          <div class="json">{next.map(({ at, sentence }) => `${formatTime(at)} ${sentence}`).join('\n')}</div>
+        </details>
+      )}
     </div>
   )
 }

@@ -274,6 +274,7 @@ function Timelines() {
   const now = session.clock.value?.now
   return (
     <Panel title="Incidents" route="GET /_sim/scenarios" error={error}>
+      {scenarios === undefined && error === undefined && <p class="empty">Reading the incidents …</p>}
       {scenarios?.length === 0 && (
         <p class="empty">
           {session.connection.home === 'server'

@@ -24,6 +24,11 @@ describe('breaking', () => {
     await panel.getByRole('button', { name: 'Crash', exact: true }).click()
     await panel.getByText(`node ${node} is down`).waitFor()
     expect(sim.cluster.nodes()[index]!.state).toBe('down')
+    const isIdle = panel.locator('form', {
+      has: page.getByRole('button', { name: 'Crash', exact: true, disabled: true }),
+    })
+    expect(await isIdle.getAttribute('title')).toBe('It is so already.')
+    expect(await panel.getByRole('button', { name: 'Repair' }).isEnabled()).toBe(true)
 
     const crash = sim.journal.entries().findLast(({ kind }) => kind === 'node.crashed')!
     await page.keyboard.press('Control+k')
@@ -106,7 +111,8 @@ describe('breaking', () => {
   })
 
   pageTest('a fault in a fork is recorded too, as a scenario in TypeScript', async () => {
-    const room = await openControlRoom({ ...world, view: 'faults' })
+    const writePage = async () => '<!doctype html>'
+    const room = await openControlRoom({ ...world, view: 'faults', serve: { writePage } })
     const { page, sim, problems } = room
     await page.getByRole('button', { name: '+10 min' }).click()
     await page.locator('.clock-time', { hasText: '00:10:00' }).waitFor()
@@ -129,6 +135,9 @@ describe('breaking', () => {
       const results = await runFiles([file], { update })
       expect(results.map(({ failure }) => failure)).toEqual([undefined])
     }
+    const saved = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Save this page' }).click()
+    expect((await saved).suggestedFilename()).toBe('w1.html')
     expect(problems.filter(problem => !problem.includes('400'))).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import { Choice, CloseButton } from '../../parts/buttons.tsx'
-import { CommandForm, type WorldCommand } from '../../parts/fields.tsx'
+import { CommandForm, type WorldCommand, whyIdle } from '../../parts/fields.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
 import { WindowedList } from '../../parts/lists.tsx'
 import { Address, Problem } from '../../parts/panel.tsx'
@@ -70,6 +70,7 @@ export function FleetView() {
         <Address route="GET /_sim/fleet" />
       </div>
       <Problem text={error} />
+      {fleet === undefined && error === undefined && <p class="empty">Reading the fleet …</p>}
       {fleet !== undefined && (
         <div class="fleet-body">
           {as === 'table' ? (
@@ -182,12 +183,18 @@ function NodePanel({ fleet, node, gpu, onChooseGpu, onClose }: NodePanelProps) {
 }
 
 function Commands({ title, commands, target }: { title: string; commands: readonly WorldCommand[]; target: string }) {
+  const { value: troubles } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
   if (commands.length === 0) return null
   return (
     <div class="commands" role="group" aria-label={title}>
       <span class="faint">{title}</span>
       {commands.map(command => (
-        <CommandForm key={command.verb} look="button" command={command} target={target} class="danger" />
+        <CommandForm
+          key={command.verb}
+          look="button"
+          class="danger"
+          {...{ command, target, idle: whyIdle(command, target, troubles) }}
+        />
       ))}
     </div>
   )
