@@ -61,6 +61,6 @@ export const getEngineMetrics = control({
 
 function toPage({ apiTokens }: World, request: Request, sources: readonly MetricValues[]): Bytes {
   const format = acceptedFormat(request.headers.get('accept') ?? '')
-  const text = apiTokens.hideSecrets(metricsPage(sources, format))
+  const text = metricsPage(sources, format, label => apiTokens.hideSecrets(label))
   return new Bytes([new TextEncoder().encode(text)], { contentType: TEXT_FORMATS[format] })
 }

@@ -8,8 +8,17 @@ export const TEXT_FORMATS = {
 } as const
 export type TextFormat = keyof typeof TEXT_FORMATS
 
-/** Returns the page of metrics of sources. Sources with the same table follow each other in their order. */
-export function metricsPage(sources: readonly MetricValues[], format: TextFormat): string {
+/**
+ * Returns the page of metrics of sources. Sources with the same table follow each other in their order.
+ *
+ * @param hide hides secrets in labels, which have texts of clients. Default: they stay
+ */
+export function metricsPage(
+  sources: readonly MetricValues[],
+  format: TextFormat,
+  hide: (text: string) => string = text => text,
+): string {
+  const labelTexts = new Map(sources.map(({ labels }) => [labels, hide(formatLabels(labels))]))
   const byTable = new Map<MetricTable, MetricValues[]>()
   for (const source of sources) {
     const ofTable = byTable.get(source.table)
@@ -23,7 +32,9 @@ export function metricsPage(sources: readonly MetricValues[], format: TextFormat
       let samples = ''
       for (const source of ofTable) {
         const { values, labels, ownLabels, maxTokenBound } = source
-        const own = metric.hasOwnLabels ? { ...labels, ...ownLabels?.[metric.name] } : labels
+        const own = metric.hasOwnLabels
+          ? hide(formatLabels({ ...labels, ...ownLabels?.[metric.name] }))
+          : labelTexts.get(labels)!
         const numbers = values.subarray(offset, offset + widthOf(metric))
         samples += samplesOf(metric, own, numbers, format, maxTokenBound)
       }
@@ -53,13 +64,12 @@ function header(metric: Metric, format: TextFormat): string {
  */
 function samplesOf(
   metric: Metric,
-  labels: Labels,
+  labelText: string,
   numbers: ArrayLike<number>,
   format: TextFormat,
   maxTokenBound = Number.POSITIVE_INFINITY,
 ): string {
   const { name, variants, bounds } = metric
-  const labelText = formatLabels(labels)
   if (bounds === undefined) {
     let lines = ''
     for (let i = 0; i < numbers.length; i++) {
@@ -73,11 +83,12 @@ function samplesOf(
   if (Number.isNaN(count)) return ''
   const highest = hasTokenBounds(name) ? maxTokenBound : Number.POSITIVE_INFINITY
   let lines = ''
+  const bucket = `${name}_bucket{${labelText}${labelText === '' ? '' : ','}le="`
   for (const [i, bound] of bounds.entries()) {
     if (bound > highest) break
-    lines += `${name}_bucket${braces(joinLabels(labelText, `le="${formatBound(bound)}"`))} ${formatValue(numbers[i]!)}\n`
+    lines += `${bucket}${formatBound(bound)}"} ${formatValue(numbers[i]!)}\n`
   }
-  const end = `${name}_bucket${braces(joinLabels(labelText, 'le="+Inf"'))} ${formatValue(count)}\n`
+  const end = `${bucket}+Inf"} ${formatValue(count)}\n`
   const countLine = `${name}_count${braces(labelText)} ${formatValue(count)}\n`
   const sumLine = `${name}_sum${braces(labelText)} ${formatValue(numbers[bounds.length + 1]!)}\n`
   return format === 'openmetrics' ? lines + end + countLine + sumLine : lines + end + sumLine + countLine
