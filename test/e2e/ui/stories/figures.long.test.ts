@@ -26,7 +26,7 @@ describe('figures', () => {
       const text = await row.textContent()
       for (const part of [sentAt.slice(11, 19), method, path, String(status)]) expect(text).toContain(part)
       await row.click()
-      const details = page.getByRole('region', { name: `Request ${seq}`, exact: true })
+      const details = page.getByRole('region', { name: `Request ${method} ${path}`, exact: true })
       const explained = await (await fetch(`${server.url}/_sim/explain/${seq}`)).json()
       const { sentences } = explained as { sentences: string[] }
       await details.getByText(sentences.at(-1)!).waitFor()

@@ -22,7 +22,7 @@ async function openRefused() {
   const row = page.locator('.request-row', { hasText: 'POST' })
   await row.click()
   const { seq } = sim.requests[0]!
-  const details = page.getByRole('region', { name: `Request ${seq}`, exact: true })
+  const details = page.getByRole('region', { name: 'Request POST /deploy/llm', exact: true })
   return { ...room, details, seq }
 }
 
@@ -171,8 +171,8 @@ describe('causes', () => {
     await page.locator('.request-row').nth(1).waitFor()
     const { keyboard } = page
     await keyboard.press('j')
-    const { seq } = sim.requests.at(-1)!
-    const details = page.getByRole('region', { name: `Request ${seq}` })
+    const { seq, method, path } = sim.requests.at(-1)!
+    const details = page.getByRole('region', { name: `Request ${method} ${path}` })
     const crash = sim.journal.entries().find(({ kind }) => kind === 'node.crashed')!
     // The request shows all of its causes. The first one is the crash, and the inspector shows its effects.
     const chain = await (await fetch(`${server.url}/_sim/causes/${seq}`)).json()
