@@ -9,6 +9,7 @@ import { exitProcess } from './exit.ts'
 const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<unknown>>>>> = {
   'Serve and simulate': {
     serve: () => import('./commands/serve.ts'),
+    exec: () => import('./commands/exec.ts'),
     simulate: () => import('./commands/simulate.ts'),
     explain: () => import('./commands/explain.ts'),
     judge: () => import('./commands/judge.ts'),
@@ -47,11 +48,13 @@ A simulated model-hosting service: GPUs, deployments, batches and money under a 
  * @param args the arguments after the program's name
  */
 export async function main(args: readonly string[]): Promise<void> {
-  const debug = args.includes('--debug') || process.env.MODELHOST_SIM_DEBUG === '1'
+  // What follows -- is the command line of another program.
+  const own = args.includes('--') ? args.slice(0, args.indexOf('--')) : args
+  const debug = own.includes('--debug') || process.env.MODELHOST_SIM_DEBUG === '1'
   if (!process.stdout.listeners('error').includes(onClosedPipe)) process.stdout.on('error', onClosedPipe)
   if (!process.stderr.listeners('error').includes(onClosedNotes)) process.stderr.on('error', onClosedNotes)
   try {
-    await dispatch(args.filter(arg => arg !== '--debug'))
+    await dispatch([...own.filter(arg => arg !== '--debug'), ...args.slice(own.length)])
   } catch (error) {
     const { message, stack, exitCode } = error as Error & { exitCode?: number }
     process.stderr.write(`${escapeControls(String(debug ? stack : message))}\n`)

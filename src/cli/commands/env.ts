@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs'
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
+import { clientVariables } from '../../server/worlds/served-world.ts'
 import { EXIT_CODES } from '../command.ts'
 import { fromEnvironment, integer, text } from '../values.ts'
 
@@ -45,13 +46,6 @@ export function builder(argv: Argv): Argv<Arguments> {
 export function handler({ port, host, fixtures }: Arguments): void {
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const token = loadFixture(fixtures).api_tokens[0]?.token ?? ''
-  process.stdout.write(
-    [
-      `MODELHOST_SIM_URL=${url}`,
-      `MODELHOST_SIM_TOKEN=${token}`,
-      `OPENAI_BASE_URL=${url}/v1`,
-      `OPENAI_API_KEY=${token}`,
-      '',
-    ].join('\n'),
-  )
+  const variables = Object.entries(clientVariables(url, token))
+  process.stdout.write(variables.map(([name, value]) => `${name}=${value}\n`).join(''))
 }

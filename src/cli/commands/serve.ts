@@ -85,7 +85,7 @@ function logFormat({ log, quiet }: { readonly log: LogFormat | undefined; readon
 }
 
 /** The flags that this file reads itself. `optionsFromFlags` reads the others. */
-interface Arguments {
+export interface ServeArguments {
   port: number
   host: string
   fixtures: string
@@ -118,8 +118,8 @@ interface Arguments {
 export const command = ['serve', '$0']
 export const describe = 'Serve a simulated world over HTTP'
 
-export function builder(argv: Argv): Argv<Arguments> {
-  const options = flags()
+export function builder(argv: Argv): Argv<ServeArguments> {
+  const options = serveFlags()
   return (
     argv
       .options(options)
@@ -131,12 +131,12 @@ export function builder(argv: Argv): Argv<Arguments> {
       .example('$0 --fixtures empty --seed 7 --port 0', 'an empty world on a free port')
       .epilogue(
         `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`,
-      ) as unknown as Argv<Arguments>
+      ) as unknown as Argv<ServeArguments>
   )
 }
 
 /** The flags of `serve`; each can be given in the environment, too. */
-function flags() {
+export function serveFlags() {
   return {
     port: {
       ...flag(
@@ -231,8 +231,48 @@ function flags() {
   }
 }
 
-export async function handler(argv: Arguments): Promise<void> {
+export async function handler(argv: ServeArguments): Promise<void> {
   const format = logFormat(argv)
+  const { sim, server, controlToken, stop } = await startServer(
+    argv,
+    format === 'none' ? undefined : request => process.stdout.write(requestLine(request, format)),
+  )
+  // In the tick in which the server began to listen, so before its first answer.
+  const terminal = format === 'json' ? process.stderr : process.stdout
+  terminal.write(
+    banner(sim, {
+      url: server.url,
+      fixtures: argv.fixtures,
+      weather: argv.weather,
+      isTerminal: terminal.isTTY === true && !process.env.NO_COLOR,
+      startedMs: monotonicMs(),
+      ...(controlToken !== undefined && { controlToken }),
+    }),
+  )
+  if (argv.open) await openInBrowser(`${server.url}${PAGE_PATH}`)
+  onSignals(exitCode => {
+    if (server.inFlight > 0) {
+      process.stderr.write(`Finishing ${server.inFlight} requests; press again to stop at once.\n`)
+    }
+    stop().finally(() => process.exit(exitCode))
+  })
+}
+
+/** A server with its recordings. */
+export interface StartedServer {
+  readonly sim: Simulator
+  readonly server: Server
+  /** Undefined: the control plane needs none. */
+  readonly controlToken: string | undefined
+  /** Finishes the open requests, and ends the recordings. */
+  stop(): Promise<void>
+}
+
+/** Starts a server as the flags say. `onRequest` gets each request when it is answered. */
+export async function startServer(
+  argv: ServeArguments,
+  onRequest?: (request: ServedRequest) => void,
+): Promise<StartedServer> {
   const sim = createServedSimulator(argv)
   const isPublic = !isLoopback(argv.host)
   // Random, not from the seed: a known seed must not reveal the token.
@@ -261,22 +301,9 @@ export async function handler(argv: Arguments): Promise<void> {
     ...(controlToken !== undefined && { controlToken }),
     ...(argv.cors !== undefined && { cors: argv.cors }),
     ...(recordings && { onCreated: world => recordings.add(world) }),
-    ...(format !== 'none' && { onRequest: request => process.stdout.write(requestLine(request, format)) }),
+    ...(onRequest && { onRequest }),
   })
-  // In the tick in which the server began to listen, so before its first answer.
-  const terminal = format === 'json' ? process.stderr : process.stdout
-  terminal.write(
-    banner(sim, {
-      url: server.url,
-      fixtures: argv.fixtures,
-      weather: argv.weather,
-      isTerminal: terminal.isTTY === true && !process.env.NO_COLOR,
-      startedMs: monotonicMs(),
-      ...(controlToken !== undefined && { controlToken }),
-    }),
-  )
-  if (argv.open) await openInBrowser(`${server.url}${PAGE_PATH}`)
-  closeOnSignals(server, () => recordings?.stop())
+  return { sim, server, controlToken, stop: () => server.close().finally(() => recordings?.stop()) }
 }
 
 /** Returns the folders of scenarios, the user's first: its scenarios take precedence over those of the package. */
@@ -289,7 +316,7 @@ function scenarioFolders(folder: string | undefined): string[] {
   return [resolve(folder ?? 'scenarios'), bundledScenariosFolder()].filter(existsSync)
 }
 
-function createServedSimulator(argv: Arguments): Simulator {
+function createServedSimulator(argv: ServeArguments): Simulator {
   // A snapshot has its own clock mode.
   const clock = argv.clock ?? (isSnapshotFile(argv.fixtures) ? undefined : 'scaled')
   for (const [name, given, mode] of [
@@ -364,7 +391,7 @@ function readRules(path: string): FaultRule[] {
 }
 
 /** Returns the option `fill`; undefined without its flags. */
-function readFill({ fixtures, models, deployments }: Arguments): SimulatorOptions['fill'] {
+function readFill({ fixtures, models, deployments }: ServeArguments): SimulatorOptions['fill'] {
   if (models === undefined && deployments === undefined) return undefined
   if (isSnapshotFile(fixtures)) {
     const which = models === undefined ? '--deployments' : '--models'
@@ -377,18 +404,6 @@ function readFill({ fixtures, models, deployments }: Arguments): SimulatorOption
 
 function isSnapshotFile(fixtures: string): boolean {
   return fixtures.endsWith(SNAPSHOT_ENDING)
-}
-
-function closeOnSignals(server: Server, onClosed: () => void): void {
-  onSignals(exitCode => {
-    if (server.inFlight > 0) {
-      process.stderr.write(`Finishing ${server.inFlight} requests; press again to stop at once.\n`)
-    }
-    server
-      .close()
-      .finally(onClosed)
-      .finally(() => process.exit(exitCode))
-  })
 }
 
 /** Opens a page in the browser of this machine. Without one, the server still serves. */

@@ -5,6 +5,20 @@ import type { Simulator } from '../../simulator/simulator.ts'
 /** The name of the world with which the server started. */
 export const DEFAULT_WORLD = 'default'
 
+/** Returns the environment variables that point a client to a world of a server. */
+export function clientVariables(url: string, token: string): Readonly<Record<string, string>> {
+  return {
+    ...{ MODELHOST_SIM_URL: url, MODELHOST_SIM_TOKEN: token },
+    ...{ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: token },
+  }
+}
+
+/** Returns the variables by which clients reach a server of this machine directly: a proxy cannot reach it. */
+export function proxyVariables(environment: NodeJS.ProcessEnv, url: string): Readonly<Record<string, string>> {
+  const noProxy = [environment.NO_PROXY ?? environment.no_proxy, new URL(url).hostname].filter(Boolean).join(',')
+  return { NO_PROXY: noProxy, no_proxy: noProxy }
+}
+
 /** The world that a fork was made of, and the virtual time of the fork (ISO 8601). */
 export interface ForkOrigin {
   readonly world: string

@@ -128,10 +128,11 @@ const KILL_LAST = 'while read -r line; do groups=$line; done; [ -z "$groups" ] |
  */
 export class ProcessGroups {
   readonly #pids = new Set<number>()
-  #shell: ReturnType<typeof startShell> | undefined
+  // Before the first process, so that none can outlive this one while the shell starts.
+  readonly #shell = process.platform === 'win32' ? undefined : startShell()
 
   add(pid: number | undefined): void {
-    if (pid === undefined || process.platform === 'win32') return
+    if (pid === undefined) return
     this.#pids.add(pid)
     this.#tell()
   }
@@ -146,8 +147,7 @@ export class ProcessGroups {
   }
 
   #tell(): void {
-    this.#shell ??= startShell()
-    this.#shell.stdin.write(`${[...this.#pids].map(pid => -pid).join(' ')}\n`)
+    this.#shell?.stdin.write(`${[...this.#pids].map(pid => -pid).join(' ')}\n`)
   }
 }
 

@@ -4,7 +4,12 @@ import { availableParallelism } from 'node:os'
 import { type Duration, micros } from '../../../kernel/duration.ts'
 import { plural } from '../../../lib/text/format-count.ts'
 import { type Server, serve } from '../../../server/http/server.ts'
-import { DEFAULT_WORLD, type ServedWorld } from '../../../server/worlds/served-world.ts'
+import {
+  clientVariables,
+  DEFAULT_WORLD,
+  proxyVariables,
+  type ServedWorld,
+} from '../../../server/worlds/served-world.ts'
 import type { Observation } from '../../../simulator/judge/observation.ts'
 import { createSimulator, type Simulator } from '../../../simulator/simulator.ts'
 import type { FlowOptions } from '../flow.ts'
@@ -215,14 +220,11 @@ type Environment = Readonly<Record<string, string | undefined>>
  * @param url the address of the server
  */
 function clientEnvironment(environment: Environment, url: string, { name, token = '' }: ServedWorld): Environment {
-  // A proxy cannot reach a server of this machine.
-  const noProxy = [environment.NO_PROXY ?? environment.no_proxy, new URL(url).hostname].filter(Boolean).join(',')
   return {
     ...environment,
-    ...{ NO_PROXY: noProxy, no_proxy: noProxy },
+    ...proxyVariables(environment, url),
     ...{ MODELHOST_URL: url, MODELHOST_TOKEN: token },
     MODELHOST_SIM_CONTROL: `${url}/_sim/worlds/${name}/_sim`,
-    ...{ MODELHOST_SIM_URL: url, MODELHOST_SIM_TOKEN: token },
-    ...{ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: token },
+    ...clientVariables(url, token),
   }
 }

@@ -1,0 +1,139 @@
+/** `modelhost-sim exec`: runs a command against a server of its own, and ends with the exit code of the command. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Argv } from 'yargs'
+import { clientVariables, proxyVariables } from '../../server/worlds/served-world.ts'
+import { ProcessGroups } from '../../workbench/explore/command/client-process.ts'
+import { UsageError } from '../command.ts'
+import { exitProcess } from '../exit.ts'
+import { onSignals } from '../signals.ts'
+import { flag, integer, requireKnownVariables, toggle } from '../values.ts'
+import { type ServeArguments, serveFlags, startServer } from './serve.ts'
+
+interface Arguments extends ServeArguments {
+  wait: boolean
+  /** The words after `--`. */
+  otherCommand?: readonly string[]
+}
+
+export const command = 'exec'
+export const describe = 'Run a command against a server that lives as long as it'
+export const takesOtherCommand = true
+
+export function builder(argv: Argv): Argv<Arguments> {
+  const { log: _, quiet: __, open: ___, ...options } = serveFlags()
+  return argv
+    .options({
+      ...options,
+      port: {
+        ...flag('port', 'Port to listen on. Default: a free one', '0'),
+        coerce: integer('port', { min: 0, max: 65_535 }, 4010),
+      },
+      wait: toggle('wait', 'Serve on when the command has ended, until Ctrl-C'),
+    })
+    .middleware(() => requireKnownVariables(Object.keys({ ...options, wait: true })))
+    .usage('$0 exec [flags] -- COMMAND')
+    .example('$0 exec -- npm test', 'the tests, against the default world')
+    .example('$0 exec --fixtures empty --weather rough -- pytest', 'with the flags of serve')
+    .epilogue(
+      'The command finds the server by MODELHOST_SIM_URL, MODELHOST_SIM_TOKEN, OPENAI_BASE_URL and OPENAI_API_KEY.\n' +
+        'Exit codes: that of the command, 128 and the number of its signal, 2 could not run.',
+    ) as unknown as Argv<Arguments>
+}
+
+export async function handler(argv: Arguments): Promise<void> {
+  const [program, ...args] = argv.otherCommand ?? []
+  if (program === undefined) {
+    throw new UsageError('Failed to run a command: it is missing. Give it after --, as in exec -- npm test.')
+  }
+  const folder = argv.record === undefined ? mkdtempSync(join(tmpdir(), 'modelhost-sim-')) : undefined
+  const record = argv.record ?? join(folder!, 'recording.ndjson')
+  let hasFailed = false
+  try {
+    const { sim, server, controlToken, stop } = await startServer({ ...argv, record, open: false })
+    const env = {
+      ...process.env,
+      ...proxyVariables(process.env, server.url),
+      ...clientVariables(server.url, sim.token),
+      ...(controlToken !== undefined && { MODELHOST_SIM_CONTROL_TOKEN: controlToken }),
+    }
+    try {
+      const exitCode = await runCommand([program, ...args], env)
+      process.exitCode = exitCode
+      hasFailed = exitCode !== 0
+      if (argv.wait) await waitForSignal(server.url)
+    } finally {
+      await stop()
+    }
+  } finally {
+    if (folder !== undefined && !hasFailed) rmSync(folder, { recursive: true, force: true })
+  }
+  if (hasFailed) {
+    process.stderr.write(
+      `Failed with exit code ${process.exitCode}. Play its requests again:\n  npx modelhost-sim replay ${record}\n`,
+    )
+  }
+  exitProcess()
+}
+
+/**
+ * Runs a command and returns its exit code. It has the terminal, if there is one. Otherwise it has a process group, and
+ * what it leaves there is killed.
+ *
+ * @throws UsageError if the program cannot be started
+ */
+async function runCommand([program, ...args]: readonly [string, ...string[]], env: NodeJS.ProcessEnv): Promise<number> {
+  // A process group without the terminal cannot read from it, and Ctrl-C does not reach it.
+  const hasTerminal = process.stdin.isTTY === true
+  const isWindows = process.platform === 'win32'
+  const groups = new ProcessGroups()
+  let child: ChildProcess | undefined
+  const send = (signal: NodeJS.Signals) => kill(child, signal, hasTerminal)
+  const onExit = () => send('SIGKILL')
+  process.once('exit', onExit)
+  // Before the start: a signal may come as soon as the command does something.
+  const release = onSignals(code => {
+    // The terminal sends Ctrl-C to the command, too.
+    if (!hasTerminal || code !== 130) send(code === 130 ? 'SIGINT' : 'SIGTERM')
+  })
+  try {
+    return await new Promise((resolve, reject) => {
+      // Windows starts npm and npx by its shell only.
+      child = spawn(program, args, { env, stdio: 'inherit', detached: !hasTerminal && !isWindows, shell: isWindows })
+      if (!hasTerminal) groups.add(child.pid)
+      child.once('error', (error: NodeJS.ErrnoException) => reject(startError(program, error)))
+      child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]))
+    })
+  } finally {
+    release()
+    process.off('exit', onExit)
+    if (!hasTerminal) send('SIGKILL')
+    groups.close()
+  }
+}
+
+function startError(program: string, { code, message }: NodeJS.ErrnoException): UsageError {
+  const reason = code === 'ENOENT' ? 'no such program' : code === 'EACCES' ? 'it is not executable' : message
+  return new UsageError(
+    `Failed to run '${program}': ${reason}. Give a program of this machine, as in exec -- npm test.`,
+  )
+}
+
+/** Sends a signal to a command, and to all of its group if it has one. */
+function kill(child: ChildProcess | undefined, signal: NodeJS.Signals, hasTerminal: boolean): void {
+  if (child?.pid === undefined) return
+  try {
+    if (hasTerminal || process.platform === 'win32') child.kill(signal)
+    else process.kill(-child.pid, signal)
+  } catch {
+    // Nothing of it is left.
+  }
+}
+
+function waitForSignal(url: string): Promise<void> {
+  process.stderr.write(`The command has ended. The server stays at ${url} until Ctrl-C.\n`)
+  return new Promise(resolve => onSignals(() => resolve()))
+}
