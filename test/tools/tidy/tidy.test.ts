@@ -149,6 +149,8 @@ const CACHES: readonly string[] = [
   'simulation/batches/fixture-content.ts contentCache',
   'simulation/batches/fixture-content.ts parsedInputCache',
   'simulator/initial-worlds.ts sharedWorlds',
+  'simulator/judge/answers/comparison.ts comparisons',
+  'simulator/judge/answers/losses.ts reports',
 ]
 /** Files that use `2 ** n`, which is exact in every engine. */
 const POWERS_OF_TWO = [
