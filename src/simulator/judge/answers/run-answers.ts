@@ -36,7 +36,8 @@ export class RunAnswers implements AnswersOfRun {
     question.last = request
     // What the client meets without faults too costs it nothing.
     const isUsual = usual?.open !== undefined && usual.last.status === request.status
-    question.open = isAnsweredWhole(request, this.normalise) || isUsual ? undefined : request
+    const isRead = usual?.last.read !== undefined
+    question.open = isAnsweredWhole(request, this.normalise, isRead) || isUsual ? undefined : request
     if (request.read === undefined || (question.open !== undefined && base !== undefined)) return
     // Most polls have the answer of the one before.
     if (this.#lastTexts.get(key) === request.read.text) return
@@ -83,11 +84,16 @@ function keyOf({ method, path, body }: ObservedRequest): string {
   return `${method} ${path} ${body === undefined ? '' : canonical(body)}`
 }
 
-/** Tells whether the client got what the service said, or did not read it. */
-function isAnsweredWhole(request: ObservedRequest, normalise: Normalise): boolean {
+/**
+ * Tells whether the client got what the service said, or did not read it.
+ *
+ * @param isRead whether it usually reads such an answer
+ */
+function isAnsweredWhole(request: ObservedRequest, normalise: Normalise, isRead: boolean): boolean {
   const { outcome, status, readError, fault, read, truth } = request
   if (outcome !== 'answered' || status >= 400 || readError !== undefined) return false
-  if (fault === undefined || read === undefined) return true
+  if (fault === undefined) return true
+  if (read === undefined) return !isRead
   if (truth === undefined || !truth.isWhole || !read.isWhole) return false
   if (truth.text === read.text) return true
   const [said, seen]: [Contents, Contents] = [
