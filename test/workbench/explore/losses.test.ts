@@ -72,6 +72,11 @@ test.each<[string, (answered: Answered) => unknown]>([
   ['a list of problems', ({ answers, lost }) => ({ answers, errors: lost.map(q => ({ q, code: 'E_NONE' })) })],
   ['a flag in another language', ({ all }) => all.map(({ a }) => ({ antwort: a ?? '', missing: a === undefined }))],
   ['null in the list', ({ all }) => all.map(({ a }) => a ?? null)],
+  ['null in a map', ({ all }) => Object.fromEntries(all.map(({ q, a }) => [q, a ?? null]))],
+  ['a status', ({ all }) => all.map(({ q, a }) => ({ q, a: a ?? '', status: a === undefined ? 503 : 200 }))],
+  ['a negative number', ({ all }) => all.map(({ a }) => a?.length ?? -1)],
+  ['a number that is none', ({ all }) => all.map(({ q, a }) => ({ q, letters: Number(a?.length) }))],
+  ['a sign', ({ all }) => all.map(({ q, a }) => (a ? `✓ ${q}: ${a}` : `✗ ${q}`))],
   ['a sentence', ({ answers }) => ({ texts: [...answers.values()], note: `${answers.size} of 3 answers` })],
   ['a text of JSON', ({ all }) => JSON.stringify(all.map(({ q, a }) => (a ? { q, a } : { q, e: 'status 503' })))],
 ])('%s says what is missing', async (_, join) => {
@@ -88,6 +93,8 @@ test.each<[string, (answered: Answered) => unknown]>([
   ['a sum', ({ answers }) => ({ letters: [...answers.values()].join('').length })],
   ['a count of retries', ({ all, lost }) => ({ texts: all.map(({ a }) => a ?? ''), retries: lost.length })],
   ['an error of another line', ({ all }) => all.map(({ q, a }) => ({ q, a, error: a || q !== 'rocks' ? null : 'no' }))],
+  ['null in a record', ({ all: [first] }) => ({ kind: 'sea', text: first?.a ?? null })],
+  ['a canned status', ({ all }) => all.map(({ q, a }) => ({ q, a: a ?? '', status: 200 }))],
   ['a canned text', ({ all }) => all.map(({ a }) => a ?? 'How can I help you today?')],
 ])('%s does not', async (_, join) => {
   expect((await findingsOf(async context => join(await askAll(askWith(context))))).invariants).toEqual(['noSilentLoss'])

@@ -67,6 +67,14 @@ export class RunAnswers implements AnswersOfRun {
     return texts.has(normal) || (isTelling(normal) && [...texts].some(said => said.includes(normal)))
   }
 
+  /** Returns the question whose answer has a text in the run without faults; undefined for none. */
+  usualQuestionOf(text: unknown): Question | undefined {
+    const { normalise, questions } = this.#base ?? this
+    const normal = typeof text === 'string' ? normalise(text) : undefined
+    if (normal === undefined) return undefined
+    return [...questions.values()].find(({ contents }) => contents.texts.has(normal))
+  }
+
   /** The questions that the run without faults did not ask, with a whole answer. They can make up for what is lost. */
   get newQuestions(): readonly Question[] {
     const isNew = ({ key, open }: Question) => open === undefined && this.#base?.questions.has(key) === false

@@ -7,6 +7,7 @@ import {
   HOSTED_LIFECYCLE,
 } from '../../../data/records/enums.ts'
 import {
+  childrenOf,
   formatPlace,
   isWithin,
   type Leaf,
@@ -38,7 +39,7 @@ const LABEL = /^\p{L}[\p{L} _:.-]{0,39}$/u
 const COUNT_OF = /\b(\d+) ?(?:of|\/|out of) ?(\d+)\b/g
 const MARKS = /[\s,;|"]+/
 /** Marks that stand for a value in a text. */
-const PLACEHOLDER = /^(?:[-–—?…]|n\/a|\(.*\)|\[.*\])$/i
+const PLACEHOLDER = /^(?:[-–—?…]|\p{So}\p{M}*|n\/a|\(.*\)|\[.*\])$/iu
 
 const BAD_ENDS: ReadonlySet<string> = new Set(
   [BATCH_LIFECYCLE, CONTAINER_LIFECYCLE, DEPLOYMENT_LIFECYCLE, HOSTED_LIFECYCLE]
@@ -111,6 +112,7 @@ class TellerSearch {
       if (isTurn) this.#add(place, 'turn', COMPLETENESS.test(name) ? 'always' : 'perhaps')
     } else if (typeof value === 'number') {
       if (isShare(before, value, name)) this.#add(place, 'share', 'ifQuiet')
+      if (isSign(before, value)) this.#add(place, 'sign', 'ifQuiet')
       if (value > 0 && (isCalm(before) || before === 0) && !isEffort(place)) this.#add(place, 'count', 'ifQuiet')
     } else if (typeof value === 'string') this.#compareText(place, name, before, value)
   }
@@ -162,17 +164,23 @@ class TellerSearch {
     }
   }
 
-  /** Null is an entry of a list that has kept its length. */
+  /** Null is an entry of a list that has kept its length, or of a map of answers. */
   #findNulls(): void {
     for (const { place, value } of this.#read.leaves) {
-      const isEntry = typeof place.at(-1) === 'number'
-      if (value !== null || !isEntry) continue
-      const list = place.slice(0, -1)
-      const [now, usual] = [this.#read.result, this.#usual.result].map(result => valueAt(result, list))
+      if (value !== null || place.length === 0) continue
+      const [now, usual] = [this.#read.result, this.#usual.result].map(result => valueAt(result, place.slice(0, -1)))
       const isKept = Array.isArray(now) && Array.isArray(usual) && now.length === usual.length
-      if (isKept && usual[place.at(-1) as number] !== null)
+      if (isKept ? usual[place.at(-1) as number] !== null : this.#isMapOfAnswers(usual))
         this.#tellers.push({ place, record: place, key: '', tells: 'always' })
     }
+  }
+
+  /** Tells whether the values of a map are answers to different questions, as those of a record are not. */
+  #isMapOfAnswers(usual: unknown): boolean {
+    if (Array.isArray(usual)) return false
+    const sources = childrenOf(usual).map(([, child]) => this.#answers.usualQuestionOf(child))
+    const operations = new Set(sources.map(source => source?.operation))
+    return sources.length > 1 && new Set(sources).size === sources.length && operations.size === 1
   }
 }
 
@@ -184,6 +192,13 @@ function toKey({ place, value }: Leaf): string {
 function isShare(before: unknown, value: number, name: string): boolean {
   if ((before !== 1 && before !== 100) || value < 0 || value >= before) return false
   return SHARE.test(name) || (before === 1 && !Number.isInteger(value))
+}
+
+/** Tells whether a number stands for a failure: none, a negative one, or an HTTP status in place of a 2xx. */
+function isSign(before: unknown, value: number): boolean {
+  if (typeof before !== 'number') return false
+  const isRefusal = before >= 200 && before < 300 && value >= 300 && value < 600
+  return Number.isNaN(value) || (value < 0 && before >= 0) || isRefusal
 }
 
 /** Tells whether a place says nothing: empty, or a list of nothing. */
