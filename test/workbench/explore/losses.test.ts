@@ -148,3 +148,24 @@ test('grades: a crash is a finding, giving up is one where the client is uneven,
   const crashes = await findingsOf(async context => (await askWith(context)('tides')).trim(), {}, ['status503'])
   expect(crashes.invariants).toEqual(['recovers'])
 })
+
+test('an error that names an adapter by its name says what is left', async () => {
+  const adapt =
+    (error: string) =>
+    async ({ fetch, url, token, sleep }: FlowContext) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const source = { type: 'modelhub', modelhub_url: 'https://models.example/acme/gulls' }
+      const body = JSON.stringify({ base_model: 'acme/assistant', lora_name: 'gulls', source, private: true })
+      const made = await fetch(`${url}/v1/lora/create`, { method: 'POST', headers, body })
+      await made.text()
+      if (!made.ok && made.status !== 409) throw new Error('no adapter')
+      await sleep(120_000)
+      const { ok } = await fetch(`${url}/v1/lora/gulls`, { method: 'DELETE', headers })
+      if (!ok) throw new Error(error)
+      return 'deleted'
+    }
+  const told = await findingsOf(adapt('the adapter gulls is left'), { fixtures: 'default' }, ['status503'])
+  expect(told.invariants).toEqual([])
+  const untold = await findingsOf(adapt('an adapter is left'), { fixtures: 'default' }, ['status503'])
+  expect(untold.invariants).toEqual(['cleansUpOnThrow'])
+})

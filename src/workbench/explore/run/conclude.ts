@@ -107,11 +107,13 @@ function observe(
   base: Observation['base'],
 ): Observation {
   const created = findCreatedThings(sim, recorder.bySeq)
-  const ids = created.map(({ id }) => id)
   const pollsAtMost = invariants.pollsAtMost || DEFAULT_POLLS_AT_MOST
   const observation: Observation = {
     ...{ requests: recorder.requests, end, sim, startedAt, endedAt, created, base, output },
-    owned: own !== undefined && end.kind === 'returned' ? new Set(readOwn(own, end.result)) : findOwnedIds(end, ids),
+    owned:
+      own !== undefined && end.kind === 'returned'
+        ? new Set(readOwn(own, end.result))
+        : findOwnedIds(end, created, sim),
     lines: end.kind === 'returned' && lines !== undefined ? readOwnLines(lines, end.result) : undefined,
     effects: effectsOf({ sim }, recorder.bySeq),
     crashes: starts - 1,
