@@ -74,8 +74,9 @@ test.each<[string, (answered: Answered) => unknown]>([
   ['null in the list', ({ all }) => all.map(({ a }) => a ?? null)],
   ['null in a map', ({ all }) => Object.fromEntries(all.map(({ q, a }) => [q, a ?? null]))],
   ['a status', ({ all }) => all.map(({ q, a }) => ({ q, a: a ?? '', status: a === undefined ? 503 : 200 }))],
+  ['a status of nothing', ({ all }) => all.map(({ q, a }) => ({ q, a: a ?? '', status: a === undefined ? 0 : 200 }))],
   ['a negative number', ({ all }) => all.map(({ a }) => a?.length ?? -1)],
-  ['a number that is none', ({ all }) => all.map(({ q, a }) => ({ q, letters: Number(a?.length) }))],
+  ['no number', ({ all }) => all.map(({ q, a }) => ({ q, letters: Number(a?.length) }))],
   ['a sign', ({ all }) => all.map(({ q, a }) => (a ? `✓ ${q}: ${a}` : `✗ ${q}`))],
   ['a sentence', ({ answers }) => ({ texts: [...answers.values()], note: `${answers.size} of 3 answers` })],
   ['a text of JSON', ({ all }) => JSON.stringify(all.map(({ q, a }) => (a ? { q, a } : { q, e: 'status 503' })))],
@@ -164,8 +165,8 @@ test('an error that names an adapter by its name says what is left', async () =>
       if (!ok) throw new Error(error)
       return 'deleted'
     }
-  const told = await findingsOf(adapt('the adapter gulls is left'), { fixtures: 'default' }, ['status503'])
-  expect(told.invariants).toEqual([])
-  const untold = await findingsOf(adapt('an adapter is left'), { fixtures: 'default' }, ['status503'])
-  expect(untold.invariants).toEqual(['cleansUpOnThrow'])
+  const named = await findingsOf(adapt('the adapter gulls is left'), { fixtures: 'default' }, ['status503'])
+  expect(named.invariants).toEqual([])
+  const unnamed = await findingsOf(adapt('an adapter is left'), { fixtures: 'default' }, ['status503'])
+  expect(unnamed.invariants).toEqual(['cleansUpOnThrow'])
 })
