@@ -194,7 +194,7 @@ function isShare(before: unknown, value: number, name: string): boolean {
   return SHARE.test(name) || (before === 1 && !Number.isInteger(value))
 }
 
-/** Tells whether a number stands for a failure: none, a negative one, or another HTTP status in place of a 2xx. */
+/** Tells whether a number means a failure: none, a negative one, or another HTTP status in place of a 2xx. */
 function isSign(before: unknown, value: number): boolean {
   if (typeof before !== 'number') return false
   const isRefusal = before >= 200 && before < 300 && ((value >= 300 && value < 600) || (value === 0 && before === 200))

@@ -22,6 +22,7 @@ export class AppliedPlan {
   /** Positions of commands by their first journal entry. */
   readonly #commandEntries = new Map<number, number>()
   #waiting: WaitingCommand[] = []
+  #isStopped = false
   readonly #crashes = new Map<number, number>()
   readonly #stopListening: () => void
 
@@ -57,6 +58,14 @@ export class AppliedPlan {
     return this.#fired
   }
 
+  /** Whether each item has begun to act, so that no other one will. */
+  get hasActed(): boolean {
+    if (this.#isStopped) return true
+    const hits = new Map(this.#sim.faults.list().map(rule => [rule.id, rule.hits]))
+    const isCrashed = [...this.#crashes.values()].every(position => this.#fired.has(position))
+    return isCrashed && this.#waiting.length === 0 && [...this.#rules.keys()].every(id => (hits.get(id) ?? 0) > 0)
+  }
+
   /** Returns the position of the item that is the origin of a journal entry; undefined if none is. */
   originOf(entry: Entry): number | undefined {
     return entry.kind === 'fault.hit' ? this.#rules.get(entry.subject) : this.#commandEntries.get(entry.seq)
@@ -69,6 +78,7 @@ export class AppliedPlan {
 
   /** Ends the plan: its fault rules are removed, and its waiting commands never come. */
   stop(): void {
+    this.#isStopped = true
     this.#stopListening()
     this.#waiting = []
     for (const { id, hits } of this.#sim.faults.list()) {

@@ -41,6 +41,8 @@ export interface EndedClient {
   readonly starts: number
   readonly output: string
   readonly learned: Learned
+  /** The loop that it never left; undefined for none. */
+  readonly loop?: string | undefined
   /** Moves the time of the world. */
   advance(duration: Duration): Promise<unknown>
 }
@@ -82,6 +84,7 @@ export async function concludeRun(
     end: observation.end.kind,
     broken: hideSecretsIn(sim, violations.map(describeViolation)),
     fired: plan.fired,
+    loop: client.loop,
     lineage,
     boundaries: findBoundaries(entries, observation),
     features: findFeatures(entries, observation.requests),

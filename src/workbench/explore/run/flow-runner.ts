@@ -5,7 +5,7 @@ import { LIMITS } from '../../../lib/limits.ts'
 import { eventLoopTurn } from '../../../lib/real-time.ts'
 import { UntilError } from '../../../simulator/clock/moves/until-error.ts'
 import { formatRequest } from '../../../simulator/judge/evidence-lines.ts'
-import type { ClientEnd, Observation } from '../../../simulator/judge/observation.ts'
+import type { ClientEnd, Observation, ObservedRequest } from '../../../simulator/judge/observation.ts'
 import { createSimulator, type Simulator } from '../../../simulator/simulator.ts'
 import type { NamedFlow } from '../flow.ts'
 import { paceOf, type WorldChange, worldOf } from '../flow-world.ts'
@@ -17,6 +17,7 @@ import { Client } from './client.ts'
 import { ClientGlobals } from './client-globals.ts'
 import { concludeRun, type EndedClient, heal, JOURNAL_LIMIT, settlesWithin } from './conclude.ts'
 import { OutsideWork } from './outside-work.ts'
+import { ReadLoop } from './read-loop.ts'
 import { RequestRecorder } from './request-recorder.ts'
 import { Learned, type RunResult } from './run-result.ts'
 import { type FlowRunner, isOwnSetting, type RunOptions, settingKey } from './runner.ts'
@@ -132,6 +133,7 @@ class Run {
   #client: Client | undefined
   #starts = 0
   #isEndless = false
+  readonly #loop = new ReadLoop()
   #outside: OutsideWork | undefined
   /** Why the last wait for something outside of the world was in vain, and what the client had done by then. */
   #vain: { readonly end: 'quiet' | 'limit'; readonly requests: number; readonly begun: number } | undefined
@@ -156,6 +158,7 @@ class Run {
     const client = {
       ...{ sim, plan: this.#plan, recorder: this.#recorder, end, startedAt, starts, output, advance },
       learned: this.#learned,
+      loop: end.kind === 'unsettled' ? this.#loopName : undefined,
     }
     return concludeRun(client, this.#flow.options, base)
   }
@@ -202,12 +205,24 @@ class Run {
 
   /** Called before each request. Returns whether the process of the client ends with it. */
   #onRequest(index: number): boolean {
-    if (index > LIMITS.flowRequests) {
+    this.#loop.add(...(this.#recorder.requests.slice(-3, -1) as [ObservedRequest?, ObservedRequest?]))
+    const loop = this.#loopName
+    // Another run showed that the client does not leave this loop by itself.
+    const isProven = loop !== undefined && this.#learned.loops.has(loop)
+    if (isProven || index > LIMITS.flowRequests) {
       this.#client!.stop()
       this.#isEndless = true
     }
     if (index === this.#healAt) heal(this.#sim, this.#plan)
     return this.#plan.endsWith(index)
+  }
+
+  /** The loop in which the client reads what nothing can change any more; undefined for none. */
+  get #loopName(): string | undefined {
+    const { requests } = this.#recorder
+    const isHealed = this.#healAt === undefined || requests.length >= this.#healAt
+    const name = isHealed ? this.#loop.nameOf(this.#sim, requests.at(-2)) : undefined
+    return name !== undefined && this.#plan.hasActed ? name : undefined
   }
 
   /** Returns whether the client has ended. While it waits for something outside of the world, its time does not move. */
@@ -254,6 +269,7 @@ class Run {
 
   /** Returns what the client waits for; undefined if it was stopped at the limit of requests. */
   #describeWait(): string | undefined {
+    if (this.#loopName !== undefined) return 'a change, and nothing can change any more'
     if (this.#isEndless) return undefined
     const open = this.#client!.openRequest
     if (open !== undefined) return formatRequest(open)

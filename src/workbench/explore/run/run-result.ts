@@ -65,6 +65,8 @@ export class Learned implements LearnedTelling {
   isSettled = false
   /** Operations at which the client gives up, although it ends as usual after other faults. */
   readonly uneven = new Set<string>()
+  /** Loops that it never left: it reads what nothing can change any more. */
+  readonly loops = new Set<string>()
 }
 
 export interface RunResult {
@@ -72,6 +74,8 @@ export interface RunResult {
   readonly digest: string
   readonly requests: readonly ObservedRequest[]
   readonly end: ClientEnd['kind']
+  /** The loop that the client never left; undefined for none. */
+  readonly loop?: string | undefined
   readonly broken: readonly BrokenInvariant[]
   /** Positions of the items of the plan that changed something. */
   readonly fired: ReadonlySet<number>

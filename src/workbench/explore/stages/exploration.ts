@@ -195,6 +195,7 @@ export class Exploration {
     const { stage } = origin
     this.runsOf[stage]++
     this.#novelty.add(result.features)
+    if (result.loop !== undefined) this.learned?.loops.add(result.loop)
     if (stage !== 'singles' && result.telling !== undefined && result.fired.size > 0) this.card.add(result.telling)
     const found = this.findings.add(result, origin)
     this.#noteSaturation()

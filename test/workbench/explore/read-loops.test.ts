@@ -1,0 +1,66 @@
+/** A client that polls what nothing can change any more is stopped, once a run has shown that it never leaves the loop. */
+import { expect, test } from 'vitest'
+import { exploreRuns } from '../../../src/workbench/explore/explore.ts'
+import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
+import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+
+const LINE = { custom_id: 'a', method: 'POST', url: '/v1/completions' }
+const BODY = { model: 'aurora-labs/aurora-8b-instruct', prompt: 'Count.', max_tokens: 5 }
+
+/** Waits until its batch is completed, whatever else becomes of it, and gives up after so many polls. */
+const polling =
+  (limit: number) =>
+  async ({ fetch, url, token, sleep }: FlowContext) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const form = new FormData()
+    form.set('purpose', 'batch')
+    form.set('file', new Blob([JSON.stringify({ ...LINE, body: BODY })]), 'in.jsonl')
+    const file = (await (await fetch(`${url}/v1/files`, { method: 'POST', headers, body: form })).json()) as Thing
+    const order = { input_file_id: file.id, endpoint: '/v1/completions', completion_window: '24h' }
+    const init = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' } }
+    const made = await fetch(`${url}/v1/batches`, { ...init, body: JSON.stringify(order) })
+    let batch = (await made.json()) as Thing
+    for (let polls = 0; batch.status !== 'completed'; polls++) {
+      if (polls === limit) throw new Error(`${batch.id} is late`)
+      await sleep(60_000)
+      batch = (await (await fetch(`${url}/v1/batches/${batch.id}`, { headers })).json()) as Thing
+    }
+    return batch.id
+  }
+
+interface Thing {
+  readonly id: string
+  readonly status: string
+}
+
+async function findingsOf(limit: number) {
+  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty' }, run: polling(limit) })
+  const lengths: number[] = []
+  const run = runner.run.bind(runner)
+  runner.run = async (...args) => {
+    const result = await run(...args)
+    lengths.push(result.requests.length)
+    return result
+  }
+  try {
+    const { findings } = await exploreRuns(runner, { name: 'client', faults: 'singles', classes: ['drift'] })
+    return { findings: findings.filter(({ signature }) => signature.includes('@getBatch')), lengths }
+  } finally {
+    await runner.dispose()
+  }
+}
+
+test('a loop that a run never left ends later runs', async () => {
+  const { findings, lengths } = await findingsOf(Number.POSITIVE_INFINITY)
+  const words = findings.flatMap(({ invariant, words }) => (invariant === 'settles' ? words : []))
+  expect(words).toEqual([expect.stringContaining('it waits for a change, and nothing can change any more')])
+  const long = lengths.filter(length => length > 500)
+  expect(lengths.filter(length => length > 60).length).toBeGreaterThan(3)
+  expect(long.length).toBeLessThanOrEqual(2)
+})
+
+test('a loop that has an end is never stopped', async () => {
+  const { findings, lengths } = await findingsOf(160)
+  expect(findings.map(({ invariant }) => invariant)).not.toContain('settles')
+  expect(Math.max(...lengths)).toBeGreaterThan(160)
+})
