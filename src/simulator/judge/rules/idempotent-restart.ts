@@ -27,13 +27,13 @@ export const idempotentRestart = defineRule({
   check(observation) {
     if (observation.crashes === 0) return []
     // Who finds its thing stopped, cancelled or deleted by another user may begin again, or give up.
-    if (isEndedByOthers(observation)) return []
-    const extra = extraThings(observation)
+    const isExcused = isEndedByOthers(observation)
+    const extra = isExcused ? [] : extraThings(observation)
     const forgotten = thingsLeftBehind(observation)
       .filter(({ reason }) => reason === 'forgotten')
       .map(({ thing }) => thing)
     const left = [...new Set([...forgotten, ...extra])].map(thing => toViolation(observation, thing))
-    const otherEnd = findOtherEnd(observation)
+    const otherEnd = isExcused ? undefined : findOtherEnd(observation)
     return [...left, ...extraEffectsOf(observation), ...(otherEnd === undefined ? [] : [otherEnd])]
   },
 })

@@ -108,4 +108,12 @@ describe('idempotentRestart', () => {
     expect(observation.end.kind).toBe('threw')
     expect(onlyWords('idempotentRestart', observation)).toContain('The restarted client did not take it over.')
   })
+
+  test('after another user lowered a limit, a restarted client may end otherwise, but still takes over what it has', async () => {
+    const client: Client = async context => call(context, 'POST', '/deploy/llm', MODEL)
+    const prepare = (sim: Simulator) => void sim.cluster.limit.set('L4-24GB', 0)
+    const observation = await observe(client, { base: await observe(client), crash: 1, prepare })
+    expect(observation.end.kind).toBe('threw')
+    expect(onlyWords('idempotentRestart', observation)).toContain('The restarted client did not take it over.')
+  })
 })
