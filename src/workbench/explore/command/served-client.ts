@@ -143,6 +143,8 @@ export class ServedClient {
       report?.(exchange)
     }
     incoming.onTruth = truth => recorder.noteTruth(record, truth)
+    // A body that goes past the response is not recorded.
+    incoming.takeBody = () => false
     try {
       const response = await answer(request, incoming)
       if (endsWith(record)) {
@@ -174,16 +176,18 @@ export class ServedClient {
       await clock.advanceInSlices(outcome.delay / 1000)
       record.endedAt = clock.elapsed
     }
-    recorder.noteHead(record, response, record.endedAt ?? clock.elapsed, world.clock.epochMs)
+    const time = record.endedAt ?? clock.elapsed
     if (outcome?.kind === 'cut') record.readError = 'the connection closed within the body'
-    else await readAnswer(record, response)
+    // The server reads a stream as fast as its client.
+    if (isStreamed(response)) return recorder.noteResponse(record, response, time, world.clock.epochMs)
+    recorder.noteHead(record, response, time, world.clock.epochMs)
+    if (outcome?.kind !== 'cut') await readAnswer(record, response)
     return response
   }
 }
 
-/** Reads the body that the client gets, unless it is a stream. */
+/** Reads the body that the client gets. */
 async function readAnswer(record: ClientExchange, response: Response): Promise<void> {
-  if (isStreamed(response)) return
   const type = response.headers.get('content-type') ?? ''
   const isText = type.includes('json') || type.startsWith('text/')
   if (!isText) return

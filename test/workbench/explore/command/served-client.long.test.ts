@@ -65,3 +65,30 @@ test.each(
   const met = recorder.requests.find(({ operation }) => operation === on)
   if (met?.decidedBy === 'fault') expect(met.fault?.kind).toBe(fault.kind)
 })
+
+test.each([
+  ['a whole stream', undefined, true],
+  ['a stream that ends early', { kind: 'stream', end: 'close' } as const, true],
+  ['a stream that is cut', { kind: 'truncated' } as const, false],
+])('%s is recorded as its client reads it', async (_, fault, isWhole) => {
+  const { server } = await running({ fixtures: 'empty', clock: 'on-poll' })
+  const world = server.worlds.make()
+  if (fault !== undefined) world.sim.faults.add({ on: 'createChatCompletion', fault })
+  const recorder = new RequestRecorder()
+  new ServedClient({ world, recorder, onRequest: () => {}, endsWith: () => false })
+  const messages = [{ role: 'user', content: 'Name the tides.' }]
+  const body = JSON.stringify({ model: 'aurora-labs/aurora-8b-instruct', stream: true, max_tokens: 40, messages })
+  const headers = { authorization: `Bearer ${world.token}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${server.url}/v1/chat/completions`, { method: 'POST', headers, body })
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for await (const part of answer.body!) text += decoder.decode(part, { stream: true })
+  } catch {
+    // The connection broke.
+  }
+  const [request] = recorder.requests
+  expect(text.length).toBeGreaterThan(100)
+  expect(request!.read?.text.startsWith(text)).toBe(true)
+  expect(request!.read?.isWhole && request!.readError === undefined).toBe(isWhole)
+})
