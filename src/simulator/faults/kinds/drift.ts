@@ -41,6 +41,7 @@ export const drift = defineFaultKind({
     change: z.enum([...COMPATIBLE_CHANGES, ...BREAKING_CHANGES]),
     field: z.string().min(1).optional(),
   }),
+  answers: 'another',
   summary: 'An answer that differs from the declared one',
   finding: ({ change }, operation) => `the answer to ${operation} differed from the interface document (${change})`,
   example: { kind: 'drift', change: 'unlistedValue', field: '[].status' },

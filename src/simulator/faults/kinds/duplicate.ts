@@ -4,6 +4,7 @@ import { defineFaultKind } from './kind.ts'
 /** The request is executed twice; the client gets the first or the second response. */
 export const duplicate = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('duplicate'), answer: z.enum(['first', 'second']).default('first') }),
+  answers: 'another',
   summary: 'One of two answers to a request that is carried out twice',
   finding: (_, operation) => `${operation} was carried out twice`,
   example: { kind: 'duplicate', answer: 'second' },

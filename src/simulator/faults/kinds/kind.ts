@@ -41,6 +41,8 @@ export interface FaultKind<Schema extends z.ZodObject = z.ZodObject> {
     of(fault: z.output<Schema>): { readonly status: number; readonly message: string }
   }
   act(fault: z.output<Schema>, hit: FaultHit): Response | Promise<Response>
+  /** How it answers, if not as a failure: `late` or from the past, or with what means `another` thing. */
+  readonly answers?: 'late' | 'another'
   /** What the client gets, for docs/faults.md. */
   readonly summary: string
   /** Says what a client met at an operation, as the main clause of a sentence of a finding of `explore`. */

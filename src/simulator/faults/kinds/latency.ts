@@ -7,6 +7,7 @@ import { defineFaultKind } from './kind.ts'
 /** The work is done at once. The response arrives after `delay` and an evenly distributed part of `jitter`. */
 export const latency = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('latency'), delay: duration, jitter: duration.default(0) }),
+  answers: 'late',
   summary: 'Its answer, late; the work is done on arrival',
   finding: ({ delay }, operation) => `the answer to ${operation} came ${formatDuration(micros(delay))} late`,
   example: { kind: 'latency', delay: '2s', jitter: '3s' },

@@ -5,6 +5,7 @@ import { defineFaultKind } from './kind.ts'
 /** The head arrives at once, the body at this rate. */
 export const slowBody = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('slowBody'), bytesPerSecond: z.number().min(0.001).max(1e9) }),
+  answers: 'late',
   summary: 'The head at once, the body slowly',
   finding: (_, operation) => `the answer to ${operation} arrived slowly`,
   example: { kind: 'slowBody', bytesPerSecond: 100 },

@@ -10,6 +10,7 @@ export const stale = defineFaultKind({
     lag: duration,
     reads: z.enum(['lists', 'all']).default('lists'),
   }),
+  answers: 'late',
   summary: 'An answer about the past',
   finding: ({ lag }, operation) => `${operation} was answered with data of ${formatDuration(micros(lag))} before`,
   example: { kind: 'stale', lag: '5s', reads: 'all' },

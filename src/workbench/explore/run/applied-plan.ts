@@ -3,6 +3,8 @@
 import { micros } from '../../../kernel/duration.ts'
 import type { Entry } from '../../../kernel/journal.ts'
 import { CommandError } from '../../../simulation/command-error.ts'
+import { FAULT_KINDS } from '../../../simulator/faults/kinds/index.ts'
+import type { FaultKind } from '../../../simulator/faults/kinds/kind.ts'
 import type { Simulator } from '../../../simulator/simulator-interface.ts'
 import { withContentName } from '../plan/canonical.ts'
 import type { CommandItem, Plan, PlanItem } from '../plan/plan.ts'
@@ -33,9 +35,10 @@ export class AppliedPlan {
    */
   constructor(sim: Simulator, plan: Plan) {
     this.#sim = sim
-    this.passes = passingFault(plan)
-    const isOutage = plan.some(item => 'fault' in item && item.fault.for !== undefined)
-    this.isFailure = this.passes !== undefined && !isOutage && !LATE.has(this.passes)
+    const [item, ...others] = plan
+    this.passes = item !== undefined && others.length === 0 && doesPass(item)
+    const isLong = item !== undefined && 'fault' in item && (item.fault.for !== undefined || answersOf(item) === 'late')
+    this.isFailure = this.passes && !isLong
     for (const [position, item] of plan.entries()) this.#arm(position, item)
     this.#stopListening = this.#waiting.length > 0 ? sim.journal.listen(entry => this.#onEntry(entry)) : () => {}
   }
@@ -48,8 +51,8 @@ export class AppliedPlan {
     return true
   }
 
-  /** The kind of its fault, if the plan is one fault that passes: of one request, or for some time. */
-  readonly passes: string | undefined
+  /** Whether it is one fault that passes: of one request, or for some time. */
+  readonly passes: boolean
   /** Whether it is a failure of one request: no outage, and no answer that is late or old. */
   readonly isFailure: boolean
 
@@ -133,16 +136,13 @@ export class AppliedPlan {
   }
 }
 
-/** Kinds of faults that take time, or show the past. */
-const LATE: ReadonlySet<string> = new Set(['latency', 'hang', 'slowBody', 'stale'])
-/** Kinds of faults after which an answer means something else, so that no client can know. */
-const NOT_PASSING: ReadonlySet<string> = new Set(['drift', 'duplicate'])
+/** Tells whether a client can end as usual after an item. After an answer that means something else, no client can know. */
+function doesPass(item: PlanItem): boolean {
+  if ('crash' in item || item.passes !== undefined || 'command' in item) return 'passes' in item && item.passes === true
+  const { nth, times, for: lasts } = item.fault
+  return (nth ?? times ?? lasts) !== undefined && answersOf(item) !== 'another'
+}
 
-function passingFault([item, ...others]: Plan): string | undefined {
-  if (item === undefined || others.length > 0 || 'crash' in item || item.passes === false) return undefined
-  if ('command' in item) return item.passes === true ? item.command.verb : undefined
-  const { nth, times, for: lasts, fault } = item.fault
-  if (item.passes === true) return fault.kind
-  const isLimited = nth !== undefined || times !== undefined || lasts !== undefined
-  return isLimited && !NOT_PASSING.has(fault.kind) ? fault.kind : undefined
+function answersOf({ fault }: Extract<PlanItem, { fault: unknown }>): FaultKind['answers'] {
+  return (FAULT_KINDS[fault.fault.kind] as unknown as FaultKind).answers
 }
