@@ -23,6 +23,8 @@ const NOT_STATE: Readonly<Record<string, readonly string[]>> = {
   Clock: ['#cachedIso', '#cachedIsoAt'],
   // It sends for its own world alone.
   Webhooks: ['sender'],
+  // The rules and their counts belong to the simulator. A fork of the world alone has a copy.
+  LineFaults: ['#owner', '#onHits'],
   SimulationContext: ['#visibleChanges', '#nextEntryIsCause'],
 }
 
