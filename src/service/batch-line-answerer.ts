@@ -19,7 +19,11 @@ type LineBody = Readonly<Record<string, unknown>>
 /** Answers the batch lines of a simulator with scripted answers, else with generated ones. */
 export class BatchLineAnswerer implements LineAnswerer {
   readonly #scripted: ScriptedAnswers
-  /** Default: no rule fails a line. */
+  /**
+   * Default: no rule fails a line.
+   *
+   * @internal
+   */
   faults: lines.LineRules | undefined
   readonly isStrict: boolean
   readonly toInternalLine: LineAnswerer['toInternalLine']

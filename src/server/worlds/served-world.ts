@@ -14,7 +14,10 @@ export function clientVariables(url: string, token: string): Readonly<Record<str
 }
 
 /** Returns the variables by which clients reach a server of this machine directly: a proxy cannot reach it. */
-export function proxyVariables(environment: NodeJS.ProcessEnv, url: string): Readonly<Record<string, string>> {
+export function proxyVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  url: string,
+): Readonly<Record<string, string>> {
   const noProxy = [environment.NO_PROXY ?? environment.no_proxy, new URL(url).hostname].filter(Boolean).join(',')
   return { NO_PROXY: noProxy, no_proxy: noProxy }
 }

@@ -41,7 +41,11 @@ export class Faults implements FaultControls {
   readonly #initialState: FaultsState
   /** The middleware around the operations; undefined if no request can have a fault. */
   middleware: Middleware<World> | undefined
-  /** The rules that act on lines of batches. */
+  /**
+   * The rules that act on lines of batches.
+   *
+   * @internal
+   */
   readonly lines: LineFaults
   #currentRules: Rules = EMPTY_STATE.rules
   #history: WorldForks | undefined
