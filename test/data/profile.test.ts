@@ -60,7 +60,7 @@ describe('shipped profiles', () => {
       pageCacheRate: 5.2e9,
       loadFixed: 12 * SECOND,
       warmUp: { median: 8 * SECOND, trace: 0.17 * SECOND, compile: 0.9 * SECOND, graphs: 0.65 * SECOND, sigma: 0.35 },
-      readyWithin: 10 * MINUTE,
+      readyWithin: 800 * SECOND,
       retryAfter: [10 * SECOND, 20 * SECOND, 40 * SECOND],
       drain: 10 * SECOND,
       adapterDownload: { median: 6 * SECOND, sigma: 0.4, cap: 2 * MINUTE },
