@@ -51,7 +51,7 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
         type: 'string',
         requiresArg: true,
         coerce: word('require', ['recovers']),
-        describe: 'recovers: a client that gives up under a fault that passes is a finding',
+        describe: 'recovers: a client that gives up under a temporary fault is a finding',
       },
       fixtures: {
         type: 'string',

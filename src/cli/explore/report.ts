@@ -156,7 +156,7 @@ export function formatPlan(plan: Plan): string {
 }
 
 const WORDS_OF_END = {
-  done: 'all of them were run',
+  done: 'each was run',
   saturated: 'the chance of something new is under 1 %',
   budget: 'the budget is spent',
   aborted: 'stopped',
@@ -176,13 +176,13 @@ export function percent(share: number): string {
 /** Says what it is worth that nothing was found. */
 function describeWorth({ points, unreached, runsOf, stoppedBecause }: FlowReport): string[] {
   if (stoppedBecause === 'unsettled') return []
-  const lines = [`  None in ${plural(points - unreached.length, 'single fault')}.`]
-  if (runsOf.pairs > 0) lines.push(`  None in ${plural(runsOf.pairs, 'pair')} of faults.`)
+  const lines = [`  No finding in ${plural(points - unreached.length, 'single fault')}.`]
+  if (runsOf.pairs > 0) lines.push(`  No finding in ${plural(runsOf.pairs, 'pair')} of faults.`)
   if (runsOf.swarm > 0) {
     // Without a failure in n runs, the probability is at most 3 / n with 95 % confidence.
     const share = percent(Math.min(1, 3 / runsOf.swarm))
     lines.push(
-      `  None in ${plural(runsOf.swarm, 'random plan')}: with 95 % confidence, at most ${share} of them have one.`,
+      `  No finding in ${plural(runsOf.swarm, 'random plan')}: with 95 % confidence, at most ${share} of them have one.`,
     )
   }
   return lines
@@ -194,7 +194,7 @@ function describeUnreached({ unreached, points }: FlowReport): string[] {
     return `  ${operation} ${name} at ${place}: ${reason === 'notRun' ? 'not run' : 'it changed nothing'}`
   })
   const more = unreached.length - MAX_LISTED
-  const head = `${formatCount(unreached.length)} of ${plural(points, 'single fault')} not reached:`
+  const head = `${formatCount(unreached.length)} of ${plural(points, 'single fault')} did not act:`
   return [head, ...lines, ...(more > 0 ? [`  and ${formatCount(more)} more`] : [])]
 }
 

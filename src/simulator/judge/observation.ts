@@ -68,7 +68,7 @@ export interface RuleSettings {
   readonly pollsAtMost: number
   /** US dollars; undefined: no limit. */
   readonly spendsAtMost: number | undefined
-  /** `always`: a client that gives up under one fault that passes breaks the rule `recovers`. */
+  /** `always`: a client that gives up under one temporary fault breaks the rule `recovers`. */
   readonly recovers?: 'always' | undefined
 }
 

@@ -1,4 +1,4 @@
-/** How a client ended under one fault that passes. */
+/** How a client ended under one temporary fault. */
 
 import type { Grade, Observation } from './observation.ts'
 

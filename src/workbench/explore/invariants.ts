@@ -26,7 +26,7 @@ export type InvariantSettings = {
   readonly settles?: Duration | false
   /** Reads of one thing in a second. Default: 1. */
   readonly pollsAtMost?: number | false
-  /** `'always'`: a client that gives up under a fault that passes breaks it too. Default: true. */
+  /** `'always'`: a client that gives up under a temporary fault breaks it too. Default: true. */
   readonly recovers?: boolean | 'always'
   /** US dollars. Default: no limit. */
   readonly spendsAtMost?: number | false

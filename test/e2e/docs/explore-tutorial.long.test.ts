@@ -18,7 +18,8 @@ afterAll(() => folder.remove())
 
 /** The lines of a report that the page shows. */
 function summaryOf(report: string): string {
-  const isShown = (line: string) => /^(\d+\. |client:|\d+ findings?$| {2}(?:None|This client|It ended) )/.test(line)
+  const isShown = (line: string) =>
+    /^(\d+\. |client:|\d+ findings?$| {2}(?:No finding|No problem|This client|It has) )/.test(line)
   return `${report.split('\n').filter(isShown).join('\n')}\n`
 }
 

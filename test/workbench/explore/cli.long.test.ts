@@ -54,7 +54,7 @@ describe('a flow with a leak', () => {
   test('is described with what to do, and its scenarios are written', async () => {
     const { code, out } = await explore({ write: 'found', junit: join(folder, 'junit.xml') })
     expect(code).toBe(1)
-    expect(out).toMatch(/^leaky: \d+ runs, \d+ single faults, all of them were run\n(?: {2}.+\n)+\n1\. /)
+    expect(out).toMatch(/^leaky: \d+ runs, \d+ single faults, each was run\n(?: {2}.+\n)+\n1\. /)
     const files = readdirSync(join(folder, 'found'))
     expect(files.length).toBeGreaterThan(1)
     for (const file of files) {

@@ -18,7 +18,7 @@ export const batchLines = defineRule({
   advice:
     'Join rows by custom_id, because the order of an output file is not that of the input. Read the error file too.',
   premise: observation => readLines(observation) !== undefined,
-  otherwise: 'its result has no line of a batch; if it should, return rows with their ids, or give lines',
+  otherwise: 'its result has no line of a batch; if it should, return rows with their ids, or give the option lines',
   check(observation) {
     const found = readLines(observation)
     if (found === undefined) return []

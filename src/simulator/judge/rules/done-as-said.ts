@@ -18,7 +18,7 @@ export const doneAsSaid = defineRule({
     'delete until the thing is gone.',
   premise: ({ end, base, requests }) =>
     end.kind === 'returned' && (base?.effects.size ?? 0) > 0 && requests.some(({ fault }) => fault !== undefined),
-  otherwise: 'it never returned after a fault, or it changes nothing',
+  otherwise: 'no run changed something, met a fault and returned',
   check(observation) {
     const { base, effects, created, crashes, requests } = observation
     const comparison = comparisonOf(observation)

@@ -4,7 +4,7 @@ import { defineRule } from '../rule.ts'
 import { nameRequest, operationOf, quoteText } from '../words.ts'
 
 /**
- * One fault that passes does not make the code of the client fail: an error, a broken or a lost answer, a late or stale
+ * One temporary fault does not make the code of the client fail: an error, a broken or a lost answer, a late or stale
  * one, an outage of a minute. A client that gives up with an error is not judged, unless `recovers` is `'always'`, or it
  * ends as usual after nine of ten other faults: then it has a hole.
  */
@@ -14,7 +14,7 @@ export const recovers = defineRule({
     'Look at the status and the body of each answer before you use it. Repeat a read, and a write that may be repeated, ' +
     'or throw an error of your own. A repeated delete that finds nothing has done its work.',
   premise: ({ recovery }) => recovery !== undefined,
-  otherwise: 'no single fault that passes was run',
+  otherwise: 'no single temporary fault was run',
   check({ recovery, requests, end, settings }) {
     if (recovery === undefined || end.kind !== 'threw') return []
     const { grade, isUneven } = recovery
@@ -29,7 +29,7 @@ export const recovers = defineRule({
       grade === 'crash'
         ? `The code of the client failed after ${nameRequest(hit)}: ${quoteText(text)}${placeOfCrash(error)}.`
         : `The client gave up after ${nameRequest(hit)}: ${quoteText(text)}.`
-    const hole = grade !== 'crash' && isUneven ? ' It ends as usual after nearly all other faults that pass.' : ''
+    const hole = grade !== 'crash' && isUneven ? ' It ends as usual after nearly all other temporary faults.' : ''
     const kind = grade === 'crash' ? 'crash' : isUneven ? 'uneven' : grade
     return [{ words: how + hole, operation, rootCause: `${operation}/${kind}`, evidence: requestEvidence(hit) }]
   },

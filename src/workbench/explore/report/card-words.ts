@@ -3,11 +3,12 @@
 import { groupBy } from '../../../lib/group-by.ts'
 import { formatCount, plural } from '../../../lib/text/format-count.ts'
 import { wrapText } from '../../../lib/text/wrap.ts'
+import { GRADES } from '../../../simulator/judge/observation.ts'
 import { type Card, countGrades, type Grades } from '../stages/card.ts'
 
 const WIDTH = 90
 const WORDS = {
-  usual: 'as usual',
+  usual: 'returned',
   said: 'said what is missing',
   gaveUp: 'gave up',
   raw: 'raw errors',
@@ -19,13 +20,13 @@ const WORDS = {
 const ALWAYS: ReadonlySet<string> = new Set(['usual', 'said', 'gaveUp', 'raw', 'crash'])
 const MAX_PLACES = 3
 
-/** Returns the lines of a card: the counts, then one sentence about the client. */
+/** Returns the lines of a card: one sentence about the client, then the counts. */
 export function describeCard(card: Card, findings: number): string[] {
   const { passing, others, several, said, unclear } = card
   const lines = [
-    ...gradeLine(passing, 'fault', ' that passes', ' that pass', true),
-    ...gradeLine(others, 'other', ''),
-    ...gradeLine(several, 'run', ' with several faults', ' with several faults'),
+    ...gradeLine(passing, 'temporary fault', '', true),
+    ...gradeLine(others, 'other fault', ''),
+    ...gradeLine(several, 'run', ' with several faults'),
   ]
   if (said.length > 0) lines.push(`  It said what is missing in ${places(said)}.`)
   if (unclear.length > 0) {
@@ -33,19 +34,28 @@ export function describeCard(card: Card, findings: number): string[] {
       `  Does ${places(unclear)} say that something is missing? Only you know: give tells in the options of the flow.`,
     )
   }
-  const verdict = verdictOf(card, findings)
-  return verdict === '' ? lines : [...lines, `  ${verdict}`]
+  return [`  ${verdictOf(card, findings)}`, ...lines]
 }
 
-/** Says in one sentence how the client ended; '' if its findings say more. */
-function verdictOf({ passing }: Card, findings: number): string {
-  const all = countGrades(passing, 'usual', 'said', 'gaveUp', 'raw', 'crash', 'endless')
-  const bad = countGrades(passing, 'gaveUp', 'raw', 'crash', 'endless')
-  const runs = `${formatCount(bad)} of ${plural(all, 'run')} with a fault that passes`
-  if (bad > all / 2) return `This client does not survive faults: it did not end as usual in ${runs}.`
-  if (bad > 0) return `It ended with an error, or not at all, in ${runs}.`
-  if (findings > 0 || all === 0) return ''
-  return `It ended as usual, or said what is missing, in all of ${plural(all, 'run')} with a fault that passes.`
+/** Says in one sentence how the client did. */
+function verdictOf({ passing, others, several }: Card, findings: number): string {
+  const all = countRuns(passing)
+  const errors = countGrades(passing, 'gaveUp', 'raw', 'crash')
+  const bad = errors + passing.endless
+  const ends = [errors > 0 ? 'ended with an error' : '', passing.endless > 0 ? 'did not end' : ''].filter(Boolean)
+  const failed = `${formatCount(bad)} of ${plural(all, 'run')} with a temporary fault ${ends.join(' or ')}`
+  const found = findings > 0 ? `It has ${plural(findings, 'finding')}` : ''
+  if (bad > all / 2) return `This client does not survive faults: ${failed}.${found && ` ${found}.`}`
+  if (bad > 0) return found === '' ? `This client can fail: ${failed}.` : `${found}, and ${failed}.`
+  if (found !== '') return `${found}.`
+  if (countRuns(passing) + countRuns(others) + countRuns(several) === 0) return 'No fault was tried.'
+  return all === 0
+    ? 'No problem was found, but no temporary fault was tried.'
+    : `No problem was found: it returned, or said what is missing, in all of ${plural(all, 'run')} with a temporary fault.`
+}
+
+function countRuns(grades: Grades): number {
+  return countGrades(grades, ...GRADES)
 }
 
 /** Returns which invariants were judged in how many runs, and which were not, with the reason. */
@@ -65,13 +75,13 @@ export function describeJudged({ invariants }: Card): string[] {
   ]
 }
 
-function gradeLine(grades: Grades, thing: string, one: string, many = one, isWhole = false): string[] {
+function gradeLine(grades: Grades, thing: string, more: string, isWhole = false): string[] {
   const names = Object.keys(WORDS) as (keyof Grades)[]
-  const total = countGrades(grades, ...names)
+  const total = countRuns(grades)
   if (total === 0) return []
   const shown = names.filter(name => grades[name] > 0 || (isWhole && ALWAYS.has(name)))
   const counts = shown.map(name => `${formatCount(grades[name])} ${WORDS[name]}`)
-  return [`  ${plural(total, thing)}${total === 1 ? one : many}: ${counts.join(', ')}`]
+  return [`  ${plural(total, thing)}${more}: ${counts.join(', ')}`]
 }
 
 function places(found: Card['said']): string {

@@ -55,7 +55,7 @@ export function toParagraph(words: FindingWords): string {
     causes.length === 0 ? WITHOUT_FAULT : `${causes.length === 1 ? 'Cause' : 'Causes'}: ${numbered(causes)}`,
     inputs === '' ? '' : `Inputs: ${inputs}`,
     `Requests: ${requests}`,
-    tooLateFrom === '' ? '' : `Too late from: ${tooLateFrom}`,
+    tooLateFrom === '' ? '' : `Too late after: ${tooLateFrom}`,
     necessary,
     leftOut === '' ? '' : `Left out of the world: ${leftOut}`,
     advice === '' ? '' : `What to do: ${advice}`,
@@ -84,8 +84,8 @@ function describeMoment(
   const request = requests.find(({ index }) => index === afterRequest)
   const moment =
     request === undefined
-      ? 'The start, even if the service recovers before the first request.'
-      : `Request ${afterRequest} (${nameOperation(request)}, at ${formatTime(request.sentAt)}), even if the service recovers after it.`
+      ? 'the start, even if the service recovers before the first request.'
+      : `request ${afterRequest} (${nameOperation(request)}, at ${formatTime(request.sentAt)}), even if the service recovers after it.`
   const [first] = exceptions
   const more = exceptions.length > 1 ? `, or before ${exceptions.length - 1} more of the earlier ones,` : ''
   const exception = first === undefined ? '' : ` A recovery just before request ${first}${more} does not help either.`

@@ -39,7 +39,7 @@ export function toLabelledTexts(words: FindingWords): readonly LabelledText[] {
       : [...causes.map((cause, i) => [`Cause ${i + 1}`, cause] as const), ['Needed', necessary] as const]),
     ['Inputs', inputs],
     ['Requests', requests],
-    ['Too late from', tooLateFrom],
+    ['Too late after', tooLateFrom],
     ['Left out', leftOut],
     ['What to do', advice],
   ]

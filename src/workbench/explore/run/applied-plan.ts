@@ -51,7 +51,7 @@ export class AppliedPlan {
     return true
   }
 
-  /** Whether it is one fault that passes: of one request, or for some time. */
+  /** Whether it is one temporary fault: of one request, or for some time. */
   readonly passes: boolean
   /** Whether it is a failure of one request: no outage, and no answer that is late or old. */
   readonly isFailure: boolean

@@ -10,7 +10,7 @@ import type { RunTelling } from '../run/run-result.ts'
 export type Grades = Readonly<Record<Grade, number>>
 
 export interface Card {
-  /** Runs with one fault that passes: an error, a broken, lost, late or stale answer, an outage of a minute. */
+  /** Runs with one temporary fault: an error, a broken, lost, late or stale answer, an outage of a minute. */
   readonly passing: Grades
   /** Runs with one fault of another kind, and with crashes. */
   readonly others: Grades

@@ -104,7 +104,7 @@ test('a paragraph says what, because of what, until when, what is necessary and 
       `Cause: The connection was reset after ${CREATE} had been carried out (request 1). ` +
       `Requests: 6 in all: listDeployments at 0s (200), then ${CREATE} at 10s (no connection), ` +
       'then getDeployment 3 times from 20s to 40s (200), then getDeployment at 50s (200 with an unreadable body). ' +
-      `Too late from: Request 1 (${CREATE}, at 10s), even if the service recovers after it. ` +
+      `Too late after: request 1 (${CREATE}, at 10s), even if the service recovers after it. ` +
       'Without this fault, this finding does not occur. ' +
       'What to do: Look first.',
   )
@@ -113,7 +113,7 @@ test('a paragraph says what, because of what, until when, what is necessary and 
 test('labelled texts name each cause, and leave out what is unknown', () => {
   const labels = (more: Partial<FindingStory>) =>
     toLabelledTexts(describeFinding({ ...STORY, ...more }, () => MEANING)).map(([label]) => label)
-  expect(labels({})).toEqual(['What happened', 'Expected', 'Cause', 'Requests', 'Too late from', 'What to do'])
+  expect(labels({})).toEqual(['What happened', 'Expected', 'Cause', 'Requests', 'Too late after', 'What to do'])
   const two = { plan: [...LOST, { crash: 4 }], inevitability: undefined }
   expect(labels(two)).toEqual(['What happened', 'Expected', 'Cause 1', 'Cause 2', 'Needed', 'Requests', 'What to do'])
   const none = toLabelledTexts(describeFinding({ ...STORY, plan: [] }))
@@ -143,7 +143,7 @@ test.each<[string, Partial<FindingStory>, Partial<ReturnType<typeof describeFind
     { inevitability: { afterRequest: 0, method: 'bisection', exceptions: [] }, requests: STORY.requests.slice(1) },
     {
       tooLateFrom:
-        'The start, even if the service recovers before the first request. ' + 'Not every request was tested for this.',
+        'the start, even if the service recovers before the first request. ' + 'Not every request was tested for this.',
     },
   ],
   [
@@ -151,7 +151,7 @@ test.each<[string, Partial<FindingStory>, Partial<ReturnType<typeof describeFind
     { inevitability: { afterRequest: 4, method: 'each', exceptions: [2] } },
     {
       tooLateFrom:
-        'Request 4 (getDeployment, at 40s), even if the service recovers after it. ' +
+        'request 4 (getDeployment, at 40s), even if the service recovers after it. ' +
         'A recovery just before request 2 does not help either.',
     },
   ],

@@ -24,7 +24,7 @@ test('the leak of a naive client has words, and its scenario repeats it', async 
       `Expected: ${RULES.noLeak.summary} ` +
       'Cause: The connection was reset after createLlmDeployment had been carried out (request 1). ' +
       'Requests: 1 in all: createLlmDeployment at 0s (no connection). ' +
-      'Too late from: Request 1 (createLlmDeployment, at 0s), even if the service recovers after it. ' +
+      'Too late after: request 1 (createLlmDeployment, at 0s), even if the service recovers after it. ' +
       `Without this fault, this finding does not occur. What to do: ${RULES.noLeak.advice}`,
   )
   const { plan, why } = finding
