@@ -100,7 +100,7 @@ export function connectParts(world: ConnectedParts, context: SimulationContext, 
   world.nodes.connect({ provisioner: nodeAutoscaler })
   world.placement.connect({ provisioner: nodeAutoscaler })
   nodeAutoscaler.connect({ observer: { onNodeAdded: ordinal => weather.addNode(ordinal) } })
-  const work = { batches, inferenceRequests }
+  const work = { batches: batches.pacing, inferenceRequests }
   instances.connect({ deployments, slots: loraAdapters.slots, ...work })
   deployments.connect({ autoscaler, loraAdapters, ...work })
   autoscaler.connect(work)
@@ -113,7 +113,7 @@ function accountObserver(world: ConnectedParts): AccountObserver {
   const { deployments, rentals, inferenceRequests, batches } = world
   return {
     onSuspensionEnded(wasCutOff) {
-      if (wasCutOff) batches.rescheduleAll()
+      if (wasCutOff) batches.pacing.rescheduleAll()
       deployments.scaling.onSuspensionEnded()
       deployments.onFundsReturned()
       rentals.onFundsReturned()
@@ -123,7 +123,7 @@ function accountObserver(world: ConnectedParts): AccountObserver {
       rentals.stopForFunds(reason)
       inferenceRequests.onAccountCutOff(reason)
     },
-    onCutOff: () => batches.rescheduleAll(),
+    onCutOff: () => batches.pacing.rescheduleAll(),
     onQuotaAvailable: gpu => deployments.scaling.onQuotaAvailable(gpu),
   }
 }

@@ -317,7 +317,7 @@ export class World implements EventParts {
 
   /** Whether time cannot move because the tokenizer for batches is not loaded. */
   get needsTokenizer(): boolean {
-    return this.batches.activeCount > 0 && !this.lineAnswerer?.isReady
+    return this.batches.active.length > 0 && !this.lineAnswerer?.isReady
   }
 
   /** Opens a request. It is the cause of all journal entries until it is closed. */

@@ -56,9 +56,9 @@ describe('money', () => {
   test('POST /payment/topup has a default for every field', async () => {
     const { client, world } = service('empty')
     expect(await client.setTopup({})).toEqual({})
-    expect(world.ledger.topupRule).toEqual({ amount: 0, threshold: 0, enabled: true })
+    expect(world.ledger.topups.rule).toEqual({ amount: 0, threshold: 0, enabled: true })
     await client.setTopup({ amount: 5000, threshold: 1000, enabled: false })
-    expect(world.ledger.topupRule).toEqual({ amount: 5000, threshold: 1000, enabled: false })
+    expect(world.ledger.topups.rule).toEqual({ amount: 5000, threshold: 1000, enabled: false })
     expect(await issues(client.setTopup({ amount: -1, threshold: 0.5, enabled: 'yes' as never }))).toEqual([
       'body/amount greater_than_equal',
       'body/threshold int_from_float',

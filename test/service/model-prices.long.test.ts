@@ -89,7 +89,7 @@ test.each(WORLDS)('each model of %s has one price and one creation time at every
     for (const [nth, one] of hardware.filter(({ type }) => type === 'dedicated').entries()) {
       const [gpus, gpu] = /^(\d+)x(.+)$/.exec(one.id)?.slice(1) ?? []
       if (gpu === undefined) continue
-      const cents = sim.world.ledger.priceCentsPerHour(gpu as 'H100-80GB') * Number(gpus)
+      const cents = sim.world.ledger.meters.priceCentsPerHour(gpu as 'H100-80GB') * Number(gpus)
       expectClose(perMinute[nth]!, cents / 60, `${model_name} on ${one.id}`)
     }
   }
@@ -161,7 +161,7 @@ test('the price by time follows the price of GPUs, in each world on its own', as
   const before = await priceOf(client)
   expect(await priceOf(other.client)).toBe(before)
   for (const gpu of GPU_TYPES) {
-    if (gpu !== 'other') sim.cluster.price.set(gpu, 2 * sim.world.ledger.priceCentsPerHour(gpu))
+    if (gpu !== 'other') sim.cluster.price.set(gpu, 2 * sim.world.ledger.meters.priceCentsPerHour(gpu))
   }
   expect(await priceOf(client)).toBeCloseTo(2 * before, 12)
   expect(await priceOf(other.client)).toBe(before)

@@ -180,7 +180,7 @@ describe('an instance that is lost', () => {
     node.crash()
     const { deployments, instances } = other.sim.world
     instances.release(other.row().instances[0]!)
-    deployments.replenish(deployments.ordinalOf(other.row().id)!)
+    deployments.scaling.replenish(deployments.ordinalOf(other.row().id)!)
     const retried = here.sim.journal.entries().find(entry => entry.kind === 'batch.linesRetried')!
     expect(retried.fields).toEqual({ lines: 8 })
     expect(here.batch.toRecord().request_counts!.completed).toBe(nth)

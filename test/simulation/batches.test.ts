@@ -336,7 +336,7 @@ describe('work that meets the rest of the world', () => {
       request_counts: null,
       errors: { data: [{ code: 'invalid_line', line: 1, param: '/v1/chat/completions.body.temperature' }] },
     })
-    expect(sim.world.batches.activeCount).toBe(0)
+    expect(sim.world.batches.active.length).toBe(0)
   })
 
   test('that has expired stays expired', () => {
@@ -346,7 +346,7 @@ describe('work that meets the rest of the world', () => {
     const sim = stage([{}], {}, { with: { files: [file], batches: [seed] } })
     pass(sim, '1h')
     expect(sim.world.batches.get('batch_1')!.toRecord()).toMatchObject({ status: 'expired', in_progress_at: null })
-    expect(sim.world.batches.activeCount).toBe(0)
+    expect(sim.world.batches.active.length).toBe(0)
   })
 })
 

@@ -89,11 +89,11 @@ describe('the top-up rule', () => {
     })
     pass(sim, '4h')
     expect(story(sim, 'acct_test').filter(kind => kind === 'topup.declined').length).toBeGreaterThanOrEqual(3)
-    expect(sim.world.ledger.hasTopupFailed).toBe(true)
+    expect(sim.world.ledger.topups.hasFailed).toBe(true)
     sim.cluster.card.accept()
     pass(sim, '1s')
     expect(story(sim, 'acct_test').at(-1)).toBe('topup.charged')
-    expect(sim.world.ledger.hasTopupFailed).toBe(false)
+    expect(sim.world.ledger.topups.hasFailed).toBe(false)
   })
 
   function passToTopup(sim: ReturnType<typeof stage>): number[] {

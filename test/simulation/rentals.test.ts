@@ -641,7 +641,7 @@ function perform(sim: Simulator, one: { do: string; gpus?: number; which?: numbe
       cluster.gpu(`node-${(one.which ?? 0) % 3}`, Math.floor((one.which ?? 0) / 3)).reset()
       break
     case 'registry':
-      if (world.environment.registryDown) cluster.registry.up()
+      if (world.environment.state.registryDown) cluster.registry.up()
       else cluster.registry.down()
       break
     case 'stock':

@@ -72,7 +72,7 @@ describe('a spending limit', () => {
     expect([refused.status, await refused.text()]).toEqual([402, expect.stringContaining('POST /payment/config')])
     await sim.clock.advance('1d')
     expect(story(sim)).toEqual(['account.suspended limit-reached', 'account.graceEnded'])
-    const price = sim.world.ledger.priceCentsPerHour('H100-80GB') * 1_000_000
+    const price = sim.world.ledger.meters.priceCentsPerHour('H100-80GB') * 1_000_000
     const graceAndShutdown = sim.world.profile.policies.suspensionGrace + sim.world.profile.timings.rentalShutdown
     expect(recent(sim)).toBeLessThanOrEqual(5 * MICROCENTS_PER_USD + Math.ceil((graceAndShutdown * price) / HOUR) + 1)
   })

@@ -82,7 +82,8 @@ export function sometimes(sim: Simulator): Sometimes {
       case 'node.preemptionNoticed': {
         const { nodes, instances, batches } = sim.world
         const tenants = nodes.read(nodes.ordinalOf(subject)!).tenants.filter(one => one >= 0)
-        if (tenants.some(one => batches.hasWorkFor(instances.read(one).deployment))) meet('preemption during a batch')
+        if (tenants.some(one => batches.pacing.hasWorkFor(instances.read(one).deployment)))
+          meet('preemption during a batch')
         return
       }
       case 'adapter.evicted':

@@ -42,7 +42,7 @@ export function preparePage(content: SavedContent): {
 function toPageRecording(text: string, what: string): PageRecording {
   const { header, lines } = parseRecording(text, what)
   const sim = createRecordedSimulator(header, what)
-  const needsTokenizer = sim.world.batches.activeCount > 0 || lines.some(line => countsTokens(line, sim))
+  const needsTokenizer = sim.world.batches.active.length > 0 || lines.some(line => countsTokens(line, sim))
   return { text: header.options.fill === undefined ? text : withSnapshot(header, lines, sim), needsTokenizer }
 }
 

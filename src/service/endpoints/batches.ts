@@ -67,8 +67,8 @@ export const createBatch = endpoint({
     requireFunds(world)
     if (world.files.get(body.input_file_id) === undefined) refuse(404, 'file not found')
     const { batchesUnderWay } = world.profile.limits
-    if (world.batches.activeCount >= batchesUnderWay) {
-      refuse(429, `${world.batches.activeCount} batches are under way: wait for one to end`, { 'retry-after': '60' })
+    if (world.batches.active.length >= batchesUnderWay) {
+      refuse(429, `${world.batches.active.length} batches are under way: wait for one to end`, { 'retry-after': '60' })
     }
     const spec = { ...body, metadata: body.metadata ?? null, token_id: token?.token_id }
     const output_life_seconds = output_expires_after?.seconds

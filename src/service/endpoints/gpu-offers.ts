@@ -38,7 +38,7 @@ export function listGpuOffers(world: World, baseModel: string): z.output<typeof 
     const maxGpus = world.nodes.maxGpusPerNode(gpu)
     return OFFERED_GPU_COUNTS.filter(gpus => gpus <= maxGpus).map(gpus => ({
       gpu_config: formatGpuConfig(gpu, gpus),
-      usd_per_hour: (world.ledger.priceCentsPerHour(gpu) * gpus) / 100,
+      usd_per_hour: (world.ledger.meters.priceCentsPerHour(gpu) * gpus) / 100,
       available: world.gpuQuotas.hasRoom(gpu, gpus) && world.nodes.chooseNode(gpu, gpus, '') >= 0,
       fits: memoryShortage(weights, gpu, gpus) === undefined,
     }))

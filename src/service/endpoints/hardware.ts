@@ -45,6 +45,6 @@ export const getHardware = endpoint({
 })
 
 function toDedicatedRecord(world: World, id: string, name: string, gpu: GpuType, count: number) {
-  const cents_per_minute = (world.ledger.priceCentsPerHour(gpu) * count) / 60
+  const cents_per_minute = (world.ledger.meters.priceCentsPerHour(gpu) * count) / 60
   return { id, name, type: 'dedicated' as const, pricing: { cents_per_minute } }
 }

@@ -17,7 +17,7 @@ export function toCatalogJson(world: World): readonly string[] {
 }
 
 export function toDeploymentCatalogJson(world: World): readonly string[] {
-  const gpuPrices = GPU_TYPES.map(gpu => world.ledger.priceCentsPerHour(gpu))
+  const gpuPrices = GPU_TYPES.map(gpu => world.ledger.meters.priceCentsPerHour(gpu))
   return composeOnce(world, cachedPricedJson, [world.store.hardware.all(), ...gpuPrices], model => ({
     ...toModelEntry(model),
     pricing: toTimePricing(world, model),

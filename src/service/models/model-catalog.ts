@@ -40,10 +40,10 @@ export function toTimePricing(world: World, { model_name, pricing }: CatalogMode
   const options = (world.store.hardware.get(model_name)?.hardware ?? []).filter(isDedicated)
   const priced = options.map(({ gpu, num_gpus }) => ({
     name: `${num_gpus}x ${gpu}`,
-    cents: (world.ledger.priceCentsPerHour(gpu) * num_gpus) / 3600,
+    cents: (world.ledger.meters.priceCentsPerHour(gpu) * num_gpus) / 3600,
   }))
   priced.sort((a, b) => a.cents - b.cents)
-  const [cheapest = { name: '1x L4-24GB', cents: world.ledger.priceCentsPerHour('L4-24GB') / 3600 }] = priced
+  const [cheapest = { name: '1x L4-24GB', cents: world.ledger.meters.priceCentsPerHour('L4-24GB') / 3600 }] = priced
   const usd = (cents: number) => `$${(cents / 100).toFixed(6)}`
   return {
     type: 'time',

@@ -50,7 +50,7 @@ export function toOwnModelEntry(world: World, model: AccountModel) {
   const { details } = model
   const target = deployment && findModelTarget(world, model.model_name)
   const gpus = findGpus(world, model.model_name)
-  const cents = gpus === undefined ? 0 : world.ledger.priceCentsPerHour(gpus.gpu) * gpus.numGpus
+  const cents = gpus === undefined ? 0 : world.ledger.meters.priceCentsPerHour(gpus.gpu) * gpus.numGpus
   const hardware = gpus === undefined ? '' : `${gpus.numGpus}x${gpus.gpu}`
   return {
     model_name: model.model_name,

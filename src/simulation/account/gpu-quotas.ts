@@ -3,9 +3,9 @@ import { GPU_TYPES, type GpuType, gpuIndex } from '../../data/records/gpu-config
 import type { Archive } from '../../kernel/archive.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
+import { TablePart } from '../table-part.ts'
 import type { Ledger } from './ledger.ts'
 import type { AccountObserverPort } from './observer.ts'
 
@@ -34,11 +34,9 @@ export interface GpuQuotasParts {
 }
 
 /** How many GPUs of each type the account may hold, and how many it holds or has asked for. */
-export class GpuQuotas {
-  readonly #context: SimulationContext
+export class GpuQuotas extends TablePart<QuotaRequestRow> {
   readonly #parts: GpuQuotasParts
   #ports!: AccountObserverPort
-  readonly #table: Table<QuotaRequestRow>
   /** By type; -1 means no limit. */
   #quotas: Int32Array
   #held: Int32Array
@@ -46,11 +44,8 @@ export class GpuQuotas {
   #waitingTypes: number
 
   constructor(context: SimulationContext, parts: GpuQuotasParts, origin?: GpuQuotas) {
-    this.#context = context
+    super(context, QuotaRequestRow, origin)
     this.#parts = parts
-    this.#table = origin
-      ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(QuotaRequestRow, context.generation)
     this.#quotas = origin
       ? origin.#quotas.slice()
       : new Int32Array(GPU_TYPES.length).fill(context.profile.limits.defaultGpuLimit ?? -1)
@@ -63,8 +58,8 @@ export class GpuQuotas {
     this.#ports = ports
   }
 
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
+  override archive(archive: Archive): void {
+    super.archive(archive)
     this.#quotas = archive.value(this.#quotas)
     this.#held = archive.value(this.#held)
     this.#waitingTypes = archive.value(this.#waitingTypes)
@@ -114,13 +109,8 @@ export class GpuQuotas {
 
   /** The same, by the user of the simulator: a fault or its repair. */
   setByCommand(gpu: GpuType, limit: number | null): void {
-    this.#context.recordCommand(this.#parts.ledger.account, 'limit.set', { gpu, limit })
+    this.context.recordCommand(this.#parts.ledger.account, 'limit.set', { gpu, limit })
     this.set(gpu, limit)
-  }
-
-  /** The requests for higher limits, in the order in which they were filed. */
-  requests(): Generator<[number, Readonly<QuotaRequestRow>]> {
-    return this.#table.entries()
   }
 
   hasPendingRequest(gpu: GpuType): boolean {
@@ -129,31 +119,31 @@ export class GpuQuotas {
 
   /** The limit that a pending request asks for. */
   pendingQuota(gpu: GpuType): number | undefined {
-    for (const [, row] of this.#table.entries()) if (row.gpu === gpu && row.decision === 'pending') return row.requested
+    for (const [, row] of this.table.entries()) if (row.gpu === gpu && row.decision === 'pending') return row.requested
     return undefined
   }
 
   /** Files a request; the review decides it later. */
   fileRequest(gpu: GpuType, requested: number, reason: string): void {
-    const key = this.#context.newKey('limit', gpu)
-    const id = `limit_${this.#context.chance.letters(24, key, 0)}`
-    const row = new QuotaRequestRow(this.#table.generation, id, { gpu, requested, reason })
-    const ordinal = this.#table.add(row)
-    this.#context.record(row, 'limit.requested', { gpu, requested_limit: requested })
-    const { chance, profile } = this.#context
+    const key = this.context.newKey('limit', gpu)
+    const id = `limit_${this.context.chance.letters(24, key, 0)}`
+    const row = new QuotaRequestRow(this.table.generation, id, { gpu, requested, reason })
+    const ordinal = this.table.add(row)
+    this.context.record(row, 'limit.requested', { gpu, requested_limit: requested })
+    const { chance, profile } = this.context
     if (profile.reviews.limitPolicy !== 'manual') {
       const duration = draw(profile.reviews.limitReview, chance, key, REVIEW)
-      row.reviewEvent = this.#context.schedule(duration, 'limit.decided', ordinal)
+      row.reviewEvent = this.context.schedule(duration, 'limit.decided', ordinal)
     }
-    this.#context.markVisibleChange()
+    this.context.markVisibleChange()
   }
 
   /** Decides the pending request for a type by command. Returns false if no request is pending. */
   decideByCommand(gpu: GpuType, decision: 'approved' | 'denied'): boolean {
-    for (const [ordinal, row] of this.#table.entries()) {
+    for (const [ordinal, row] of this.table.entries()) {
       if (row.gpu !== gpu || row.decision !== 'pending') continue
-      this.#context.cancel(row.reviewEvent)
-      this.#applyDecision(this.#table.writable(ordinal), decision)
+      this.context.cancel(row.reviewEvent)
+      this.#applyDecision(this.table.writable(ordinal), decision)
       return true
     }
     return false
@@ -161,10 +151,10 @@ export class GpuQuotas {
 
   /** Denies all pending requests, because the account is deleted. */
   withdrawRequests(): void {
-    for (const [ordinal, { decision, reviewEvent }] of [...this.#table.entries()]) {
+    for (const [ordinal, { decision, reviewEvent }] of [...this.table.entries()]) {
       if (decision !== 'pending') continue
-      this.#context.cancel(reviewEvent)
-      this.#applyDecision(this.#table.writable(ordinal), 'denied')
+      this.context.cancel(reviewEvent)
+      this.#applyDecision(this.table.writable(ordinal), 'denied')
     }
   }
 
@@ -182,8 +172,8 @@ export class GpuQuotas {
   }
 
   #decideByPolicy(ordinal: number): void {
-    const { limitApprovedUpTo, limitPolicy } = this.#context.profile.reviews
-    const row = this.#table.writable(ordinal)
+    const { limitApprovedUpTo, limitPolicy } = this.context.profile.reviews
+    const row = this.table.writable(ordinal)
     const approved = limitPolicy === 'approve' && row.requested <= limitApprovedUpTo
     this.#applyDecision(row, approved ? 'approved' : 'denied')
   }
@@ -191,11 +181,11 @@ export class GpuQuotas {
   #applyDecision(row: QuotaRequestRow, decision: 'approved' | 'denied'): void {
     row.reviewEvent = 0
     row.decision = decision
-    this.#context.record(row, `limit.${row.decision}`, { gpu: row.gpu, requested_limit: row.requested })
+    this.context.record(row, `limit.${row.decision}`, { gpu: row.gpu, requested_limit: row.requested })
     const currentQuota = this.get(row.gpu)
     if (row.decision === 'approved' && currentQuota !== null && row.requested > currentQuota)
       this.set(row.gpu, row.requested)
-    this.#context.markVisibleChange()
+    this.context.markVisibleChange()
   }
 
   #onFreed(index: number): void {
@@ -205,6 +195,6 @@ export class GpuQuotas {
 
   #scheduleFreed(index: number): void {
     this.#waitingTypes &= ~(1 << index)
-    this.#context.schedule(0, 'limit.freed', index)
+    this.context.schedule(0, 'limit.freed', index)
   }
 }

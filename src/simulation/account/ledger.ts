@@ -108,7 +108,7 @@ export class Ledger {
   readonly past: PastUsage
   readonly #context: SimulationContext
   readonly meters: Meters
-  readonly #topups: Topups
+  readonly topups: Topups
   readonly suspension: Suspension
   readonly spending: SpendingLimit
   readonly #crossing: BalanceCrossing
@@ -131,7 +131,7 @@ export class Ledger {
     this.past = new PastUsage(context, origin?.past)
     const { meters, past } = this
     this.spending = new SpendingLimit(context, { meters, past, postings: this.#postings }, origin?.spending)
-    this.#topups = new Topups(context, this.#accounts, origin ? origin.#topups : undefined)
+    this.topups = new Topups(context, this.#accounts, origin ? origin.topups : undefined)
     this.suspension = new Suspension(context, this.#accounts, origin?.suspension)
     this.#requestMeters = new RequestMeters(origin ? origin.#requestMeters : undefined)
     if (!origin) return
@@ -153,7 +153,7 @@ export class Ledger {
     this.#openingFunds = archive.value(this.#openingFunds)
     this.#funds = archive.value(this.#funds)
     this.#tokens = archive.value(this.#tokens)
-    this.#topups.archive(archive)
+    this.topups.archive(archive)
     this.suspension.archive(archive)
     this.#crossing.archive(archive)
     this.past.archive(archive)
@@ -165,7 +165,7 @@ export class Ledger {
     this.#accounts.add(new AccountRow(this.#accounts.generation, uid))
     this.#openingFunds = fundsCents * MICROCENTS_PER_CENT
     this.#funds = this.#openingFunds
-    this.#topups.open(rule, isCardAccepted)
+    this.topups.open(rule, isCardAccepted)
     if (this.#funds <= this.#emptyBalance) this.suspension.openWithoutFunds()
     this.#scheduleCrossing()
   }
@@ -185,20 +185,6 @@ export class Ledger {
     return this.suspension.reason
   }
 
-  /** Whether charges to the card go through. */
-  get isCardAccepted(): boolean {
-    return this.#topups.isCardAccepted
-  }
-
-  /** Whether the last top-up was declined and nothing has made up for it since. */
-  get hasTopupFailed(): boolean {
-    return this.#topups.hasFailed
-  }
-
-  get topupRule(): TopupRule {
-    return this.#topups.rule
-  }
-
   /** Whether anything new may be started: not suspended, for which there must be funds. */
   canSpend(): boolean {
     return this.suspensionReason === undefined
@@ -209,23 +195,14 @@ export class Ledger {
     return this.#openingFunds
   }
 
-  /** Whether the grace of a suspension is over. */
-  get isCutOff(): boolean {
-    return this.suspension.isCutOff
-  }
-
   /** Remaining funds, computed to now. */
   get balance(): Microcents {
     return this.#funds - this.#tokens - this.meters.totalRent()
   }
 
-  priceCentsPerHour(gpu: GpuType): number {
-    return this.meters.priceCentsPerHour(gpu)
-  }
-
   /** Adds prepaid funds by card; false when the card is declined. */
   addFunds(cents: number): boolean {
-    if (!this.#topups.isCardAccepted) return false
+    if (!this.topups.isCardAccepted) return false
     this.#addMoney('funds', cents)
     return true
   }
@@ -244,7 +221,7 @@ export class Ledger {
 
   /** A new rule takes the place of the old one and of everything that was under way by it. */
   setTopupRule(rule: TopupRule): void {
-    this.#topups.setRule(rule)
+    this.topups.setRule(rule)
     this.#scheduleCrossing()
   }
 
@@ -258,18 +235,13 @@ export class Ledger {
   /** Records the deletion of the account, and ends its top-ups. Its funds stay. */
   onAccountDeleted(): void {
     this.#context.record(this.account, 'account.deleted')
-    const { rule } = this.#topups
+    const { rule } = this.topups
     if (rule.enabled) this.setTopupRule({ ...rule, enabled: false })
   }
 
   /** The card goes through, or does not: a fault and its repair. A repair makes up for a declined top-up at once. */
   setCardAccepted(isAccepted: boolean): void {
-    if (this.#topups.setCardAccepted(isAccepted)) this.#addMoney('topup', this.#topups.rule.amount)
-  }
-
-  /** Top-ups take this much longer from now on, those under way included; 0 for their usual time. */
-  setTopupDelay(delay: Micros): void {
-    this.#topups.setDelay(delay)
+    if (this.topups.setCardAccepted(isAccepted)) this.#addMoney('topup', this.topups.rule.amount)
   }
 
   /** Sets the limit on the use of a billing period, which can suspend or resume the account at once. */
@@ -358,7 +330,7 @@ export class Ledger {
   /** The balance may have reached the top-up threshold or zero. */
   #onCrossing(): void {
     this.#crossing.onFired()
-    if (this.#topups.onBalanceFell(this.balance)) this.#chargeCard()
+    if (this.topups.onBalanceFell(this.balance)) this.#chargeCard()
     if (this.balance <= this.#emptyBalance) this.suspension.onOutOfFunds()
     this.#applySpendingLimit()
   }
@@ -382,7 +354,7 @@ export class Ledger {
 
   /** Charges the card for a top-up, and posts it if the card is accepted. */
   #chargeCard(): void {
-    if (this.#topups.charge()) this.#addMoney('topup', this.#topups.rule.amount)
+    if (this.topups.charge()) this.#addMoney('topup', this.topups.rule.amount)
   }
 
   /** Money comes in: what waited for it goes on. */
@@ -398,7 +370,7 @@ export class Ledger {
 
   #onMoneyAdded(kind: 'funds' | 'topup'): void {
     const { balance } = this
-    this.#topups.onMoneyAdded(kind, balance)
+    this.topups.onMoneyAdded(kind, balance)
     this.suspension.onMoneyAdded(balance)
   }
 
@@ -408,7 +380,7 @@ export class Ledger {
     const withoutRent = this.#funds - this.#tokens
     let at = Number.POSITIVE_INFINITY
     crossing.reset()
-    const { firingBalance } = this.#topups
+    const { firingBalance } = this.topups
     if (firingBalance !== undefined) at = crossing.timeOf(firingBalance, withoutRent)
     if (!this.suspension.isOutOfFunds) at = Math.min(at, crossing.timeOf(this.#emptyBalance, withoutRent))
     const limitBalance = this.spending.balanceWhenReached(this.#funds)

@@ -2,8 +2,8 @@ import { GPU_TYPES, type GpuType, gpuIndex } from '../../data/records/gpu-config
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
-import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
+import { TablePart } from '../table-part.ts'
 import { Accrual, NO_ACCRUAL } from './accrual.ts'
 import { MeterRow } from './ledger-row.ts'
 import type { LedgerEntry, MeteredUsage } from './ledger-types.ts'
@@ -18,9 +18,7 @@ import {
 import type { PostingLog } from './posting-log.ts'
 
 /** The meters of the ledger: they measure GPU time, and post its rent. */
-export class Meters {
-  readonly #context: SimulationContext
-  readonly #meters: Table<MeterRow>
+export class Meters extends TablePart<MeterRow> {
   /** The postings of the ledger, to which the meters add rent. */
   readonly #postings: PostingLog
   /** Closed intervals with a constant number of units: the previous one of the meter, from, to, units, price. */
@@ -33,11 +31,8 @@ export class Meters {
   #totalAccruedAt: Micros = 0
 
   constructor(context: SimulationContext, postings: PostingLog, origin?: Meters) {
-    this.#context = context
+    super(context, MeterRow, origin)
     this.#postings = postings
-    this.#meters = origin
-      ? origin.#meters.fork(origin.#context.generation, context.generation)
-      : new Table(MeterRow, context.generation)
     this.#intervals = origin ? origin.#intervals.fork() : new NumberLog(5)
     this.#prices = origin
       ? origin.#prices.slice()
@@ -50,8 +45,8 @@ export class Meters {
     this.#totalAccruedAt = origin.#totalAccruedAt
   }
 
-  archive(archive: Archive): void {
-    this.#meters.archive(archive)
+  override archive(archive: Archive): void {
+    super.archive(archive)
     this.#intervals.archive(archive)
     this.#prices = archive.value(this.#prices)
     this.#totalRate = archive.value(this.#totalRate)
@@ -75,17 +70,17 @@ export class Meters {
   }
 
   #open(id: string, initial: ConstructorParameters<typeof MeterRow>[2]): number {
-    const row = new MeterRow(this.#meters.generation, id, initial)
-    row.since = this.#context.clock.now
-    return this.#meters.add(row)
+    const row = new MeterRow(this.table.generation, id, initial)
+    row.since = this.context.clock.now
+    return this.table.add(row)
   }
 
   /** Sets the number of running units from now on. Returns false if it is unchanged. */
   setUnits(meter: number, units: number): boolean {
-    const { now } = this.#context.clock
-    const currentRow = this.#meters.read(meter)
+    const { now } = this.context.clock
+    const currentRow = this.table.read(meter)
     if (currentRow.units === units) return false
-    const row = this.#meters.writable(meter)
+    const row = this.table.writable(meter)
     this.accrueTotal(now)
     this.#closeInterval(row, now)
     this.#totalRate += (units - row.units) * row.gpusPerUnit * this.#priceOf(row)
@@ -96,26 +91,26 @@ export class Meters {
 
   /** Sets the price of a GPU type from now on. Earlier time keeps its price. */
   setPrice(gpu: GpuType, centsPerHour: number): void {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     this.accrueTotal(now)
-    for (const [ordinal, currentRow] of this.#meters.entries()) {
+    for (const [ordinal, currentRow] of this.table.entries()) {
       if (currentRow.gpu !== gpu || currentRow.units === 0) continue
-      const row = this.#meters.writable(ordinal)
+      const row = this.table.writable(ordinal)
       this.#totalRate -= this.#rateOf(row)
       this.#closeInterval(row, now)
     }
     this.#prices[gpuIndex(gpu)] = Math.round(centsPerHour * MICROCENTS_PER_CENT)
-    for (const [, row] of this.#meters.entries()) {
+    for (const [, row] of this.table.entries()) {
       if (row.gpu === gpu) this.#totalRate += this.#rateOf(row)
     }
   }
 
   /** Returns the billed microseconds of the units of each meter between two times, summed over its units. */
   billedUnitTimes(from: Micros, to: Micros): Map<string, number> {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     const end = Math.min(to, now)
     const times = new Map<string, number>()
-    for (const [, row] of this.#meters.entries()) {
+    for (const [, row] of this.table.entries()) {
       let total = row.units > 0 ? overlap(row.since, now, from, end) * row.units : 0
       const log = this.#intervals
       for (let index = row.newestInterval; index >= 0; index = log.at(index, 0)) {
@@ -131,9 +126,9 @@ export class Meters {
    * posted totals at `to` and at `from`. Both are floored, so adjoining windows add up.
    */
   meteredUsage(from: Micros, to: Micros): MeteredUsage[] {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     const usages: MeteredUsage[] = []
-    for (const [ordinal, row] of this.#meters.entries()) {
+    for (const [ordinal, row] of this.table.entries()) {
       let weighted = row.accrued.exact
       let within = 0n
       let gpuMicros = 0
@@ -152,11 +147,11 @@ export class Meters {
 
   /** Yields the billed intervals of a meter, the newest first. */
   *intervalsOf(meter: number): Generator<BilledInterval> {
-    const row = this.#meters.read(meter)
+    const row = this.table.read(meter)
     const { units, since, gpusPerUnit } = row
     if (units > 0) {
       const price = this.#priceOf(row)
-      yield { from: since, to: this.#context.clock.now, gpus: units * gpusPerUnit, price, isOpen: true }
+      yield { from: since, to: this.context.clock.now, gpus: units * gpusPerUnit, price, isOpen: true }
     }
     const log = this.#intervals
     for (let index = row.newestInterval; index >= 0; index = log.at(index, 0)) {
@@ -178,18 +173,13 @@ export class Meters {
 
   /** Returns the accrued rent that is not posted yet, computed to now, sorted by subject. */
   openEntries(): LedgerEntry[] {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     const open: LedgerEntry[] = []
-    for (const [, row] of this.#meters.entries()) {
+    for (const [, row] of this.table.entries()) {
       const unposted = this.#unposted(row, now)
       if (unposted > 0) open.push({ time: now, kind: 'rent', subject: row.id, microcents: -unposted, open: true })
     }
     return open.sort((a, b) => (a.subject < b.subject ? -1 : 1))
-  }
-
-  /** Every meter with its ordinal. */
-  entries(): Generator<[number, Readonly<MeterRow>]> {
-    return this.#meters.entries()
   }
 
   /** Micro-cents per hour of all meters. */
@@ -213,9 +203,9 @@ export class Meters {
 
   /** The rent of all meters, computed to now. */
   totalRent(): Microcents {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     let sum = 0
-    for (const [, row] of this.#meters.entries()) sum += row.posted + this.#unposted(row, now)
+    for (const [, row] of this.table.entries()) sum += row.posted + this.#unposted(row, now)
     return sum
   }
 

@@ -29,19 +29,18 @@ export function createBatchHandle(
   ordinal: number,
   ends: BatchEnds,
 ): Batch {
-  const { rows } = table
-  const toRecord = () => toBatchRecord(context, rows.read(ordinal))
+  const toRecord = () => toBatchRecord(context, table.read(ordinal))
   return {
     get id() {
-      return rows.read(ordinal).id
+      return table.read(ordinal).id
     },
     get status() {
-      return rows.read(ordinal).status
+      return table.read(ordinal).status
     },
     toRecord,
     toJson: () => {
       // While lines run, the counts change between events.
-      if (rows.read(ordinal).rate.tokensPerSecond > 0) return JSON.stringify(toRecord())
+      if (table.read(ordinal).rate.tokensPerSecond > 0) return JSON.stringify(toRecord())
       return table.jsonOf(ordinal, () => JSON.stringify(toRecord()))
     },
     cancel: () => ends.cancel(ordinal),

@@ -9,6 +9,7 @@ import type { Autoscaler } from '../deployments/autoscaler.ts'
 import { engineOf, speedOfInstance } from '../deployments/instance-speed.ts'
 import type { LoraAdapters } from '../deployments/lora-adapters.ts'
 import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
+import type { BatchWork } from '../deployments/work.ts'
 import { estimateServing, findSpareTime, type LiveLoad } from '../load/serving.ts'
 import { CONTROLLER, type DeploymentLogs } from '../recording/deployment-logs.ts'
 import type { UsageHistory } from '../recording/history.ts'
@@ -67,7 +68,7 @@ export interface BatchPacingParts extends LineEnginesParts {
 }
 
 /** The progress of batches: how fast their lines run, which lines are done, and their charges. */
-export class BatchPacing {
+export class BatchPacing implements BatchWork {
   readonly #context: SimulationContext
   readonly #parts: BatchPacingParts
   readonly #models: ModelSources
@@ -101,11 +102,11 @@ export class BatchPacing {
       liveLoad: rate > 0 && target?.kind === 'own' ? this.#liveLoad(target.deployment) : undefined,
       engines: rate > 0 && target ? this.engines.list(target) : [],
     }
-    if (rate === 0 && target?.kind === 'own' && !this.#parts.ledger.isCutOff)
-      this.#parts.deployments.wake(target.deployment)
+    if (rate === 0 && target?.kind === 'own' && !this.#parts.ledger.suspension.isCutOff)
+      this.#parts.deployments.scaling.wake(target.deployment)
     this.#context.cancel(row.next)
     row.next = this.#scheduleStepEnd(ordinal, row)
-    if (target?.kind === 'own') this.#parts.deployments.recordServing(target.deployment)
+    if (target?.kind === 'own') this.#parts.deployments.scaling.recordServing(target.deployment)
     this.#table.invalidateJson(ordinal)
   }
 
@@ -221,14 +222,14 @@ export class BatchPacing {
   /** Updates the rate of the batches on a deployment whose capacity has changed. */
   onCapacityChanged(deployment: number): void {
     for (const ordinal of this.#table.active) {
-      const row = this.#table.rows.read(ordinal)
+      const row = this.#table.read(ordinal)
       if (row.status !== 'in_progress' || !row.work) continue
       const target = this.findTarget(row)
       const runsOnDeployment =
         target?.row === deployment || (target?.kind === 'own' && target.deployment === deployment)
       // A deleted deployment is no longer a target, but the batch must stop running on it.
       if (runsOnDeployment || (row.rate.tokensPerSecond > 0 && target === undefined))
-        this.updateRate(ordinal, this.#table.rows.writable(ordinal))
+        this.updateRate(ordinal, this.#table.writable(ordinal))
     }
   }
 
@@ -238,7 +239,7 @@ export class BatchPacing {
    */
   onInstanceLost(deployment: number): void {
     for (const ordinal of this.#batchesOn(deployment)) {
-      const row = this.#table.rows.writable(ordinal)
+      const row = this.#table.writable(ordinal)
       if (row.rate.tokensPerSecond === 0) continue
       this.updateProgress(row)
       const { lines, tokensBefore } = row.work!
@@ -281,8 +282,7 @@ export class BatchPacing {
   /** Updates the rate of every batch after a change that affects all batches. */
   rescheduleAll(): void {
     for (const ordinal of this.#table.active) {
-      if (this.#table.rows.read(ordinal).status === 'in_progress')
-        this.updateRate(ordinal, this.#table.rows.writable(ordinal))
+      if (this.#table.read(ordinal).status === 'in_progress') this.updateRate(ordinal, this.#table.writable(ordinal))
     }
   }
 
@@ -295,14 +295,14 @@ export class BatchPacing {
   isRunningOn(deployment: number): boolean {
     return (
       this.hasWorkFor(deployment) &&
-      this.#batchesOn(deployment).some(ordinal => this.#table.rows.read(ordinal).rate.tokensPerSecond > 0)
+      this.#batchesOn(deployment).some(ordinal => this.#table.read(ordinal).rate.tokensPerSecond > 0)
     )
   }
 
   /** Returns the batches whose lines run on a deployment or wait for it. */
   #batchesOn(deployment: number): number[] {
     return this.#table.active.filter(ordinal => {
-      const row = this.#table.rows.read(ordinal)
+      const row = this.#table.read(ordinal)
       if (row.status !== 'in_progress') return false
       const target = this.findTarget(row)
       return target?.kind === 'own' && target.deployment === deployment
@@ -314,14 +314,14 @@ export class BatchPacing {
     const target = this.findTarget(row)
     if (target === undefined) return
     const others = target.kind === 'own' ? this.#batchesOn(target.deployment) : this.#batchesOnModel(target.model)
-    for (const other of others) this.updateRate(other, this.#table.rows.writable(other))
+    for (const other of others) this.updateRate(other, this.#table.writable(other))
   }
 
   /** Returns the batches whose lines run on the shared capacity of a model. */
   #batchesOnModel(catalogModel: string): number[] {
     const { now } = this.#context.clock
     return this.#table.active.filter(ordinal => {
-      const row = this.#table.rows.read(ordinal)
+      const row = this.#table.read(ordinal)
       if (row.status !== 'in_progress' || now < row.waitsUntil) return false
       const target = this.findTarget(row)
       return target?.kind === 'catalog' && target.model === catalogModel
@@ -332,7 +332,7 @@ export class BatchPacing {
   #tokensPerSecond(row: Readonly<BatchRow>): number {
     const { lines, promptBefore, answerBefore, failedBefore, tokensBefore } = row.work!
     const target = this.findTarget(row)
-    if (target === undefined || this.#parts.ledger.isCutOff) return 0
+    if (target === undefined || this.#parts.ledger.suspension.isCutOff) return 0
     // A deployment serves only while it runs, an adapter only on instances that have loaded it.
     if (target.row !== undefined && this.#parts.deployments.read(target.row).status !== 'running') return 0
     if (this.#context.clock.now < row.waitsUntil) return 0

@@ -1,26 +1,25 @@
 import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
-import type { Generation } from '../../kernel/row.ts'
-import { Table } from '../../kernel/table.ts'
+import type { SimulationContext } from '../context.ts'
+import { TablePart } from '../table-part.ts'
 import { BatchRow } from './batch-row.ts'
 
 /** The rows of all batches, with an index by id and the list of active batches. */
-export class BatchTable {
-  readonly rows: Table<BatchRow>
+export class BatchTable extends TablePart<BatchRow> {
   readonly #byId: LayeredMap<number>
   readonly #jsonTexts: (string | undefined)[]
   /** Ordinals of the batches whose status is not terminal. */
   #active: readonly number[]
 
-  constructor(generation: Generation, origin?: { readonly table: BatchTable; readonly generation: Generation }) {
-    this.rows = origin ? origin.table.rows.fork(origin.generation, generation) : new Table(BatchRow, generation)
-    this.#byId = origin ? origin.table.#byId.fork() : new LayeredMap()
-    this.#jsonTexts = origin ? origin.table.#jsonTexts.slice() : []
-    this.#active = origin ? origin.table.#active : []
+  constructor(context: SimulationContext, origin: BatchTable | undefined) {
+    super(context, BatchRow, origin)
+    this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
+    this.#jsonTexts = origin ? origin.#jsonTexts.slice() : []
+    this.#active = origin ? origin.#active : []
   }
 
-  archive(archive: Archive): void {
-    this.rows.archive(archive)
+  override archive(archive: Archive): void {
+    super.archive(archive)
     this.#byId.archive(archive)
     this.#active = archive.value(this.#active)
   }
@@ -34,8 +33,8 @@ export class BatchTable {
     return this.#byId.get(id)
   }
 
-  add(row: BatchRow): number {
-    const ordinal = this.rows.add(row)
+  addRow(row: BatchRow): number {
+    const ordinal = this.table.add(row)
     this.#byId.set(row.id, ordinal)
     this.#active = [...this.#active, ordinal]
     return ordinal

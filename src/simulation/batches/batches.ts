@@ -1,11 +1,9 @@
 import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
 import { draw } from '../../data/profiles/distribution.ts'
 import { BATCH_LIFECYCLE, type BatchStatus } from '../../data/records/enums.ts'
-import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
-import type { BatchWork } from '../deployments/work.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
 import { type Batch, type BatchEnds, createBatchHandle } from './batch-handle.ts'
@@ -57,12 +55,10 @@ export interface BatchesPorts {
 }
 
 /** The batches. Each line is validated, runs on the available tokens per second, and is written to an output file. */
-export class Batches implements BatchWork {
-  readonly #context: SimulationContext
+export class Batches extends BatchTable {
   readonly #parts: BatchesParts
-  readonly #table: BatchTable
-  readonly #pacing: BatchPacing
-  readonly #findTarget: FindTarget = (model, endpoint) => this.#pacing.findCurrentTarget(model, endpoint)
+  readonly pacing: BatchPacing
+  readonly #findTarget: FindTarget = (model, endpoint) => this.pacing.findCurrentTarget(model, endpoint)
   readonly #ends: BatchEnds = {
     cancel: ordinal => this.#cancel(ordinal),
     expire: ordinal => this.#expire(ordinal),
@@ -74,13 +70,9 @@ export class Batches implements BatchWork {
   lineAnswerer: LineAnswerer | undefined
 
   constructor(context: SimulationContext, parts: BatchesParts, origin?: Batches) {
-    this.#context = context
+    super(context, origin)
     this.#parts = parts
-    this.#table = new BatchTable(
-      context.generation,
-      origin && { table: origin.#table, generation: origin.#context.generation },
-    )
-    this.#pacing = new BatchPacing(context, parts, this.#table)
+    this.pacing = new BatchPacing(context, parts, this)
   }
 
   /** Connects the higher parts. The world calls it once. */
@@ -88,37 +80,20 @@ export class Batches implements BatchWork {
     this.#ports = ports
   }
 
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
-  }
-
-  /** The number of batches whose status is not terminal. */
-  get activeCount(): number {
-    return this.#table.active.length
-  }
-
-  entries(): Generator<[number, Readonly<BatchRow>]> {
-    return this.#table.rows.entries()
-  }
-
-  writable(ordinal: number): BatchRow {
-    return this.#table.rows.writable(ordinal)
-  }
-
   get(id: string): Batch | undefined {
-    const ordinal = this.#table.ordinalOf(id)
+    const ordinal = this.ordinalOf(id)
     return ordinal === undefined ? undefined : this.#handle(ordinal)
   }
 
   /** Returns the model of the lines of a batch; undefined for an unknown id. */
   modelOf(id: string): string | undefined {
-    const ordinal = this.#table.ordinalOf(id)
-    return ordinal === undefined ? undefined : (this.#table.rows.read(ordinal).work?.model ?? '')
+    const ordinal = this.ordinalOf(id)
+    return ordinal === undefined ? undefined : (this.table.read(ordinal).work?.model ?? '')
   }
 
   /** Returns all batches, oldest first. */
   list(): Batch[] {
-    return [...this.#table.rows.entries()]
+    return [...this.table.entries()]
       .sort(([, a], [, b]) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
       .map(([ordinal]) => this.#handle(ordinal))
   }
@@ -131,26 +106,26 @@ export class Batches implements BatchWork {
 
   /** Adds a batch without starting its validation. */
   add(spec: BatchSpec, fixture: FixtureBatch = {}): number {
-    const key = this.#context.newKey('batch', spec.input_file_id)
-    const id = fixture.id ?? `batch_${this.#context.chance.letters(24, key, ID)}`
-    const createdAt = fixture.created_at ?? this.#context.clock.now
-    const files = toFileIds(this.#context.chance, key, fixture)
-    const row = new BatchRow(this.#table.rows.generation, id, { spec, key, createdAt, ...files })
+    const key = this.context.newKey('batch', spec.input_file_id)
+    const id = fixture.id ?? `batch_${this.context.chance.letters(24, key, ID)}`
+    const createdAt = fixture.created_at ?? this.context.clock.now
+    const files = toFileIds(this.context.chance, key, fixture)
+    const row = new BatchRow(this.table.generation, id, { spec, key, createdAt, ...files })
     row.inputChunks = this.#parts.files.get(spec.input_file_id)?.chunks() ?? []
-    const ordinal = this.#table.add(row)
-    this.#context.record(row, 'batch.created', { input_file_id: spec.input_file_id, endpoint: spec.endpoint })
-    row.expiryEvent = this.#context.scheduleAt(
-      Math.max(this.#context.clock.now, row.createdAt + this.#context.profile.timings.batchWindow),
+    const ordinal = this.addRow(row)
+    this.context.record(row, 'batch.created', { input_file_id: spec.input_file_id, endpoint: spec.endpoint })
+    row.expiryEvent = this.context.scheduleAt(
+      Math.max(this.context.clock.now, row.createdAt + this.context.profile.timings.batchWindow),
       'batch.expired',
       ordinal,
     )
-    this.#context.markVisibleChange()
+    this.context.markVisibleChange()
     return ordinal
   }
 
   startValidation(ordinal: number): void {
-    const row = this.#table.rows.writable(ordinal)
-    row.next = this.#context.schedule(validationTime(this.#context, row), 'batch.validated', ordinal)
+    const row = this.table.writable(ordinal)
+    row.next = this.context.schedule(validationTime(this.context, row), 'batch.validated', ordinal)
   }
 
   /**
@@ -164,14 +139,14 @@ export class Batches implements BatchWork {
     statusTimes: BatchRow['statusTimes'],
     storedErrors?: StoredLineErrors,
   ): readonly BatchError[] {
-    const row = this.#table.rows.writable(ordinal)
+    const row = this.table.writable(ordinal)
     const validator = status === 'completed' ? this.lineAnswerer : undefined
-    const errors = readFixtureLines(row, this.#findTarget, this.#context, validator, storedErrors)
+    const errors = readFixtureLines(row, this.#findTarget, this.context, validator, storedErrors)
     if (errors.length > 0) return errors
     row.statusTimes = statusTimes
     row.status = status
     if (status === 'in_progress') {
-      row.next = this.#context.schedule(0, 'batch.resumed', ordinal)
+      row.next = this.context.schedule(0, 'batch.resumed', ordinal)
       return []
     }
     row.doneLines = row.work?.lines.length ?? 0
@@ -181,7 +156,7 @@ export class Batches implements BatchWork {
   }
 
   onEvent(event: EventOf<'batches'>, ordinal: number): void {
-    const row = this.#table.rows.writable(ordinal)
+    const row = this.table.writable(ordinal)
     if (event === 'batch.expired') row.expiryEvent = 0
     else row.next = 0
     switch (event) {
@@ -192,12 +167,12 @@ export class Batches implements BatchWork {
         if (this.#hasValidLines(ordinal, row)) this.#startNextStep(ordinal, row)
         break
       case 'batch.capacityCame':
-        this.#context.record(row, 'batch.capacityCame')
-        this.#pacing.updateRate(ordinal, row)
-        this.#pacing.rebalance(row)
+        this.context.record(row, 'batch.capacityCame')
+        this.pacing.updateRate(ordinal, row)
+        this.pacing.rebalance(row)
         break
       case 'batch.hourChanged':
-        this.#pacing.updateRate(ordinal, row)
+        this.pacing.updateRate(ordinal, row)
         break
       case 'batch.chunkDone':
         this.#onStepDone(ordinal, row)
@@ -221,38 +196,38 @@ export class Batches implements BatchWork {
       default:
         assertHandled(event)
     }
-    this.#invalidateJson(ordinal)
+    this.#onVisibleChange(ordinal)
   }
 
   #handle(ordinal: number): Batch {
-    return createBatchHandle(this.#context, this.#table, ordinal, this.#ends)
+    return createBatchHandle(this.context, this, ordinal, this.#ends)
   }
 
   #cancel(ordinal: number): boolean {
-    const row = this.#table.rows.writable(ordinal)
+    const row = this.table.writable(ordinal)
     if (BATCH_LIFECYCLE.terminal.has(row.status)) return false
     if (row.status === 'cancelling') return true
-    const settlingTime = cancellingTime(this.#context, row)
-    if (row.status === 'in_progress' && this.#pacing.finishLinesWithin(row, settlingTime))
+    const settlingTime = cancellingTime(this.context, row)
+    if (row.status === 'in_progress' && this.pacing.finishLinesWithin(row, settlingTime))
       this.#startNextStep(ordinal, row)
     // Too late for a batch whose files are being written: it still completes.
     const isTooLate = row.status === 'finalizing'
     if (!isTooLate) {
-      this.#pacing.stopLines(row)
-      row.next = this.#context.schedule(settlingTime, 'batch.cancelSettled', ordinal)
+      this.pacing.stopLines(row)
+      row.next = this.context.schedule(settlingTime, 'batch.cancelSettled', ordinal)
     }
     this.#setStatus(row, 'cancelling')
-    this.#pacing.rebalance(row)
-    this.#invalidateJson(ordinal)
+    this.pacing.rebalance(row)
+    this.#onVisibleChange(ordinal)
     return true
   }
 
   #onValidated(ordinal: number, row: BatchRow): void {
     if (!this.#hasValidLines(ordinal, row)) return
     this.#setStatus(row, 'in_progress', { lines: row.work!.lines.length })
-    this.#pacing.delayForCapacity(row)
+    this.pacing.delayForCapacity(row)
     this.#startNextStep(ordinal, row)
-    this.#pacing.rebalance(row)
+    this.pacing.rebalance(row)
   }
 
   /** Answers the lines of a batch. If one of them is invalid, the batch fails. */
@@ -274,9 +249,9 @@ export class Batches implements BatchWork {
 
   /** Fails a batch that has not ended, for a reason of the provider. It has no output. */
   fail(ordinal: number, message: string): boolean {
-    const row = this.#table.rows.writable(ordinal)
+    const row = this.table.writable(ordinal)
     if (BATCH_LIFECYCLE.terminal.has(row.status)) return false
-    this.#pacing.stopLines(row)
+    this.pacing.stopLines(row)
     row.errors = [{ code: 'internal_error', message, param: null, line: null }]
     this.#setStatus(row, 'failed', { errors: 1, first: 'internal_error' })
     this.#finish(ordinal, row)
@@ -285,48 +260,48 @@ export class Batches implements BatchWork {
 
   /** Keeps a batch from progress: as if it waited for capacity that never comes. */
   #stall(ordinal: number): boolean {
-    const row = this.#table.rows.writable(ordinal)
+    const row = this.table.writable(ordinal)
     if (row.status !== 'validating' && row.status !== 'in_progress') return false
     row.waitsUntil = Number.POSITIVE_INFINITY
-    this.#pacing.updateRate(ordinal, row)
-    this.#pacing.rebalance(row)
+    this.pacing.updateRate(ordinal, row)
+    this.pacing.rebalance(row)
     return true
   }
 
   /** Composes the files of a batch. `unfinishedError` is the error of each line that is not done. */
   #composeOutput(row: BatchRow, unfinishedError: LineError): void {
-    const price = this.#pacing.tokenPrice(row) ?? { input: 0, output: 0 }
-    composeOutput(this.#context, this.#requireLineAnswerer(), row, price, unfinishedError)
+    const price = this.pacing.tokenPrice(row) ?? { input: 0, output: 0 }
+    composeOutput(this.context, this.#requireLineAnswerer(), row, price, unfinishedError)
   }
 
   #startNextStep(ordinal: number, row: BatchRow): void {
     const { lines } = row.work!
     if (row.doneLines === lines.length) {
-      this.#pacing.stopLines(row)
+      this.pacing.stopLines(row)
       this.#composeOutput(row, toUnfinishedError('expired'))
       this.#setStatus(row, 'finalizing')
-      this.#pacing.rebalance(row)
+      this.pacing.rebalance(row)
       const bytes = row.pendingOutput!.output.bytes + row.pendingOutput!.error.bytes
-      row.next = this.#context.schedule(finalizingTime(this.#context, row, bytes), 'batch.finalized', ordinal)
+      row.next = this.context.schedule(finalizingTime(this.context, row, bytes), 'batch.finalized', ordinal)
       return
     }
     row.stepEnd = Math.min(lines.length, row.doneLines + Math.ceil(lines.length / PROGRESS_STEPS))
-    this.#pacing.updateRate(ordinal, row)
+    this.pacing.updateRate(ordinal, row)
   }
 
   #onStepDone(ordinal: number, row: BatchRow): void {
     const { lines, failedBefore } = row.work!
-    this.#pacing.updateProgress(row, row.stepEnd)
+    this.pacing.updateProgress(row, row.stepEnd)
     const failed = failedBefore[row.doneLines]!
-    this.#context.record(row, 'batch.progressed', { done: row.doneLines, failed, total: lines.length })
+    this.context.record(row, 'batch.progressed', { done: row.doneLines, failed, total: lines.length })
     this.#startNextStep(ordinal, row)
   }
 
   #expire(ordinal: number): boolean {
-    const row = this.#table.rows.writable(ordinal)
+    const row = this.table.writable(ordinal)
     // A batch that is being written is in time: its lines were done before the window closed.
     if (row.status !== 'validating' && row.status !== 'in_progress') return false
-    this.#pacing.stopLines(row)
+    this.pacing.stopLines(row)
     if (row.status === 'in_progress') {
       this.#composeOutput(row, toUnfinishedError('expired'))
       writeFiles(this.#parts.files, row)
@@ -338,52 +313,29 @@ export class Batches implements BatchWork {
 
   #setStatus(row: BatchRow, status: LaterStatus, fields?: Record<string, string | number>): void {
     row.status = status
-    if (status !== 'in_progress') this.#pacing.holdAdapter(row, -1)
-    row.statusTimes = { ...row.statusTimes, [status]: this.#context.clock.now }
-    this.#context.record(row, `batch.${status}`, fields)
-    const target = this.#pacing.findTarget(row)
+    if (status !== 'in_progress') this.pacing.holdAdapter(row, -1)
+    row.statusTimes = { ...row.statusTimes, [status]: this.context.clock.now }
+    this.context.record(row, `batch.${status}`, fields)
+    const target = this.pacing.findTarget(row)
     if (target?.kind === 'own') {
-      this.#parts.deployments.recordServing(target.deployment)
+      this.#parts.deployments.scaling.recordServing(target.deployment)
       this.#parts.deploymentLogs.append(target.deployment, CONTROLLER, `batch.${status}`, { batch: row.id })
     }
-    this.#context.markVisibleChange()
+    this.context.markVisibleChange()
   }
 
   #finish(ordinal: number, row: BatchRow): void {
-    this.#context.cancel(row.expiryEvent)
+    this.context.cancel(row.expiryEvent)
     row.expiryEvent = 0
-    this.#table.deactivate(ordinal)
-    this.#pacing.rebalance(row)
-    const target = this.#pacing.findTarget(row)
-    if (target?.kind === 'own') this.#parts.deployments.onWorkEnded(target.deployment)
-    this.#invalidateJson(ordinal)
+    this.deactivate(ordinal)
+    this.pacing.rebalance(row)
+    const target = this.pacing.findTarget(row)
+    if (target?.kind === 'own') this.#parts.deployments.scaling.onWorkEnded(target.deployment)
+    this.#onVisibleChange(ordinal)
   }
 
-  #invalidateJson(ordinal: number): void {
-    this.#table.invalidateJson(ordinal)
-    this.#context.markVisibleChange()
-  }
-
-  /** Tells whether lines of a batch run on a deployment or wait for it. */
-  hasWorkFor(deployment: number): boolean {
-    return this.#pacing.hasWorkFor(deployment)
-  }
-
-  /** Tells whether lines of a batch run on a deployment now. */
-  isRunningOn(deployment: number): boolean {
-    return this.#pacing.isRunningOn(deployment)
-  }
-
-  onCapacityChanged(deployment: number): void {
-    this.#pacing.onCapacityChanged(deployment)
-  }
-
-  onInstanceLost(deployment: number): void {
-    this.#pacing.onInstanceLost(deployment)
-  }
-
-  /** Updates the rate of every batch after a change that affects all batches. */
-  rescheduleAll(): void {
-    this.#pacing.rescheduleAll()
+  #onVisibleChange(ordinal: number): void {
+    this.invalidateJson(ordinal)
+    this.context.markVisibleChange()
   }
 }

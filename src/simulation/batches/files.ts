@@ -3,10 +3,10 @@ import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
+import { TablePart } from '../table-part.ts'
 
 const ID = purpose('file.id')
 
@@ -70,23 +70,18 @@ export interface NewFile extends FileContent {
 }
 
 /** Uploaded files and output files of batches. A file is removed at its `expires_at`. */
-export class Files {
-  readonly #context: SimulationContext
-  readonly #table: Table<FileRow>
+export class Files extends TablePart<FileRow> {
   readonly #byId: LayeredMap<number>
   #storedBytes: number
 
   constructor(context: SimulationContext, origin?: Files) {
-    this.#context = context
-    this.#table = origin
-      ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(FileRow, context.generation)
+    super(context, FileRow, origin)
     this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
     this.#storedBytes = origin ? origin.#storedBytes : 0
   }
 
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
+  override archive(archive: Archive): void {
+    super.archive(archive)
     this.#byId.archive(archive)
     this.#storedBytes = archive.value(this.#storedBytes)
   }
@@ -98,12 +93,12 @@ export class Files {
 
   get(id: string): FileHandle | undefined {
     const ordinal = this.#byId.get(id)
-    return ordinal === undefined ? undefined : toHandle(this.#table.read(ordinal))
+    return ordinal === undefined ? undefined : toHandle(this.table.read(ordinal))
   }
 
   /** Returns all files, oldest first. */
   list(): FileHandle[] {
-    return [...this.#table.entries()]
+    return [...this.table.entries()]
       .flatMap(([, row]) => toHandle(row) ?? [])
       .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
   }
@@ -112,20 +107,19 @@ export class Files {
     const { filename, chunks, bytes, identity = file } = file
     const { hash } = identity
     const id =
-      file.id ??
-      `file_${this.#context.chance.letters(24, this.#context.newKey('file', `${filename}\u0000${hash}`), ID)}`
-    const createdAt = file.createdAt ?? this.#context.clock.now
-    const life = file.lifeSeconds === undefined ? this.#context.profile.timings.fileLife : file.lifeSeconds * SECOND
+      file.id ?? `file_${this.context.chance.letters(24, this.context.newKey('file', `${filename}\u0000${hash}`), ID)}`
+    const createdAt = file.createdAt ?? this.context.clock.now
+    const life = file.lifeSeconds === undefined ? this.context.profile.timings.fileLife : file.lifeSeconds * SECOND
     const expiresAt = file.expiresAt ?? createdAt + life
     const content = { chunks, bytes, hash }
     const initial = { filename, purpose: file.purpose, createdAt, expiresAt, bytes, content }
-    const row = new FileRow(this.#table.generation, id, initial)
-    const ordinal = this.#table.add(row)
+    const row = new FileRow(this.table.generation, id, initial)
+    const ordinal = this.table.add(row)
     this.#byId.set(id, ordinal)
     this.#storedBytes += bytes
-    this.#context.record(row, 'file.created', { filename, bytes: identity.bytes, hash })
-    row.expiryEvent = this.#context.scheduleAt(Math.max(expiresAt, this.#context.clock.now), 'file.expired', ordinal)
-    this.#context.markVisibleChange()
+    this.context.record(row, 'file.created', { filename, bytes: identity.bytes, hash })
+    row.expiryEvent = this.context.scheduleAt(Math.max(expiresAt, this.context.clock.now), 'file.expired', ordinal)
+    this.context.markVisibleChange()
     return this.get(id)!
   }
 
@@ -142,19 +136,19 @@ export class Files {
   /** Deletes a file. A batch that reads the file keeps its bytes. Returns false for an unknown file. */
   delete(id: string): boolean {
     const ordinal = this.#byId.get(id)
-    if (ordinal === undefined || !this.#table.read(ordinal).content) return false
-    this.#context.cancel(this.#table.read(ordinal).expiryEvent)
+    if (ordinal === undefined || !this.table.read(ordinal).content) return false
+    this.context.cancel(this.table.read(ordinal).expiryEvent)
     this.#end(ordinal, 'file.deleted')
     return true
   }
 
   #end(ordinal: number, kind: JournalKindName): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     this.#storedBytes -= row.bytes
     row.content = undefined
     row.expiryEvent = 0
-    this.#context.record(row, kind)
-    this.#context.markVisibleChange()
+    this.context.record(row, kind)
+    this.context.markVisibleChange()
   }
 }
 

@@ -81,7 +81,7 @@ export class AdapterSlots {
         // One copy is enough for a start: where there is most room.
         const order = [...ready].sort((a, b) => instances.read(a).adapters.length - instances.read(b).adapters.length)
         const isAssigned = order.some(one => this.#startLoad(one, adapter))
-        if (!isAssigned && ready.length === 0 && !ledger.isCutOff) deployments.scaling.wake(base)
+        if (!isAssigned && ready.length === 0 && !ledger.suspension.isCutOff) deployments.scaling.wake(base)
       }
     }
   }

@@ -134,7 +134,7 @@ export class Autoscaler implements Scaler {
     const row = this.#parts.deployments.writable(ordinal)
     this.#context.cancel(row.scaleEvent)
     row.scaleEvent = 0
-    if (!row.wasReady || this.#parts.environment.autoscalerFrozen || isTerminal(row.status)) return
+    if (!row.wasReady || this.#parts.environment.state.autoscalerFrozen || isTerminal(row.status)) return
     const { now } = this.#context.clock
     const offeredRate = row.load?.curve.rateAt(now) ?? 0
     const desired = this.#desiredAt(row, offeredRate)

@@ -110,7 +110,7 @@ export class DeploymentCreation {
     }
     const updatedAt = identity.updated_at ?? fixedPlan.createdAt
     const row = new DeploymentRow(this.#table.generation, id, { plan: fixedPlan, updatedAt })
-    const ordinal = this.#table.add(row)
+    const ordinal = this.#table.addRow(row)
     this.#parts.history.onStatusChanged(row)
     this.#context.markVisibleChange()
     return ordinal

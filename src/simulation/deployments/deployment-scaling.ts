@@ -107,7 +107,7 @@ export class DeploymentScaling {
   /** Requests the missing instances of a deployment unless the autoscaler is frozen. */
   replenish(ordinal: number, delay?: Micros): void {
     const row = this.#deployments.read(ordinal)
-    if (!isTerminal(row.status) && !this.#parts.environment.autoscalerFrozen)
+    if (!isTerminal(row.status) && !this.#parts.environment.state.autoscalerFrozen)
       this.requestInstances(ordinal, row.desired, delay)
     this.#deployments.updateStatus(ordinal)
   }
@@ -126,7 +126,7 @@ export class DeploymentScaling {
     row.updatedAt = this.#context.clock.now
     this.#context.record(row, 'deployment.resized', { min_instances: minInstances, max_instances: maxInstances })
     this.#deployments.onVisibleChange(ordinal)
-    if (isTerminal(row.status) || this.#parts.environment.autoscalerFrozen) return
+    if (isTerminal(row.status) || this.#parts.environment.state.autoscalerFrozen) return
     this.#followBounds(ordinal, wasParked && (!row.wasReady || this.#ports.batches.hasWorkFor(ordinal)))
     if (row.load) this.#ports.autoscaler.evaluate(ordinal)
     else this.onWorkEnded(ordinal)

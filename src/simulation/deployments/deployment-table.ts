@@ -2,55 +2,33 @@ import type { DeploymentStatus } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import type { Generation } from '../../kernel/row.ts'
-import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
-import type { Part } from '../part.ts'
+import { TablePart } from '../table-part.ts'
 import { type DeploymentRecord, DeploymentRow, isTerminal } from './deployment-row.ts'
 
 /** The rows of the deployments, their lookup by id and by name, and their records. */
-export class DeploymentTable implements Part {
-  readonly #context: SimulationContext
-  readonly #rows: Table<DeploymentRow>
+export class DeploymentTable extends TablePart<DeploymentRow> {
   readonly #byId: LayeredMap<number>
   /** The newest deployment of each model name: its ordinal, or `~ordinal` if it was deleted. */
   readonly #newestByName: LayeredMap<number>
   /** The JSON text of each record, until a visible change. */
   readonly #jsonCache: (string | undefined)[]
 
-  constructor(context: SimulationContext, origin?: DeploymentTable) {
-    this.#context = context
-    this.#rows = origin
-      ? origin.#rows.fork(origin.#context.generation, context.generation)
-      : new Table(DeploymentRow, context.generation)
+  constructor(context: SimulationContext, origin: DeploymentTable | undefined) {
+    super(context, DeploymentRow, origin)
     this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
     this.#newestByName = origin ? origin.#newestByName.fork() : new LayeredMap()
     this.#jsonCache = origin ? origin.#jsonCache.slice() : []
   }
 
-  archive(archive: Archive): void {
-    this.#rows.archive(archive)
+  override archive(archive: Archive): void {
+    super.archive(archive)
     this.#byId.archive(archive)
     this.#newestByName.archive(archive)
   }
 
-  get count(): number {
-    return this.#rows.count
-  }
-
   get generation(): Generation {
-    return this.#rows.generation
-  }
-
-  read(ordinal: number): Readonly<DeploymentRow> {
-    return this.#rows.read(ordinal)
-  }
-
-  writable(ordinal: number): DeploymentRow {
-    return this.#rows.writable(ordinal)
-  }
-
-  entries(): Generator<[number, Readonly<DeploymentRow>]> {
-    return this.#rows.entries()
+    return this.table.generation
   }
 
   ordinalOf(deploy_id: string): number | undefined {
@@ -65,12 +43,12 @@ export class DeploymentTable implements Part {
   /** Returns how many deployments of this name there were. */
   countOf(modelName: string): number {
     const newest = this.#newestByName.get(modelName)
-    return newest === undefined ? 0 : this.#rows.read(newest < 0 ? ~newest : newest).plan.nth + 1
+    return newest === undefined ? 0 : this.table.read(newest < 0 ? ~newest : newest).plan.nth + 1
   }
 
   /** Adds a row. Its id and its model name lead to it from now on. */
-  add(row: DeploymentRow): number {
-    const ordinal = this.#rows.add(row)
+  addRow(row: DeploymentRow): number {
+    const ordinal = this.table.add(row)
     this.#byId.set(row.id, ordinal)
     this.#newestByName.set(row.plan.modelName, ordinal)
     return ordinal
@@ -84,7 +62,7 @@ export class DeploymentTable implements Part {
   /** Returns the ordinals by creation time, then id. Default: all statuses but `deleted`. */
   listOrdinals(statuses?: ReadonlySet<DeploymentStatus>): number[] {
     const listed: { ordinal: number; row: Readonly<DeploymentRow> }[] = []
-    for (const [ordinal, row] of this.#rows.entries()) {
+    for (const [ordinal, row] of this.table.entries()) {
       if (statuses ? statuses.has(row.status) : row.status !== 'deleted') listed.push({ ordinal, row })
     }
     listed.sort((a, b) => a.row.plan.createdAt - b.row.plan.createdAt || (a.row.id < b.row.id ? -1 : 1))
@@ -94,7 +72,7 @@ export class DeploymentTable implements Part {
   /** Drops the cached record after a change that a client can see. */
   onVisibleChange(ordinal: number): void {
     this.#jsonCache[ordinal] = undefined
-    this.#context.markVisibleChange()
+    this.context.markVisibleChange()
   }
 
   /** Returns the cached JSON text of a record, for the invariant checker; undefined if none is cached. */
@@ -118,8 +96,8 @@ export class DeploymentTable implements Part {
   }
 
   toRecord(ordinal: number): DeploymentRecord {
-    const { clock } = this.#context
-    const row = this.#rows.read(ordinal)
+    const { clock } = this.context
+    const row = this.table.read(ordinal)
     const { plan } = row
     const record: DeploymentRecord = {
       deploy_id: row.id,

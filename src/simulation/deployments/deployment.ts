@@ -1,21 +1,22 @@
 import type { DeploymentStatus, DeploymentType, ModelTask } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { type DeploymentRecord, type DeploymentRow, isParked } from './deployment-row.ts'
+import type { AdapterFollower } from './work.ts'
 
 /** What the handle of a deployment reads and does. */
 export interface DeploymentControls {
   read(ordinal: number): Readonly<DeploymentRow>
-  liveInstances(ordinal: number): number
   toRecord(ordinal: number): DeploymentRecord
   toJson(ordinal: number): string
   toText(ordinal: number): string
   start(ordinal: number): void
-  resize(ordinal: number, minInstances: number, maxInstances: number): void
   stop(ordinal: number): void
   delete(ordinal: number): void
-  startAdapter(ordinal: number): void
-  updateAdapter(ordinal: number, isPrivate: boolean, description: string): void
-  adapterBlockedReason(ordinal: number): string | undefined
+  readonly scaling: {
+    liveInstances(ordinal: number): number
+    resize(ordinal: number, minInstances: number, maxInstances: number): void
+  }
+  readonly adapters: AdapterFollower
 }
 
 /** A deployment as code outside the simulation holds it: reads the present row each time. */
@@ -75,7 +76,7 @@ export class Deployment {
   }
   /** Instances that serve or are coming. */
   get liveInstances(): number {
-    return this.#deployments.liveInstances(this.ordinal)
+    return this.#deployments.scaling.liveInstances(this.ordinal)
   }
   get is_private(): boolean {
     return this.#row.isPrivate
@@ -93,7 +94,7 @@ export class Deployment {
   }
   /** Why this adapter cannot be started by itself: its base is stopped. Undefined when it can. */
   get blockedReason(): string | undefined {
-    return this.#deployments.adapterBlockedReason(this.ordinal)
+    return this.#deployments.adapters.blockedReason(this.ordinal)
   }
 
   /** The wire's record. */
@@ -112,18 +113,18 @@ export class Deployment {
   }
 
   start(): void {
-    if (this.type === 'lora') this.#deployments.startAdapter(this.ordinal)
+    if (this.type === 'lora') this.#deployments.adapters.start(this.ordinal)
     else this.#deployments.start(this.ordinal)
   }
 
   /** Gives it other bounds on its instances. */
   resize(minInstances: number, maxInstances: number): void {
-    this.#deployments.resize(this.ordinal, minInstances, maxInstances)
+    this.#deployments.scaling.resize(this.ordinal, minInstances, maxInstances)
   }
 
   /** Adapters: says something else of it. */
   describe(isPrivate: boolean, description: string): void {
-    this.#deployments.updateAdapter(this.ordinal, isPrivate, description)
+    this.#deployments.adapters.update(this.ordinal, isPrivate, description)
   }
 
   stop(): void {

@@ -1,5 +1,4 @@
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
-import type { Archive } from '../../kernel/archive.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Placement } from '../fleet/placement.ts'
 import { Deployment, type DeploymentControls } from './deployment.ts'
@@ -7,7 +6,6 @@ import { DeploymentCreation, type DeploymentCreationParts, type NewDeploymentPla
 import { DeploymentFailures, type DeploymentFailuresParts } from './deployment-failures.ts'
 import {
   changeCount,
-  type DeploymentRecord,
   type DeploymentRow,
   type FixtureIdentity,
   isTerminal,
@@ -35,65 +33,34 @@ export interface DeploymentsPorts extends DeploymentScalingPorts {
 }
 
 /** The deployments of the account: LLM deployments, adapters, and references to the catalog. */
-export class Deployments implements DeploymentControls, InstanceOwner {
-  readonly #context: SimulationContext
+export class Deployments extends DeploymentTable implements DeploymentControls, InstanceOwner {
   readonly #parts: DeploymentsParts
   #ports!: DeploymentsPorts
-  readonly #table: DeploymentTable
-  readonly #scaling: DeploymentScaling
-  readonly #failures: DeploymentFailures
+  readonly scaling: DeploymentScaling
+  readonly failures: DeploymentFailures
   readonly #creation: DeploymentCreation
 
   constructor(context: SimulationContext, parts: DeploymentsParts, origin?: Deployments) {
-    this.#context = context
+    super(context, origin)
     this.#parts = parts
-    this.#table = new DeploymentTable(context, origin ? origin.#table : undefined)
-    this.#creation = new DeploymentCreation(context, parts, this.#table)
-    this.#scaling = new DeploymentScaling(context, parts, this)
-    this.#failures = new DeploymentFailures(context, parts, this, this.#scaling)
+    this.#creation = new DeploymentCreation(context, parts, this)
+    this.scaling = new DeploymentScaling(context, parts, this)
+    this.failures = new DeploymentFailures(context, parts, this, this.scaling)
   }
 
   /** Connects the parts above. The world calls it once. */
   connect(ports: DeploymentsPorts): void {
     this.#ports = ports
-    this.#scaling.connect(ports)
+    this.scaling.connect(ports)
   }
 
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
-  }
-
-  get scaling(): DeploymentScaling {
-    return this.#scaling
-  }
-
-  get failures(): DeploymentFailures {
-    return this.#failures
-  }
-
-  get count(): number {
-    return this.#table.count
-  }
-
-  read(ordinal: number): Readonly<DeploymentRow> {
-    return this.#table.read(ordinal)
-  }
-
-  writable(ordinal: number): DeploymentRow {
-    return this.#table.writable(ordinal)
-  }
-
-  entries(): Generator<[number, Readonly<DeploymentRow>]> {
-    return this.#table.entries()
-  }
-
-  ordinalOf(deploy_id: string): number | undefined {
-    return this.#table.ordinalOf(deploy_id)
+  get adapters(): AdapterFollower {
+    return this.#ports.loraAdapters
   }
 
   /** Returns the deployment with this id, also a deleted one. */
   get(deploy_id: string): Deployment | undefined {
-    const ordinal = this.#table.ordinalOf(deploy_id)
+    const ordinal = this.ordinalOf(deploy_id)
     return ordinal === undefined ? undefined : new Deployment(this, ordinal)
   }
 
@@ -103,33 +70,13 @@ export class Deployments implements DeploymentControls, InstanceOwner {
 
   /** Returns the deployment that has this model name now. A deleted deployment has no name. */
   findLive(modelName: string): Deployment | undefined {
-    const ordinal = this.#table.liveOrdinalOf(modelName)
+    const ordinal = this.liveOrdinalOf(modelName)
     return ordinal === undefined ? undefined : new Deployment(this, ordinal)
   }
 
   /** Returns the deployments by creation time, then id. Default: all statuses but `deleted`. */
   list(statuses?: ReadonlySet<DeploymentStatus>): Deployment[] {
-    return this.#table.listOrdinals(statuses).map(ordinal => new Deployment(this, ordinal))
-  }
-
-  cachedJson(ordinal: number): string | undefined {
-    return this.#table.cachedJson(ordinal)
-  }
-
-  toJson(ordinal: number): string {
-    return this.#table.toJson(ordinal)
-  }
-
-  toText(ordinal: number): string {
-    return this.#table.toText(ordinal)
-  }
-
-  toRecord(ordinal: number): DeploymentRecord {
-    return this.#table.toRecord(ordinal)
-  }
-
-  onVisibleChange(ordinal: number): void {
-    this.#table.onVisibleChange(ordinal)
+    return this.listOrdinals(statuses).map(ordinal => new Deployment(this, ordinal))
   }
 
   /** Creates a deployment and requests its first instances. The caller has checked the input. */
@@ -150,7 +97,7 @@ export class Deployments implements DeploymentControls, InstanceOwner {
 
   /** Starts a deployment: requests the instances that it needs. */
   start(ordinal: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.writable(ordinal)
     row.wasReady = false
     row.lostStarts = 0
     row.crashes = 0
@@ -165,7 +112,7 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     }
     row.desired = Math.min(row.maxInstances, Math.max(1, this.#ports.autoscaler.desiredInstances(row)))
     row.scaleDirection = 0
-    this.#scaling.requestInstances(ordinal, row.desired)
+    this.scaling.requestInstances(ordinal, row.desired)
     this.updateStatus(ordinal)
   }
 
@@ -175,84 +122,36 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     for (const deployment of this.list()) {
       if (deployment.model_name === modelName && removed.includes(deployment.version)) deployment.delete()
     }
-    if (this.#parts.modelVersions.has(modelName)) this.#context.markVisibleChange()
-  }
-
-  replenish(ordinal: number): void {
-    this.#scaling.replenish(ordinal)
-  }
-
-  onCapacityChanged(ordinal: number): void {
-    this.#scaling.onCapacityChanged(ordinal)
-  }
-
-  recordServing(ordinal: number): void {
-    this.#scaling.recordServing(ordinal)
-  }
-
-  wake(ordinal: number): void {
-    this.#scaling.wake(ordinal)
-  }
-
-  onWorkBegan(ordinal: number): void {
-    this.#scaling.onWorkBegan(ordinal)
-  }
-
-  onWorkEnded(ordinal: number): void {
-    this.#scaling.onWorkEnded(ordinal)
-  }
-
-  crashEngine(ordinal: number, times: number): boolean {
-    return this.#failures.crashEngine(ordinal, times)
-  }
-
-  liveInstances(ordinal: number): number {
-    return this.#scaling.liveInstances(ordinal)
-  }
-
-  resize(ordinal: number, minInstances: number, maxInstances: number): void {
-    this.#scaling.resize(ordinal, minInstances, maxInstances)
-  }
-
-  startAdapter(ordinal: number): void {
-    this.#ports.loraAdapters.start(ordinal)
-  }
-
-  updateAdapter(ordinal: number, isPrivate: boolean, description: string): void {
-    this.#ports.loraAdapters.update(ordinal, isPrivate, description)
-  }
-
-  adapterBlockedReason(ordinal: number): string | undefined {
-    return this.#ports.loraAdapters.blockedReason(ordinal)
+    if (this.#parts.modelVersions.has(modelName)) this.context.markVisibleChange()
   }
 
   stop(ordinal: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.writable(ordinal)
     if (isTerminal(row.status)) return
     this.#end(ordinal, row, 'stopped', '')
   }
 
   delete(ordinal: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.writable(ordinal)
     if (row.status === 'deleted') return
     this.#end(ordinal, row, 'deleted', '')
-    this.#table.releaseName(ordinal, row.plan.modelName)
+    this.releaseName(ordinal, row.plan.modelName)
   }
 
   fail(ordinal: number, reason: string): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.writable(ordinal)
     if (isTerminal(row.status)) return
     this.#end(ordinal, row, 'failed', reason)
   }
 
   /** Sets a deployment to running after an instance became ready. */
   onInstanceReady(ordinal: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.writable(ordinal)
     row.wasReady = true
     row.lostStarts = 0
     this.updateMeter(ordinal)
     this.updateStatus(ordinal)
-    this.#scaling.onInstanceReady(ordinal)
+    this.scaling.onInstanceReady(ordinal)
     this.#ports.inferenceRequests.onCapacityAvailable(ordinal)
   }
 
@@ -264,34 +163,34 @@ export class Deployments implements DeploymentControls, InstanceOwner {
   /** Stops a deployment for lack of funds. It may start again when funds return. */
   stopForFunds(ordinal: number): void {
     // A deployment that stopped before must not start when funds return.
-    if (isTerminal(this.#table.read(ordinal).status)) return
+    if (isTerminal(this.read(ordinal).status)) return
     this.stop(ordinal)
-    this.#table.writable(ordinal).stoppedForFunds = true
+    this.writable(ordinal).stoppedForFunds = true
   }
 
   /** Starts the deployments that were stopped for lack of funds if the policy of the provider says so. */
   onFundsReturned(): void {
-    if (this.#context.profile.policies.balanceReturns !== 'restart') return
+    if (this.context.profile.policies.balanceReturns !== 'restart') return
     for (const deployment of this.list(new Set<DeploymentStatus>(['stopped']))) {
-      if (this.#table.read(deployment.ordinal).stoppedForFunds) deployment.start()
+      if (this.read(deployment.ordinal).stoppedForFunds) deployment.start()
     }
   }
 
   /** Updates the counts of instances by state. `from` is undefined for a new instance, `to` for a removed one. */
   countMove(ordinal: number, from: InstanceState | undefined, to: InstanceState | undefined): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.writable(ordinal)
     if (from !== undefined) changeCount(row, from, -1)
     if (to !== undefined) changeCount(row, to, 1)
   }
 
   /** Sets the status by the instance in the latest state. `updated_at` follows every change that a client can see. */
   updateStatus(ordinal: number): void {
-    const { clock } = this.#context
-    const currentRow = this.#table.read(ordinal)
+    const { clock } = this.context
+    const currentRow = this.read(ordinal)
     const running = currentRow.ready
     const pending = currentRow.waiting + currentRow.pulling + currentRow.starting
     if (running !== currentRow.reportedRunning || pending !== currentRow.reportedPending) {
-      const row = this.#table.writable(ordinal)
+      const row = this.writable(ordinal)
       row.reportedRunning = running
       row.reportedPending = pending
       row.updatedAt = clock.now
@@ -300,29 +199,29 @@ export class Deployments implements DeploymentControls, InstanceOwner {
     if (isTerminal(currentRow.status)) return
     const status = currentRow.wasReady
       ? 'running'
-      : statusOfLatest(currentRow, this.#context.profile.policies.foldDownloadingIntoDeploying)
-    if (currentRow.status !== status) this.#setStatus(ordinal, this.#table.writable(ordinal), status)
+      : statusOfLatest(currentRow, this.context.profile.policies.foldDownloadingIntoDeploying)
+    if (currentRow.status !== status) this.#setStatus(ordinal, this.writable(ordinal), status)
   }
 
   setStatus(ordinal: number, status: DeploymentStatus, failReason = ''): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.writable(ordinal)
     row.failReason = failReason
     this.#setStatus(ordinal, row, status)
   }
 
   /** Reports the number of billable instances to the ledger. */
   updateMeter(ordinal: number): void {
-    const row = this.#table.read(ordinal)
+    const row = this.read(ordinal)
     if (row.meter < 0) return
-    const billsFromPlaced = this.#context.profile.policies.billFrom === 'placed'
-    const units = billsFromPlaced ? this.#scaling.placedInstances(row) : row.ready + row.draining
+    const billsFromPlaced = this.context.profile.policies.billFrom === 'placed'
+    const units = billsFromPlaced ? this.scaling.placedInstances(row) : row.ready + row.draining
     this.#parts.ledger.setUnits(row.meter, units)
   }
 
   #end(ordinal: number, row: DeploymentRow, status: 'stopped' | 'failed' | 'deleted', reason: string): void {
-    this.#context.cancel(row.idleEvent)
-    this.#context.cancel(row.next)
-    this.#context.cancel(row.scaleEvent)
+    this.context.cancel(row.idleEvent)
+    this.context.cancel(row.next)
+    this.context.cancel(row.scaleEvent)
     row.scaleEvent = 0
     row.desired = 0
     row.idleEvent = 0
@@ -336,11 +235,11 @@ export class Deployments implements DeploymentControls, InstanceOwner {
 
   #setStatus(ordinal: number, row: DeploymentRow, status: DeploymentStatus): void {
     if (row.status === status) return
-    const { clock } = this.#context
+    const { clock } = this.context
     row.status = status
     row.updatedAt = clock.now
     this.#parts.history.onStatusChanged(row)
-    this.#context.record(row, STATUS_ENTRY_KIND[status], row.failReason === '' ? undefined : { reason: row.failReason })
+    this.context.record(row, STATUS_ENTRY_KIND[status], row.failReason === '' ? undefined : { reason: row.failReason })
     this.onVisibleChange(ordinal)
     this.#ports.batches.onCapacityChanged(ordinal)
     if (isTerminal(status)) this.#ports.inferenceRequests.onDeploymentStopped(ordinal)

@@ -101,7 +101,7 @@ export class InstanceStartup {
       instance.next = this.#instances.schedule(ordinal, profile.timings.hubRefusal, 'instance.weightsRefused')
       return
     }
-    if (!isCached && environment.registryDown) {
+    if (!isCached && environment.state.registryDown) {
       instance.next = this.#instances.schedule(ordinal, profile.timings.hubTimeout, 'instance.imageTimedOut')
       return
     }

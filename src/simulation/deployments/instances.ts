@@ -1,9 +1,7 @@
 import { draw } from '../../data/profiles/distribution.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
-import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
-import { Table } from '../../kernel/table.ts'
 import { withItem, withoutItem } from '../../lib/short-lists.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { SimulationContext } from '../context.ts'
@@ -13,6 +11,7 @@ import type { Placement } from '../fleet/placement.ts'
 import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import { InstanceTimeline, type Loss } from '../recording/instance-timeline.ts'
+import { TablePart } from '../table-part.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { entryKindOf, InstanceRow, type InstanceState } from './instance-row.ts'
 import { InstanceStartup, type InstanceStartupParts } from './instance-startup.ts'
@@ -29,19 +28,14 @@ export interface InstancesParts extends InstanceStartupParts {
 }
 
 /** The instances of all deployments: pending → placed → pulling → loading → warming → ready → draining → gone. */
-export class Instances implements TenantKind {
-  readonly #context: SimulationContext
+export class Instances extends TablePart<InstanceRow> implements TenantKind {
   readonly #parts: InstancesParts
   #ports!: InstancesPorts
-  readonly #table: Table<InstanceRow>
   readonly #startup: InstanceStartup
 
   constructor(context: SimulationContext, parts: InstancesParts, origin?: Instances) {
-    this.#context = context
+    super(context, InstanceRow, origin)
     this.#parts = parts
-    this.#table = origin
-      ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(InstanceRow, context.generation)
     this.#startup = new InstanceStartup(context, parts, this)
   }
 
@@ -49,27 +43,6 @@ export class Instances implements TenantKind {
   connect(ports: InstancesPorts): void {
     this.#ports = ports
     this.#startup.connect(ports.deployments)
-  }
-
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
-  }
-
-  get count(): number {
-    return this.#table.count
-  }
-
-  read(ordinal: number): Readonly<InstanceRow> {
-    return this.#table.read(ordinal)
-  }
-
-  /** Returns an instance; undefined if it has gone. */
-  find(ordinal: number): Readonly<InstanceRow> | undefined {
-    return this.#table.find(ordinal)
-  }
-
-  writable(ordinal: number): InstanceRow {
-    return this.#table.writable(ordinal)
   }
 
   /** Returns the repository of the weights that an instance reads. */
@@ -84,7 +57,7 @@ export class Instances implements TenantKind {
 
   /** Schedules the next event of an instance. It fires only while the instance exists. */
   schedule(ordinal: number, delay: Micros, event: EventName): number {
-    return this.#context.schedule(delay, event, ordinal, this.#table.useCount(ordinal))
+    return this.context.schedule(delay, event, ordinal, this.table.useCount(ordinal))
   }
 
   gpuRequestOf(ordinal: number): GpuRequest {
@@ -96,28 +69,24 @@ export class Instances implements TenantKind {
     return this.schedule(ordinal, delay, isTimeout ? 'instance.downloadTimedOut' : 'instance.weightsPulled')
   }
 
-  entries(): Generator<[number, Readonly<InstanceRow>]> {
-    return this.#table.entries()
-  }
-
   /** Requests an instance. It is pending now and joins the placement queue after `delay`, which is drawn by default. */
   request(deployment: number, delay?: Micros): void {
     const row = this.#ports.deployments.writable(deployment)
     const index = row.nextInstanceIndex++
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     const initial = { deployment, index, since: now, timeline: new InstanceTimeline(now) }
-    const instance = new InstanceRow(this.#table.generation, `${row.id}-${index}`, initial)
-    const ordinal = this.#table.add(instance)
+    const instance = new InstanceRow(this.table.generation, `${row.id}-${index}`, initial)
+    const ordinal = this.table.add(instance)
     row.instances = withItem(row.instances, ordinal)
     this.#ports.deployments.countMove(deployment, undefined, 'pending')
     this.#parts.gpuQuotas.acquire(row.gpu, row.numGpus)
-    this.#context.record(instance, 'instance.pending', { deployment: row.id })
+    this.context.record(instance, 'instance.pending', { deployment: row.id })
     instance.next = this.schedule(ordinal, delay ?? this.#drawPlacementDelay(row, index), 'instance.placementDue')
   }
 
   onEvent(event: EventOf<'instances'>, ordinal: number, useCount: number): void {
-    if (this.#table.useCount(ordinal) !== useCount) throw new Error(`Failed to fire ${event}: its instance has gone.`)
-    const instance = this.#table.writable(ordinal)
+    if (this.table.useCount(ordinal) !== useCount) throw new Error(`Failed to fire ${event}: its instance has gone.`)
+    const instance = this.table.writable(ordinal)
     if (event === 'instance.overdue') instance.readyDeadlineEvent = 0
     else instance.next = 0
     switch (event) {
@@ -176,12 +145,12 @@ export class Instances implements TenantKind {
     const deployment = this.#deploymentOf(ordinal)
     const node = this.#parts.nodes.chooseNode(deployment.gpu, deployment.numGpus, deployment.weights.repo)
     if (node < 0) return false
-    const instance = this.#table.writable(ordinal)
+    const instance = this.table.writable(ordinal)
     instance.node = node
     instance.gpus = this.#parts.nodes.allocate(node, deployment.numGpus, ordinal)
-    if (this.#context.profile.policies.billFrom === 'placed') this.#ports.deployments.updateMeter(instance.deployment)
+    if (this.context.profile.policies.billFrom === 'placed') this.#ports.deployments.updateMeter(instance.deployment)
     this.enterState(instance, 'placed', { node: this.#parts.nodes.read(node).id, gpus: bitCount(instance.gpus) })
-    const { profile, chance } = this.#context
+    const { profile, chance } = this.context
     const delay = draw(profile.timings.containerStart, chance, deployment.key, CONTAINER_START, instance.index)
     instance.next = this.schedule(ordinal, delay, 'instance.containerStarted')
     this.#ports.deployments.updateStatus(instance.deployment)
@@ -201,9 +170,9 @@ export class Instances implements TenantKind {
   #removeLost(ordinals: readonly number[], kind: 'instance.lost' | 'instance.crashed', loss: Loss): void {
     const { reason } = loss
     // All lost instances go before a deployment requests another: a replacement must not count as a loss.
-    const lostInstances = ordinals.map(ordinal => ({ ordinal, row: this.#table.read(ordinal) }))
+    const lostInstances = ordinals.map(ordinal => ({ ordinal, row: this.table.read(ordinal) }))
     for (const { ordinal, row } of lostInstances) {
-      this.#context.record(this.#table.writable(ordinal), kind, { reason, state: row.state })
+      this.context.record(this.table.writable(ordinal), kind, { reason, state: row.state })
       if (row.state === 'ready') this.#ports.batches.onInstanceLost(row.deployment)
       this.#remove(ordinal, loss)
     }
@@ -218,7 +187,7 @@ export class Instances implements TenantKind {
         this.#ports.deployments.failures.onInstanceCrashed(
           deployment,
           reason,
-          state === 'ready' ? this.#context.clock.now - since : 0,
+          state === 'ready' ? this.context.clock.now - since : 0,
         )
       }
       this.#ports.slots.assignSlots(deployment)
@@ -228,7 +197,7 @@ export class Instances implements TenantKind {
 
   /** Releases an instance. A ready instance drains first. */
   release(ordinal: number): void {
-    const instance = this.#table.writable(ordinal)
+    const instance = this.table.writable(ordinal)
     if (instance.state === 'draining') return
     this.#cancelNotice(instance)
     if (instance.state !== 'ready') {
@@ -238,13 +207,13 @@ export class Instances implements TenantKind {
     this.enterState(instance, 'draining')
     this.#ports.slots.cancelLoads(instance)
     this.#ports.slots.assignSlots(instance.deployment)
-    instance.next = this.schedule(ordinal, this.#context.profile.timings.drain, 'instance.drained')
+    instance.next = this.schedule(ordinal, this.context.profile.timings.drain, 'instance.drained')
   }
 
   /** Lets an instance go when its shortest notice ends. One that is not ready, or cannot drain in time, goes now. */
   retire(ordinal: number, notice: Micros): void {
-    const { agenda, clock, profile } = this.#context
-    const instance = this.#table.writable(ordinal)
+    const { agenda, clock, profile } = this.context
+    const instance = this.table.writable(ordinal)
     const serves = notice - profile.timings.drain
     if (instance.state !== 'ready' || serves <= 0) this.release(ordinal)
     else if (!instance.isLeaving || agenda.timeOf(instance.next) > clock.now + serves) {
@@ -257,15 +226,15 @@ export class Instances implements TenantKind {
 
   /** Takes back the notices of instances, which go on serving. Replacements that are no longer needed end. */
   keep(ordinals: readonly number[]): void {
-    for (const ordinal of ordinals) this.#cancelNotice(this.#table.writable(ordinal))
+    for (const ordinal of ordinals) this.#cancelNotice(this.table.writable(ordinal))
     const { scaling } = this.#ports.deployments
-    for (const deployment of new Set(ordinals.map(one => this.#table.read(one).deployment)))
+    for (const deployment of new Set(ordinals.map(one => this.table.read(one).deployment)))
       scaling.releaseExcess(deployment)
   }
 
   #cancelNotice(instance: InstanceRow): void {
     if (!instance.isLeaving) return
-    this.#context.cancel(instance.next)
+    this.context.cancel(instance.next)
     instance.next = 0
     instance.isLeaving = false
     this.#ports.deployments.writable(instance.deployment).leaving--
@@ -273,8 +242,8 @@ export class Instances implements TenantKind {
 
   /** Puts an instance of a fixture into a state. Returns false if no node has room. */
   startInState(ordinal: number, state: InstanceState): boolean {
-    const instance = this.#table.writable(ordinal)
-    this.#context.cancel(instance.next)
+    const instance = this.table.writable(ordinal)
+    this.context.cancel(instance.next)
     instance.next = 0
     if (state === 'pending') {
       const delay = this.#drawPlacementDelay(this.#deploymentOf(ordinal), instance.index)
@@ -282,7 +251,7 @@ export class Instances implements TenantKind {
       return true
     }
     if (!this.place(ordinal)) return false
-    this.#context.cancel(instance.next)
+    this.context.cancel(instance.next)
     instance.next = 0
     if (state === 'placed' || state === 'pulling') this.#startup.pullImage(ordinal, instance)
     else if (state === 'loading' || state === 'warming') this.#startup.loadWeights(ordinal, instance)
@@ -291,29 +260,29 @@ export class Instances implements TenantKind {
   }
 
   #drawPlacementDelay({ key }: Readonly<DeploymentRow>, index: number): Micros {
-    const { profile, chance } = this.#context
+    const { profile, chance } = this.context
     return draw(profile.timings.placementDelay, chance, key, PLACEMENT, index)
   }
 
   #deploymentOf(ordinal: number): Readonly<DeploymentRow> {
-    return this.#ports.deployments.read(this.#table.read(ordinal).deployment)
+    return this.#ports.deployments.read(this.table.read(ordinal).deployment)
   }
 
   /** Moves an instance to a state: counts, timeline and journal follow. */
   enterState(instance: InstanceRow, state: InstanceState, fields?: Record<string, string | number>): void {
     const { deployments } = this.#ports
-    const { clock } = this.#context
+    const { clock } = this.context
     const wasReady = instance.state === 'ready'
     deployments.countMove(instance.deployment, instance.state, state)
     instance.state = state
     instance.since = clock.now
     instance.timeline.enter(state, clock.now)
-    this.#context.record(instance, entryKindOf(state), fields)
+    this.context.record(instance, entryKindOf(state), fields)
     if (wasReady || state === 'ready') deployments.scaling.onCapacityChanged(instance.deployment)
   }
 
   #becomeReady(instance: InstanceRow): void {
-    this.#context.cancel(instance.readyDeadlineEvent)
+    this.context.cancel(instance.readyDeadlineEvent)
     instance.readyDeadlineEvent = 0
     this.enterState(instance, 'ready')
     this.#ports.deployments.onInstanceReady(instance.deployment)
@@ -322,17 +291,17 @@ export class Instances implements TenantKind {
 
   /** Removes an instance that has ended and frees its GPUs for pending instances. */
   #finish(ordinal: number): void {
-    const instance = this.#table.writable(ordinal)
-    this.#context.record(instance, 'instance.gone')
+    const instance = this.table.writable(ordinal)
+    this.context.record(instance, 'instance.gone')
     this.#remove(ordinal)
     this.#ports.deployments.updateStatus(instance.deployment)
     this.#parts.placement.scheduleRound()
   }
 
   #remove(ordinal: number, loss?: Loss): void {
-    const instance = this.#table.writable(ordinal)
-    this.#context.cancel(instance.next)
-    this.#context.cancel(instance.readyDeadlineEvent)
+    const instance = this.table.writable(ordinal)
+    this.context.cancel(instance.next)
+    this.context.cancel(instance.readyDeadlineEvent)
     this.#ports.slots.cancelLoads(instance)
     if (instance.ownRate > 0) this.#parts.downloads.end(instance)
     if (instance.node >= 0) this.#parts.nodes.release(instance.node, instance.gpus, ordinal)
@@ -344,7 +313,7 @@ export class Instances implements TenantKind {
     this.#ports.deployments.countMove(instance.deployment, instance.state, undefined)
     this.#parts.gpuQuotas.release(deployment.gpu, deployment.numGpus)
     this.#ports.inferenceRequests.onInstanceLost(ordinal, loss?.reason ?? 'its instance was stopped')
-    this.#table.remove(ordinal)
+    this.table.remove(ordinal)
     this.#ports.deployments.updateMeter(instance.deployment)
     if (instance.state === 'ready') this.#ports.deployments.scaling.onCapacityChanged(instance.deployment)
   }

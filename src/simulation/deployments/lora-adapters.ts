@@ -178,7 +178,7 @@ export class LoraAdapters implements AdapterFollower {
     const { timings } = profile
     const duration = draw(timings.adapterDownload, chance, row.key, DOWNLOAD, row.nextInstanceIndex++)
     this.#parts.deployments.setStatus(ordinal, 'downloading')
-    const isStalled = this.#parts.environment.hubDown
+    const isStalled = this.#parts.environment.state.hubDown
     const isRefused = sourceRefusal(this.#context, this.#parts.environment, row) !== undefined
     const delay = isStalled ? timings.hubTimeout : isRefused ? timings.hubRefusal : duration
     row.next = this.#context.schedule(delay, 'adapter.downloaded', ordinal)
@@ -189,7 +189,7 @@ export class LoraAdapters implements AdapterFollower {
     row.next = 0
     const { deployments, environment } = this.#parts
     const { retryAfter } = this.#context.profile.timings
-    if (environment.hubDown) {
+    if (environment.state.hubDown) {
       if (row.lostStarts >= retryAfter.length) {
         deployments.fail(ordinal, `the last of ${row.lostStarts + 1} downloads was lost: the hub did not answer`)
         return

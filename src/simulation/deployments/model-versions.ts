@@ -3,9 +3,9 @@ import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import { Table } from '../../kernel/table.ts'
 import { withItem } from '../../lib/short-lists.ts'
 import type { SimulationContext } from '../context.ts'
+import { TablePart } from '../table-part.ts'
 
 const VERSION = purpose('model.version')
 
@@ -62,28 +62,23 @@ export interface AccountModel {
 }
 
 /** The account's own models: each deployment makes a version of one. A model without versions is gone. */
-export class AccountModels {
-  readonly #context: SimulationContext
-  readonly #table: Table<AccountModelRow>
+export class AccountModels extends TablePart<AccountModelRow> {
   readonly #byName: LayeredMap<number>
 
   constructor(context: SimulationContext, origin?: AccountModels) {
-    this.#context = context
-    this.#table = origin
-      ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(AccountModelRow, context.generation)
+    super(context, AccountModelRow, origin)
     this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
   }
 
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
+  override archive(archive: Archive): void {
+    super.archive(archive)
     this.#byName.archive(archive)
   }
 
   /** The account's model of this name, while it has a version. */
   get(modelName: string): AccountModel | undefined {
     const ordinal = this.#byName.get(modelName)
-    const row = ordinal === undefined ? undefined : this.#table.read(ordinal)
+    const row = ordinal === undefined ? undefined : this.table.read(ordinal)
     return row && row.versions.length > 0 ? toAccountModel(row) : undefined
   }
 
@@ -94,7 +89,7 @@ export class AccountModels {
 
   /** By name. */
   list(): AccountModel[] {
-    return [...this.#table.entries()]
+    return [...this.table.entries()]
       .filter(([, row]) => row.versions.length > 0)
       .map(([, row]) => toAccountModel(row))
       .sort((a, b) => (a.model_name < b.model_name ? -1 : 1))
@@ -103,21 +98,21 @@ export class AccountModels {
   /** Adds a version, drawn unless it is given, and returns it. A version that the model has is not added again. */
   addVersion(modelName: string, task: ModelTask, type: DeploymentType, givenVersion?: string): string {
     if (givenVersion !== undefined && this.get(modelName)?.versions.includes(givenVersion)) return givenVersion
-    const row = this.#table.writable(this.#byName.get(modelName) ?? this.#add(modelName, task, type))
+    const row = this.table.writable(this.#byName.get(modelName) ?? this.#add(modelName, task, type))
     const version = givenVersion ?? this.#drawVersion(row)
     row.versions = withItem(row.versions, version)
-    this.#context.record(row, 'model.versionAdded', { version: version.slice(0, 8) })
+    this.context.record(row, 'model.versionAdded', { version: version.slice(0, 8) })
     return version
   }
 
   #add(modelName: string, task: ModelTask, type: DeploymentType): number {
-    const ordinal = this.#table.add(new AccountModelRow(this.#table.generation, modelName, { task, type }))
+    const ordinal = this.table.add(new AccountModelRow(this.table.generation, modelName, { task, type }))
     this.#byName.set(modelName, ordinal)
     return ordinal
   }
 
   #drawVersion(row: AccountModelRow): string {
-    const { chance } = this.#context
+    const { chance } = this.context
     const key = chance.key('version', row.id, row.drawnVersions)
     row.drawnVersions++
     return chance.hex(64, key, VERSION)
@@ -125,24 +120,24 @@ export class AccountModels {
 
   /** Changes the visibility and the details of a model that has versions. */
   describe(modelName: string, isPublic: boolean, details: ModelDetails): void {
-    const row = this.#table.writable(this.#byName.get(modelName)!)
+    const row = this.table.writable(this.#byName.get(modelName)!)
     row.isPublic = isPublic
     row.details = details
-    this.#context.record(row, 'model.described', { public: isPublic })
+    this.context.record(row, 'model.described', { public: isPublic })
   }
 
   /** Removes a version, or `ALL`, and returns what was removed. What runs one of them stays: `Deployments` deletes it. */
   removeVersions(modelName: string, version: string): readonly string[] {
     const ordinal = this.#byName.get(modelName)
     if (ordinal === undefined) return []
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     const removed = version === 'ALL' ? row.versions : row.versions.filter(other => other === version)
     row.versions = row.versions.filter(other => !removed.includes(other))
     if (row.versions.length === 0) {
       row.isPublic = false
       row.details = NO_DETAILS
     }
-    for (const id of removed) this.#context.record(row, 'model.versionRemoved', { version: id.slice(0, 8) })
+    for (const id of removed) this.context.record(row, 'model.versionRemoved', { version: id.slice(0, 8) })
     return removed
   }
 }

@@ -64,9 +64,9 @@ export class Downloads {
       const row = instances.writable(tenant)
       row.bytesLeft = Math.max(0, row.bytesLeft - (row.rate * (clock.now - row.rateSince)) / 1e6)
       row.rateSince = clock.now
-      const isStalled = environment.hubDown
+      const isStalled = environment.state.hubDown
       const wasStalled = row.rate === 0 && row.next !== 0
-      row.rate = isStalled ? 0 : Math.min(row.ownRate * environment.hubShare, share)
+      row.rate = isStalled ? 0 : Math.min(row.ownRate * environment.state.hubShare, share)
       // A stalled download keeps the moment at which it gives up; several outages at once are one.
       if (isStalled && wasStalled) continue
       this.#context.cancel(row.next)

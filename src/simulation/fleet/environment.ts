@@ -49,20 +49,8 @@ export class Environment {
     this.#state = archive.value(this.#state)
   }
 
-  get hubDown(): boolean {
-    return this.#state.hubDown
-  }
-  get hubShare(): number {
-    return this.#state.hubShare
-  }
-  get registryDown(): boolean {
-    return this.#state.registryDown
-  }
-  get autoscalerFrozen(): boolean {
-    return this.#state.autoscalerFrozen
-  }
-  get provisioningFactor(): number {
-    return this.#state.provisioningFactor
+  get state(): EnvironmentState {
+    return this.#state
   }
 
   isStockedOut(gpu: GpuType): boolean {
@@ -71,11 +59,6 @@ export class Environment {
 
   isZoneDown(zone: string): boolean {
     return this.#state.zonesDown.has(zone)
-  }
-
-  /** Repositories whose state was changed by hand, with that state. */
-  get repositoryStates(): ReadonlyMap<string, RepositoryState> {
-    return this.#state.repositoryStates
   }
 
   repositoryState(repo: string): RepositoryState | undefined {

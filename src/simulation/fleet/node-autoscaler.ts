@@ -181,7 +181,7 @@ export class NodeAutoscaler implements NodeProvisioner {
       PROVISIONING_DELAY,
     )
     this.#context.record(row, 'node.provisioning', { pool: row.group.pool })
-    const slow = delay * this.#parts.environment.provisioningFactor
+    const slow = delay * this.#parts.environment.state.provisioningFactor
     row.next = this.#context.schedule(slow, 'node.provisioned', ordinal, this.#parts.nodes.useCount(ordinal))
   }
 }

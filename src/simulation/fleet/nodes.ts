@@ -4,10 +4,10 @@ import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
-import { Table } from '../../kernel/table.ts'
 import { withItem, withoutItem } from '../../lib/short-lists.ts'
 import type { SimulationContext } from '../context.ts'
 import type { UsageHistory } from '../recording/history.ts'
+import { TablePart } from '../table-part.ts'
 import type { Environment } from './environment.ts'
 import {
   buildGpuTypeIndex,
@@ -62,12 +62,10 @@ export interface NodesParts {
 }
 
 /** The nodes and their GPUs, with an index of free GPUs by type. */
-export class Nodes {
-  readonly #context: SimulationContext
+export class Nodes extends TablePart<NodeRow> {
   readonly #parts: NodesParts
   #ports!: NodeProvisionerPort
-  readonly #table: Table<NodeRow>
-  readonly #read = (ordinal: number): Readonly<NodeRow> => this.#table.read(ordinal)
+  readonly #read = (ordinal: number): Readonly<NodeRow> => this.table.read(ordinal)
   #byType: GpuTypeIndex[]
   /** The GPU types whose index belongs to this world alone, as bits. Forks share the others. */
   #ownTypes = 0
@@ -78,11 +76,8 @@ export class Nodes {
   #slowCount: number
 
   constructor(context: SimulationContext, parts: NodesParts, origin?: Nodes) {
-    this.#context = context
+    super(context, NodeRow, origin)
     this.#parts = parts
-    this.#table = origin
-      ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(NodeRow, context.generation)
     this.#byType = origin ? origin.#byType.slice() : []
     if (origin) origin.#ownTypes = 0
     this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
@@ -95,8 +90,8 @@ export class Nodes {
     this.#ports = ports
   }
 
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
+  override archive(archive: Archive): void {
+    super.archive(archive)
     this.#byType = archive.value(this.#byType)
     this.#ownTypes = 0
     this.#byName.archive(archive)
@@ -106,7 +101,7 @@ export class Nodes {
 
   /** Builds the fleet of a fixture. */
   buildFleet(pools: readonly NodePool[]): void {
-    const { profile } = this.#context
+    const { profile } = this.context
     const byType: number[][] = GPU_TYPES.map(() => [])
     const groups: GroupState[] = []
     for (const pool of pools) {
@@ -114,15 +109,15 @@ export class Nodes {
         const group = toNodeGroup(pool, poolGroup)
         const weights = poolGroup.weights_cached.map(repo => ({
           repo,
-          bytes: repositoryWeights(this.#context.store.hub.get(repo), repo).bytes,
+          bytes: repositoryWeights(this.context.store.hub.get(repo), repo).bytes,
           usedAt: -1,
         }))
         const images = poolGroup.image_cached ? [{ image: '', bytes: profile.timings.imageBytes, usedAt: 0 }] : []
         for (let i = 0; i < poolGroup.count; i++) {
-          const row = new NodeRow(this.#table.generation, `${poolGroup.prefix}-${i}`, { group })
+          const row = new NodeRow(this.table.generation, `${poolGroup.prefix}-${i}`, { group })
           row.images = images
           row.weights = weights
-          const ordinal = this.#table.add(row)
+          const ordinal = this.table.add(row)
           this.#byName.set(row.id, ordinal)
           byType[gpuIndex(poolGroup.gpu)]!.push(ordinal)
         }
@@ -134,29 +129,13 @@ export class Nodes {
     for (const [type, { up }] of this.#byType.entries()) if (up.length > 0) this.#recordCapacity(type)
   }
 
-  get count(): number {
-    return this.#table.count
-  }
-
-  read(ordinal: number): Readonly<NodeRow> {
-    return this.#table.read(ordinal)
-  }
-
-  writable(ordinal: number): NodeRow {
-    return this.#table.writable(ordinal)
-  }
-
   /** Returns how many nodes used a slot so far. */
   useCount(ordinal: number): number {
-    return this.#table.useCount(ordinal)
+    return this.table.useCount(ordinal)
   }
 
   ordinalOf(name: string): number | undefined {
     return this.#byName.get(name)
-  }
-
-  entries(): Generator<[number, Readonly<NodeRow>]> {
-    return this.#table.entries()
   }
 
   get groups(): readonly GroupState[] {
@@ -164,7 +143,7 @@ export class Nodes {
   }
 
   view(ordinal: number): NodeView {
-    const row = this.#table.read(ordinal)
+    const row = this.table.read(ordinal)
     const { pool, zone, market, gpu, gpus } = row.group
     return {
       name: row.id,
@@ -181,7 +160,7 @@ export class Nodes {
   }
 
   list(): NodeView[] {
-    return [...this.#table.entries()].map(([ordinal]) => this.view(ordinal))
+    return [...this.table.entries()].map(([ordinal]) => this.view(ordinal))
   }
 
   /** Returns the GPUs of the largest node of a type; 0 if the fleet has no such node. */
@@ -204,7 +183,7 @@ export class Nodes {
   chooseNode(gpu: GpuType, gpus: number, weights: string): number {
     const type = this.#byType[gpuIndex(gpu)]
     if (!type || this.#parts.environment.isStockedOut(gpu)) return -1
-    const spread = this.#context.profile.policies.placement === 'spread'
+    const spread = this.context.profile.policies.placement === 'spread'
     return chooseFromIndex(type, this.#read, gpus, weights, spread)
   }
 
@@ -214,17 +193,17 @@ export class Nodes {
   }
 
   setSlowdown(ordinal: number, factor: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     this.#slowCount += Number(factor !== 1) - Number(row.slowdown !== 1)
     const { tenants, slowdown, pastSlowdowns } = row
-    const past = { until: this.#context.clock.now, slowdown }
+    const past = { until: this.context.clock.now, slowdown }
     row.pastSlowdowns = tenants.length === 0 ? [] : [...pastSlowdowns, past]
     row.slowdown = factor
   }
 
   /** Allocates GPUs of a node to a tenant. Returns them as bits. */
   allocate(node: number, gpus: number, tenant: number): number {
-    const row = this.#table.writable(node)
+    const row = this.table.writable(node)
     const unavailable = row.allocated | row.group.occupied | row.heldByOthers | row.broken
     let bits = 0
     let missing = gpus
@@ -243,20 +222,20 @@ export class Nodes {
 
   /** Releases GPUs of a tenant. */
   release(node: number, bits: number, tenant: number): void {
-    const row = this.#table.writable(node)
+    const row = this.table.writable(node)
     row.allocated &= ~bits
     row.tenants = withoutItem(row.tenants, tenant)
     this.updateFreeGpus(node)
     if (row.tenants.length > 0) return
-    this.#context.cancel(row.drainEvent)
+    this.context.cancel(row.drainEvent)
     row.drainEvent = 0
     this.#ports.provisioner.onNodeEmptied(node)
   }
 
   /** Adds an image to the cache of a node, or marks it as used now. The least recently used images are evicted. */
   cacheImage(node: number, image: string): void {
-    const row = this.#table.writable(node)
-    const { clock, profile } = this.#context
+    const row = this.table.writable(node)
+    const { clock, profile } = this.context
     const { imageBytes, imageCacheBytes } = profile.timings
     const entries = withUse(row.images, imageOf, { image, bytes: imageBytes, usedAt: clock.now })
     if (row.pulls.length > 0) row.pulls = row.pulls.filter(pull => pull.image !== image)
@@ -264,21 +243,21 @@ export class Nodes {
     if (bytesOf(entries) <= imageCacheBytes) return
     const namesInUse = new Set(row.tenants.map(tenant => this.#parts.tenants.imageOf(tenant)))
     row.images = evictToFit(entries, imageCacheBytes, imageOf, namesInUse, image => {
-      this.#context.record(row, 'node.imageEvicted', { image: formatImageName(image) })
+      this.context.record(row, 'node.imageEvicted', { image: formatImageName(image) })
     })
   }
 
   /** Adds weights to the disk of a node, or marks them as read now. The least recently read weights are evicted. */
   cacheWeights(node: number, repo: string, bytes: number): void {
-    const row = this.#table.writable(node)
-    const { clock, profile } = this.#context
+    const row = this.table.writable(node)
+    const { clock, profile } = this.context
     const { weightCacheBytes } = profile.timings
     const entries = withUse(row.weights, repoOf, { repo, bytes, usedAt: clock.now })
     row.weights = entries
     if (bytesOf(entries) <= weightCacheBytes) return
     const namesInUse = new Set(row.tenants.map(tenant => this.#parts.tenants.weightsOf(tenant)))
     row.weights = evictToFit(entries, weightCacheBytes, repoOf, namesInUse, repo => {
-      this.#context.record(row, 'node.weightsEvicted', { repo })
+      this.context.record(row, 'node.weightsEvicted', { repo })
     })
   }
 
@@ -286,9 +265,9 @@ export class Nodes {
   add(groupIndex: number): number {
     const state = this.#groups[groupIndex]!
     const { group, nextNumber } = state
-    const row = new NodeRow(this.#table.generation, `${group.prefix}-${nextNumber}`, { group })
+    const row = new NodeRow(this.table.generation, `${group.prefix}-${nextNumber}`, { group })
     row.state = 'provisioning'
-    const ordinal = this.#table.add(row)
+    const ordinal = this.table.add(row)
     this.#byName.set(row.id, ordinal)
     this.#groups = this.#groups.with(groupIndex, { ...state, nextNumber: nextNumber + 1 })
     const type = gpuIndex(group.gpu)
@@ -300,19 +279,19 @@ export class Nodes {
   /** Removes a node and its row. */
   remove(ordinal: number): void {
     this.setSlowdown(ordinal, 1)
-    const row = this.#table.read(ordinal)
+    const row = this.table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
     const ordinals = [...this.#byType[type]!.ordinals].filter(other => other !== ordinal)
     this.#setIndex(type, buildGpuTypeIndex(ordinals, this.#read))
     this.#recordCapacity(type)
     this.#byName.delete(row.id)
-    this.#table.remove(ordinal)
+    this.table.remove(ordinal)
   }
 
   /** Counts the nodes of each group. */
   counts(): ReadonlyMap<NodeGroup, GroupCounts> {
     const counts = new Map(this.#groups.map(({ group }) => [group, { ready: 0, provisioning: 0, unavailable: 0 }]))
-    for (const [, { group, state }] of this.#table.entries()) {
+    for (const [, { group, state }] of this.table.entries()) {
       const count = counts.get(group)!
       if (state === 'ready') count.ready++
       else if (state === 'provisioning') count.provisioning++
@@ -335,7 +314,7 @@ export class Nodes {
 
   /** Updates the index. To be called after every change to the state, the allocated or the broken GPUs of a node. */
   updateFreeGpus(ordinal: number): void {
-    const row = this.#table.read(ordinal)
+    const row = this.table.read(ordinal)
     const type = gpuIndex(row.group.gpu)
     if ((this.#ownTypes & (1 << type)) === 0) this.#setIndex(type, copyGpuTypeIndex(this.#byType[type]!))
     if (updateGpuTypeIndex(this.#byType[type]!, ordinal, row)) this.#recordCapacity(type)

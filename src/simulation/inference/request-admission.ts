@@ -89,7 +89,7 @@ export function rejectionFor(
   const limit = gpuQuotas.get(row.gpu)
   if (
     row.ready === 0 &&
-    deployments.liveInstances(target.deployment) === 0 &&
+    deployments.scaling.liveInstances(target.deployment) === 0 &&
     limit !== null &&
     gpuQuotas.held(row.gpu) + row.numGpus > limit
   ) {

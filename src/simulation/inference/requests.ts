@@ -1,7 +1,6 @@
 import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
-import { Table } from '../../kernel/table.ts'
 import type { AccountAccess } from '../account/access/account-access.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
@@ -18,6 +17,7 @@ import type { Nodes } from '../fleet/nodes.ts'
 import type { InstanceHardware } from '../load/engine.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Store } from '../store.ts'
+import { TablePart } from '../table-part.ts'
 import { type AdmissionState, type RequestRejection, rejectionFor } from './request-admission.ts'
 import { RequestCounts } from './request-counts.ts'
 import {
@@ -86,11 +86,9 @@ export interface InferenceRequestsParts extends RequestServingParts {
  * first in, first out. The time to the first token and the time per token follow from GPU, model size and load, by the
  * same model as offered load. Shared capacity serves the models of the catalog and is never full.
  */
-export class InferenceRequests implements RequestWork {
-  readonly #context: SimulationContext
+export class InferenceRequests extends TablePart<InferenceRow> implements RequestWork {
   readonly #parts: InferenceRequestsParts
   readonly #models: ModelSources
-  readonly #table: Table<InferenceRow>
   /** The number of all accepted requests: it gives the order of queues. */
   #nextSequence: number
   readonly #counts = new RequestCounts()
@@ -103,15 +101,12 @@ export class InferenceRequests implements RequestWork {
   #countsByHash = new Map<string, number>()
 
   constructor(context: SimulationContext, parts: InferenceRequestsParts, origin?: InferenceRequests) {
-    this.#context = context
+    super(context, InferenceRow, origin)
     this.#parts = parts
     this.#serving = new RequestServing(context, parts, this.#counts)
     this.#admission = { ...parts, context, counts: this.#counts, serving: this.#serving }
     const { store, profile, clock } = context
     this.#models = { deployments: parts.deployments, store, profile, clock }
-    this.#table = origin
-      ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(InferenceRow, context.generation)
     this.#nextSequence = origin === undefined ? 0 : origin.#nextSequence
     if (!origin) return
     this.#countedAt = origin.#countedAt
@@ -119,21 +114,17 @@ export class InferenceRequests implements RequestWork {
     this.#rebuildCounts()
   }
 
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
+  override archive(archive: Archive): void {
+    super.archive(archive)
     this.#nextSequence = archive.value(this.#nextSequence)
     this.#countedAt = archive.value(this.#countedAt)
     this.#countsByHash = new Map(archive.value([...this.#countsByHash]))
     this.#rebuildCounts()
   }
 
-  entries(): Generator<[number, Readonly<InferenceRow>]> {
-    return this.#table.entries()
-  }
-
   /** The number of running and waiting requests. */
   get inFlightCount(): number {
-    return this.#table.count
+    return this.table.count
   }
 
   /** Returns the number of requests that run on a deployment and that wait for it. */
@@ -154,7 +145,7 @@ export class InferenceRequests implements RequestWork {
 
   /** Returns when a request started; -1 while it waits, undefined after its end. */
   startTimeOf({ ordinal, id }: InferenceHandle): Micros | undefined {
-    const row = this.#table.find(ordinal)
+    const row = this.table.find(ordinal)
     return row?.id === id ? row.startedAt : undefined
   }
 
@@ -179,20 +170,20 @@ export class InferenceRequests implements RequestWork {
 
   /** Accepts a request for which `rejectionFor` returned undefined. It starts now or waits. */
   submit(spec: InferenceSpec, caller: InferenceCaller, target: ModelTarget): InferenceHandle {
-    const { now } = this.#context.clock
-    const key = this.#context.chance.key('inference', `${spec.hash} ${now}`, this.#indexAmongEqual(spec.hash))
-    const id = `${spec.prefix}${this.#context.chance.letters(24, key, ID)}`
-    const price = priceOfRequest(this.#context.store, spec, target)
+    const { now } = this.context.clock
+    const key = this.context.chance.key('inference', `${spec.hash} ${now}`, this.#indexAmongEqual(spec.hash))
+    const id = `${spec.prefix}${this.context.chance.letters(24, key, ID)}`
+    const price = priceOfRequest(this.context.store, spec, target)
     const plan = createPlan(spec, caller, target, price, { key, arrivedAt: now, sequence: this.#nextSequence++ })
     this.#parts.access.rateLimits.countTokens(plan.name, plan.token, plan.promptTokens + plan.answerTokens)
-    const row = new InferenceRow(this.#table.generation, id, { plan })
-    const ordinal = this.#table.add(row)
-    const use = this.#table.useCount(ordinal)
+    const row = new InferenceRow(this.table.generation, id, { plan })
+    const ordinal = this.table.add(row)
+    const use = this.table.useCount(ordinal)
     const handle = new InferenceHandle(row, ordinal, (state, tokens) => {
       // Another request may use its slot by now.
-      if (this.#table.useCount(ordinal) === use && this.#table.find(ordinal)) this.#end(ordinal, state, '', tokens)
+      if (this.table.useCount(ordinal) === use && this.table.find(ordinal)) this.#end(ordinal, state, '', tokens)
     })
-    handle.cause = this.#context.journal.cause
+    handle.cause = this.context.journal.cause
     this.handles.set(ordinal, handle)
     this.#counts.add(ordinal, row)
     for (const counting of countingRows(plan)) {
@@ -204,25 +195,25 @@ export class InferenceRequests implements RequestWork {
     }
     if (plan.adapter >= 0) this.#parts.loraAdapters.slots.acquire(plan.adapter)
     this.#dispatch(plan.deployment)
-    if (this.#table.find(ordinal)?.startedAt === -1) {
-      this.#context.record(this.#table.writable(ordinal), 'inference.queued', {
+    if (this.table.find(ordinal)?.startedAt === -1) {
+      this.context.record(this.table.writable(ordinal), 'inference.queued', {
         deployment: this.#parts.deployments.read(plan.deployment).id,
       })
-      this.#parts.deployments.wake(plan.deployment)
+      this.#parts.deployments.scaling.wake(plan.deployment)
     }
-    this.#parts.deployments.onWorkBegan(plan.deployment)
+    this.#parts.deployments.scaling.onWorkBegan(plan.deployment)
     this.#parts.autoscaler.onRequestCountChanged(plan.deployment, 1)
     return handle
   }
 
   /** Ends a request as its client would. Does nothing if it has ended. */
   endByClient(ordinal: number, state: 'served' | 'left', tokens: number): void {
-    if (this.#table.find(ordinal)) this.#end(ordinal, state, '', tokens)
+    if (this.table.find(ordinal)) this.#end(ordinal, state, '', tokens)
   }
 
   onEvent(event: EventOf<'inferenceRequests'>, ordinal: number, use: number): void {
-    if (this.#table.useCount(ordinal) !== use) throw new Error(`Failed to fire ${event}: its request has gone.`)
-    this.#table.writable(ordinal).next = 0
+    if (this.table.useCount(ordinal) !== use) throw new Error(`Failed to fire ${event}: its request has gone.`)
+    this.table.writable(ordinal).next = 0
     switch (event) {
       case 'inference.ended':
         this.#end(ordinal, 'served', '', Number.POSITIVE_INFINITY)
@@ -245,12 +236,12 @@ export class InferenceRequests implements RequestWork {
 
   /** Returns the row of a request in flight; undefined if it has ended. */
   findWritable(ordinal: number): InferenceRow | undefined {
-    return this.#table.find(ordinal) && this.#table.writable(ordinal)
+    return this.table.find(ordinal) && this.table.writable(ordinal)
   }
 
   /** Breaks a request in flight. */
   fail(ordinal: number, reason: string): void {
-    if (this.#table.find(ordinal)) this.#end(ordinal, 'broken', reason, 0)
+    if (this.table.find(ordinal)) this.#end(ordinal, 'broken', reason, 0)
   }
 
   /** Ends the requests that are billed by token after the account is cut off. It pays for the tokens so far. */
@@ -266,7 +257,7 @@ export class InferenceRequests implements RequestWork {
     const { plan } = deployment
     const queue = this.#counts.queueOf(plan.base >= 0 ? plan.base : ordinal)
     for (const waiting of [...(queue ?? [])]) {
-      const row = this.#table.read(waiting)
+      const row = this.table.read(waiting)
       if (plan.base >= 0 && row.plan.adapter !== ordinal) continue
       const phase = isTerminal(deployment.status) ? deployment.status : 'parked'
       this.#end(waiting, 'turnedAway', `model ${row.plan.model} is ${phase}, not running`, 0)
@@ -279,7 +270,7 @@ export class InferenceRequests implements RequestWork {
   }
 
   #indexAmongEqual(hash: string): number {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     if (now !== this.#countedAt) {
       this.#countedAt = now
       this.#countsByHash.clear()
@@ -290,7 +281,7 @@ export class InferenceRequests implements RequestWork {
   }
 
   #sortedRows(): [number, Readonly<InferenceRow>][] {
-    return [...this.#table.entries()].sort(([, a], [, b]) => a.plan.sequence - b.plan.sequence)
+    return [...this.table.entries()].sort(([, a], [, b]) => a.plan.sequence - b.plan.sequence)
   }
 
   #rebuildCounts(): void {
@@ -304,26 +295,20 @@ export class InferenceRequests implements RequestWork {
     const row = deployments.read(deployment)
     if (isTerminal(row.status)) return
     for (const ordinal of [...(this.#counts.queueOf(deployment) ?? [])]) {
-      const waiting = this.#table.read(ordinal)
+      const waiting = this.table.read(ordinal)
       const instance = this.#serving.leastBusyInstance(row, waiting.plan.adapter)
       // A request that waits for its adapter does not block the requests behind it.
       if (instance < 0 && waiting.plan.adapter < 0) return
       if (instance < 0) continue
       const { slowdown } = nodes.read(instances.read(instance).node)
       this.#counts.leaveQueue(deployment, ordinal)
-      this.#start(
-        ordinal,
-        this.#table.writable(ordinal),
-        instance,
-        hardwareOf(row, waiting.plan.adapter >= 0),
-        slowdown,
-      )
+      this.#start(ordinal, this.table.writable(ordinal), instance, hardwareOf(row, waiting.plan.adapter >= 0), slowdown)
       this.#counts.addToInstance(instance)
     }
   }
 
   #start(ordinal: number, row: InferenceRow, instance: number, hardware: InstanceHardware, slowdown: number): void {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     const { longestAnswer } = row.plan
     row.instance = instance
     row.cachedBlocks = this.#serving.cachedBlocksOf(row)
@@ -333,7 +318,7 @@ export class InferenceRequests implements RequestWork {
     row.tokenTime = tokenTime * slowdown * 1e6
     this.#serving.rememberPrompt(row)
     const end = row.firstTokenAt + Math.ceil((Math.max(1, longestAnswer) - 1) * row.tokenTime)
-    row.next = this.#context.scheduleAt(end, 'inference.ended', ordinal, this.#table.useCount(ordinal))
+    row.next = this.context.scheduleAt(end, 'inference.ended', ordinal, this.table.useCount(ordinal))
     const handle = this.handles.get(ordinal)
     if (handle === undefined) return
     handle.startedAt = now
@@ -343,22 +328,22 @@ export class InferenceRequests implements RequestWork {
   }
 
   #end(ordinal: number, state: EndedState, reason: string, tokens: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     const { plan, startedAt } = row
-    this.#context.cancel(row.next)
+    this.context.cancel(row.next)
     row.next = 0
-    const answeredTokens = answeredTokensOf(row, state, tokens, this.#context.clock.now)
-    const time = row.workTime(state, this.#context.clock.now)
+    const answeredTokens = answeredTokensOf(row, state, tokens, this.context.clock.now)
+    const time = row.workTime(state, this.context.clock.now)
     const cost = costOfRequest(plan, state, startedAt >= 0, answeredTokens, time)
     const handle = this.handles.get(ordinal)
     this.#recordEnd(row, state, reason, answeredTokens, time, handle?.cause)
     this.#serving.countOnEngine(row, state, answeredTokens)
     this.#counts.remove(ordinal, row)
-    this.#table.remove(ordinal)
+    this.table.remove(ordinal)
     this.handles.delete(ordinal)
     if (cost) this.#parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
     if (startedAt >= 0) this.#parts.access.onRequestEnded(row.id, plan.scope, cost)
-    const { outcome, work } = countedEnd(row, state, answeredTokens, this.#context.clock.now)
+    const { outcome, work } = countedEnd(row, state, answeredTokens, this.context.clock.now)
     for (const counting of countingRows(plan)) {
       this.#parts.history.onRequestEnded(this.#parts.deployments.writable(counting), outcome, work)
     }
@@ -367,7 +352,7 @@ export class InferenceRequests implements RequestWork {
       if (adapter >= 0) this.#parts.loraAdapters.slots.release(adapter)
       if (this.#counts.queueOf(deployment)) this.#dispatch(deployment)
       this.#parts.autoscaler.onRequestCountChanged(deployment, -1)
-      if (!this.hasWorkFor(deployment)) this.#parts.deployments.onWorkEnded(deployment)
+      if (!this.hasWorkFor(deployment)) this.#parts.deployments.scaling.onWorkEnded(deployment)
     }
     if (plan.webhook) this.#parts.webhooks.add(row.id, plan.webhook, webhookResultOf(row, state, cost, time))
     if (handle) handle.cost = cost
@@ -383,9 +368,9 @@ export class InferenceRequests implements RequestWork {
         ? { model, prompt_tokens: promptTokens, completion_tokens: tokens }
         : { model, seconds: time / SECOND }
     // The end is an external command if no event caused it: the client got its answer or left.
-    const { journal } = this.#context
-    if (journal.cause === 0) this.#context.recordCommand(row, `inference.${state}`, fields, request || journal.origin)
-    else this.#context.record(row, `inference.${state}`, fields)
+    const { journal } = this.context
+    if (journal.cause === 0) this.context.recordCommand(row, `inference.${state}`, fields, request || journal.origin)
+    else this.context.record(row, `inference.${state}`, fields)
   }
 }
 

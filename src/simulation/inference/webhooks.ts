@@ -1,10 +1,8 @@
-import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { Table } from '../../kernel/table.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
-import type { Part } from '../part.ts'
+import { TablePart } from '../table-part.ts'
 import { type WebhookPlan, type WebhookResult, WebhookRow } from './webhook-row.ts'
 
 /** One attempt to deliver a result. */
@@ -34,43 +32,34 @@ export interface WebhookSender {
  * sender does the real work, and its outcome comes back as a command from outside. A world without a sender waits for
  * the outcome, so copies of a world that run ahead send nothing.
  */
-export class Webhooks implements Part {
+export class Webhooks extends TablePart<WebhookRow> {
   sender: WebhookSender | undefined
-  readonly #context: SimulationContext
-  readonly #table: Table<WebhookRow>
 
   constructor(context: SimulationContext, origin?: Webhooks) {
-    this.#context = context
-    this.#table = origin
-      ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(WebhookRow, context.generation)
-  }
-
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
+    super(context, WebhookRow, origin)
   }
 
   /** Schedules the first attempt for the result of a request that ends now. */
   add(requestId: string, plan: WebhookPlan, result: WebhookResult): void {
-    const row = new WebhookRow(this.#table.generation, requestId, { plan, result })
-    this.#schedule(this.#table.add(row), row, 0)
+    const row = new WebhookRow(this.table.generation, requestId, { plan, result })
+    this.#schedule(this.table.add(row), row, 0)
   }
 
   /** The time of the next attempt. Infinity: no attempt is scheduled. */
   get nextAttemptAt(): Micros {
     let next = Number.POSITIVE_INFINITY
-    for (const [, row] of this.#table.entries()) if (!row.isSending) next = Math.min(next, row.dueAt)
+    for (const [, row] of this.table.entries()) if (!row.isSending) next = Math.min(next, row.dueAt)
     return next
   }
 
   /** Returns the attempts that are under way, in the order of their slots. */
   listUnderWay(): WebhookAttempt[] {
-    const underWay = [...this.#table.entries()].filter(([, { isSending }]) => isSending)
+    const underWay = [...this.table.entries()].filter(([, { isSending }]) => isSending)
     return underWay.map(([ordinal, row]) => this.#toAttempt(ordinal, row))
   }
 
   onEvent(event: EventOf<'webhooks'>, ordinal: number, use: number): void {
-    if (this.#table.useCount(ordinal) !== use) throw new Error(`Failed to fire ${event}: its webhook has gone.`)
+    if (this.table.useCount(ordinal) !== use) throw new Error(`Failed to fire ${event}: its webhook has gone.`)
     switch (event) {
       case 'webhook.due':
         this.#begin(ordinal)
@@ -82,40 +71,40 @@ export class Webhooks implements Part {
 
   /** Ends an attempt. After a failure the next one is scheduled. An attempt that is no longer under way is ignored. */
   recordOutcome({ ordinal, use, attempt }: WebhookAttempt, outcome: WebhookOutcome): void {
-    const isKnown = this.#table.useCount(ordinal) === use && this.#table.find(ordinal)?.attempts === attempt
-    if (!isKnown || !this.#table.read(ordinal).isSending) return
-    const row = this.#table.writable(ordinal)
+    const isKnown = this.table.useCount(ordinal) === use && this.table.find(ordinal)?.attempts === attempt
+    if (!isKnown || !this.table.read(ordinal).isSending) return
+    const row = this.table.writable(ordinal)
     row.isSending = false
     if ('status' in outcome && outcome.status >= 200 && outcome.status < 300) {
-      this.#context.recordCommand(row, 'webhook.delivered', { status: outcome.status, attempt })
-      this.#table.remove(ordinal)
+      this.context.recordCommand(row, 'webhook.delivered', { status: outcome.status, attempt })
+      this.table.remove(ordinal)
       return
     }
-    this.#context.recordCommand(row, 'webhook.failed', { ...outcome, attempt })
-    const { webhookBackOff, webhookAttempts } = this.#context.profile.timings
+    this.context.recordCommand(row, 'webhook.failed', { ...outcome, attempt })
+    const { webhookBackOff, webhookAttempts } = this.context.profile.timings
     if (attempt < webhookAttempts) {
       this.#schedule(ordinal, row, webhookBackOff * 2 ** (attempt - 1))
       return
     }
-    this.#context.record(row, 'webhook.gaveUp', { attempts: attempt })
-    this.#table.remove(ordinal)
+    this.context.record(row, 'webhook.gaveUp', { attempts: attempt })
+    this.table.remove(ordinal)
   }
 
   #schedule(ordinal: number, row: WebhookRow, delay: Micros): void {
-    row.dueAt = this.#context.clock.now + delay
-    this.#context.scheduleAt(row.dueAt, 'webhook.due', ordinal, this.#table.useCount(ordinal))
+    row.dueAt = this.context.clock.now + delay
+    this.context.scheduleAt(row.dueAt, 'webhook.due', ordinal, this.table.useCount(ordinal))
     this.sender?.expect()
   }
 
   #begin(ordinal: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     row.attempts++
     row.isSending = true
-    this.#context.record(row, 'webhook.sent', { url: hideSecrets(row.plan.url), attempt: row.attempts })
+    this.context.record(row, 'webhook.sent', { url: hideSecrets(row.plan.url), attempt: row.attempts })
     this.sender?.send(this.#toAttempt(ordinal, row))
   }
 
   #toAttempt(ordinal: number, { id, plan, result, attempts }: Readonly<WebhookRow>): WebhookAttempt {
-    return { ...plan, ordinal, use: this.#table.useCount(ordinal), requestId: id, attempt: attempts, result }
+    return { ...plan, ordinal, use: this.table.useCount(ordinal), requestId: id, attempt: attempts, result }
   }
 }

@@ -41,7 +41,7 @@ export class AccountInvariants {
   #units = 0
   /** Micro-cents per hour by type, as they were after the step before. */
   readonly #prices: number[]
-  #topupRule: Ledger['topupRule']
+  #topupRule: Ledger['topups']['rule']
   /** A top-up has been charged since the balance fell below the threshold. */
   #hasToppedUp = false
   #suspendedAt: Micros | undefined
@@ -51,7 +51,7 @@ export class AccountInvariants {
     this.#world = world
     const { ledger } = world
     this.#paidIn = ledger.openingFunds
-    this.#topupRule = ledger.topupRule
+    this.#topupRule = ledger.topups.rule
     this.#prices = GPU_TYPES.map(gpu => this.#priceOf(gpu))
     // Postings from before the first check are added without a check of their time and reason.
     const { postings } = ledger.totals
@@ -82,7 +82,7 @@ export class AccountInvariants {
     for (const deployment of changedDeployments) this.#checkUnits(deployment, report)
     for (const [index, gpu] of GPU_TYPES.entries()) this.#prices[index] = this.#priceOf(gpu)
     this.#checkFunds(account, report)
-    this.#topupRule = ledger.topupRule
+    this.#topupRule = ledger.topups.rule
   }
 
   /** Recounts the balance from all postings and all running meters. */
@@ -112,7 +112,7 @@ export class AccountInvariants {
         report('I9', `a posting of ${kind} is ${microcents} micro-cents`, entry.subject)
       }
       if (time !== clock.now) report('I9', `a posting of ${kind} is dated ${time}, it is ${clock.now}`, entry.subject)
-      if ((kind === 'tokens' || kind === 'units') && this.#cutOffAt !== undefined && ledger.isCutOff) {
+      if ((kind === 'tokens' || kind === 'units') && this.#cutOffAt !== undefined && ledger.suspension.isCutOff) {
         report('I10', `${kind} were charged to an account that is cut off`, entry.subject)
       }
       if (kind === 'topup') this.#checkTopup(entry, account, report)
@@ -136,10 +136,11 @@ export class AccountInvariants {
   }
 
   #checkTopup({ microcents }: LedgerEntry, account: string, report: ReportViolation): void {
-    const { balance, topupRule } = this.#world.ledger
-    if (!this.#topupRule.enabled && !topupRule.enabled) report('I11', 'a top-up was charged that is disabled', account)
+    const { balance, topups } = this.#world.ledger
+    if (!this.#topupRule.enabled && !topups.rule.enabled)
+      report('I11', 'a top-up was charged that is disabled', account)
     if (this.#hasToppedUp) report('I11', 'a top-up was charged twice for one crossing of the threshold', account)
-    const threshold = Math.max(this.#topupRule.threshold, topupRule.threshold) * MICROCENTS_PER_CENT
+    const threshold = Math.max(this.#topupRule.threshold, topups.rule.threshold) * MICROCENTS_PER_CENT
     if (balance - microcents >= threshold) {
       report(
         'I11',
@@ -243,8 +244,8 @@ export class AccountInvariants {
     const approximateBalance =
       this.#paidIn - this.#tokens - (this.#weighted + now * this.#rate - this.#rateSince) / MICROS_PER_HOUR
     if (this.#hasToppedUp) {
-      const threshold = ledger.topupRule.threshold * MICROCENTS_PER_CENT
-      if (ledger.topupRule !== this.#topupRule || approximateBalance >= threshold + BALANCE_MARGIN)
+      const threshold = ledger.topups.rule.threshold * MICROCENTS_PER_CENT
+      if (ledger.topups.rule !== this.#topupRule || approximateBalance >= threshold + BALANCE_MARGIN)
         this.#hasToppedUp = false
       else if (approximateBalance >= threshold - BALANCE_MARGIN && ledger.balance >= threshold)
         this.#hasToppedUp = false
@@ -264,11 +265,11 @@ export class AccountInvariants {
       }
     } else {
       this.#suspendedAt ??= now
-      if (!ledger.isCutOff && now > this.#suspendedAt + suspensionGrace) {
+      if (!ledger.suspension.isCutOff && now > this.#suspendedAt + suspensionGrace) {
         report('I10', `the account has been suspended since ${this.#suspendedAt} and its grace never ends`, account)
       }
     }
-    if (!ledger.isCutOff) {
+    if (!ledger.suspension.isCutOff) {
       this.#cutOffAt = undefined
       return
     }
@@ -279,6 +280,6 @@ export class AccountInvariants {
   }
 
   #priceOf(gpu: (typeof GPU_TYPES)[number]): Microcents {
-    return Math.round(this.#world.ledger.priceCentsPerHour(gpu) * MICROCENTS_PER_CENT)
+    return Math.round(this.#world.ledger.meters.priceCentsPerHour(gpu) * MICROCENTS_PER_CENT)
   }
 }

@@ -116,7 +116,7 @@ export class DeploymentInvariants {
     const { desired, minInstances, maxInstances } = row
     if (isOver) {
       if (desired !== 0) report('I5', `deployment ${id} is ${row.status} and wants ${desired} instances`, id)
-    } else if (this.#world.environment.autoscalerFrozen) {
+    } else if (this.#world.environment.state.autoscalerFrozen) {
       // New bounds are followed when the autoscaler is free again.
     } else if (desired < minInstances || desired > maxInstances || ready - leaving + pending > maxInstances) {
       const range = `${minInstances} to ${maxInstances}`

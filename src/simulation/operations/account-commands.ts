@@ -25,13 +25,13 @@ export const ACCOUNT_COMMANDS = {
     undo: 'topup.normal',
     description: 'automatic top-ups come this much later, one under way included',
     args: { by: { kind: 'duration' } },
-    apply: (world, _, { by }) => world.ledger.setTopupDelay(micros(by as string)),
+    apply: (world, _, { by }) => world.ledger.topups.setDelay(micros(by as string)),
   },
   'topup.normal': {
     target: 'none',
     undo: 'topup.delay',
     description: 'they come as soon as ever; one that is late comes now',
-    apply: world => world.ledger.setTopupDelay(0),
+    apply: world => world.ledger.topups.setDelay(0),
   },
   'funds.set': {
     target: 'none',

@@ -246,15 +246,15 @@ function activeFailures(world: FailingParts): ActiveFailure[] {
   }
   for (const zone of [...zones].sort()) add(`zone ${zone} is down`, 'zone.up', zone)
   for (const gpu of GPU_TYPES) if (environment.isStockedOut(gpu)) add(`${gpu} is out of stock`, 'pool.restock', gpu)
-  if (environment.hubDown) add('the hub is down', 'hub.up')
-  if (environment.hubShare < 1) add('the hub is slow', 'hub.unthrottle')
-  for (const [repo, state] of environment.repositoryStates) {
+  if (environment.state.hubDown) add('the hub is down', 'hub.up')
+  if (environment.state.hubShare < 1) add('the hub is slow', 'hub.unthrottle')
+  for (const [repo, state] of environment.state.repositoryStates) {
     if (state !== 'open') add(`repository ${repo} is ${state}`, 'hub.open', repo)
   }
-  if (environment.registryDown) add('the image registry is down', 'registry.up')
-  if (environment.autoscalerFrozen) add('the autoscaler is frozen', 'autoscaler.free')
-  if (environment.provisioningFactor !== 1) add('provisioning is slow', 'provisioning.normal')
-  if (!ledger.isCardAccepted) add('the card is declined', 'card.accept')
+  if (environment.state.registryDown) add('the image registry is down', 'registry.up')
+  if (environment.state.autoscalerFrozen) add('the autoscaler is frozen', 'autoscaler.free')
+  if (environment.state.provisioningFactor !== 1) add('provisioning is slow', 'provisioning.normal')
+  if (!ledger.topups.isCardAccepted) add('the card is declined', 'card.accept')
   if (ledger.suspension.isImposed) {
     add(`the account is suspended (${ledger.suspensionReason})`, 'account.resume')
   }

@@ -23,7 +23,8 @@ export interface CommandedBatch {
 }
 
 /** The batches as commands use them. */
-export interface CommandedBatches extends ChargedWork {
+export interface CommandedBatches {
+  readonly pacing: ChargedWork
   /** Returns undefined for an unknown id. */
   get(id: string): CommandedBatch | undefined
 }

@@ -3,7 +3,6 @@ import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, micros } from '../../kernel/duration.ts'
 import { actFor } from '../../kernel/journal-origin.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import { Table } from '../../kernel/table.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import type { OpenName } from '../../lib/open-name.ts'
@@ -11,6 +10,7 @@ import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import { isTerminal } from '../deployments/deployment-row.ts'
 import { assertHandled, type EventOf } from '../events.ts'
+import { TablePart } from '../table-part.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
 import { ARGUMENT_ADVICE, argumentProblem, toNotice } from './command-arguments.ts'
@@ -285,27 +285,27 @@ export class ScheduledCommandRow extends Row {
 }
 
 /** Commands to the world: checked first, then executed at once or as scheduled. */
-export class Commands {
-  readonly #context: SimulationContext
+export class Commands extends TablePart<ScheduledCommandRow> {
   readonly #targets: CommandTargets
-  readonly #table: Table<ScheduledCommandRow>
   /** The executed commands, those of weather aside. */
   readonly log: CommandLog
   /** Called with each command of the user that was executed or scheduled. A fork has no listener. */
   onScheduled: ((command: Command, delay: number, repetition: Repetition | undefined) => void) | undefined
 
   constructor(context: SimulationContext, parts: CommandsParts, origin?: Commands) {
-    this.#context = context
+    super(context, ScheduledCommandRow, origin)
     this.log = new CommandLog(origin?.log)
     const { profile, store } = context
-    this.#targets = { ...parts, profile, store, catalog: new CatalogChanges(context, parts.ledger, parts.batches) }
-    this.#table = origin
-      ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(ScheduledCommandRow, context.generation)
+    this.#targets = {
+      ...parts,
+      profile,
+      store,
+      catalog: new CatalogChanges(context, parts.ledger, parts.batches.pacing),
+    }
   }
 
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
+  override archive(archive: Archive): void {
+    super.archive(archive)
     this.log.archive(archive)
   }
 
@@ -326,7 +326,7 @@ export class Commands {
     // Its value is a credential, and stays out of logs and recordings.
     const command = isOfToken ? { ...given, target: this.#targets.apiTokens.require(given.target!).token_id } : given
     if (delay === 0) {
-      const { journal } = this.#context
+      const { journal } = this.context
       const { cause } = journal
       this.execute(command, definition)
       // What follows outside of the command has another cause.
@@ -336,10 +336,10 @@ export class Commands {
       return undefined
     }
     const { interval = 0, times = repetition === undefined ? 1 : Number.POSITIVE_INFINITY } = repetition ?? {}
-    const table = this.#table
+    const table = this.table
     const initial = { command, interval, remaining: times }
     const ordinal = table.add(new ScheduledCommandRow(table.generation, command.verb, initial))
-    table.writable(ordinal).event = this.#context.scheduleCommand(delay, 'command.due', ordinal)
+    table.writable(ordinal).event = this.context.scheduleCommand(delay, 'command.due', ordinal)
     this.onScheduled?.(command, delay, repetition)
     return { ordinal, use: table.useCount(ordinal) }
   }
@@ -347,19 +347,19 @@ export class Commands {
   /** Executes a command now. It is left out of the log, which is for the commands of the user. */
   execute(command: Command, definition: CommandDefinition = assertValid(this.#targets, command)): void {
     definition.apply(this.#targets, command.target ?? '', command.args ?? {})
-    this.#context.commandExecuted(command.verb, command.target ?? '')
+    this.context.commandExecuted(command.verb, command.target ?? '')
   }
 
   #addToLog({ verb, target = '' }: Command): void {
-    this.log.add({ at: this.#context.clock.now, verb, target })
+    this.log.add({ at: this.context.clock.now, verb, target })
   }
 
   /** Cancels a scheduled command and its repetitions. Returns false if no execution remains. */
   cancel({ ordinal, use }: ScheduledCommand): boolean {
-    const row = this.#table.find(ordinal)
-    if (row === undefined || this.#table.useCount(ordinal) !== use) return false
-    this.#context.agenda.cancel(row.event)
-    this.#table.remove(ordinal)
+    const row = this.table.find(ordinal)
+    if (row === undefined || this.table.useCount(ordinal) !== use) return false
+    this.context.agenda.cancel(row.event)
+    this.table.remove(ordinal)
     return true
   }
 
@@ -375,14 +375,14 @@ export class Commands {
 
   /** Executes a scheduled command. A command that is no longer valid is recorded as missed. */
   #execute(ordinal: number): void {
-    const { command, interval, remaining } = this.#table.read(ordinal)
+    const { command, interval, remaining } = this.table.read(ordinal)
     if (remaining > 1) {
-      const row = this.#table.writable(ordinal)
+      const row = this.table.writable(ordinal)
       row.remaining--
-      row.event = this.#context.schedule(interval, 'command.due', ordinal)
-    } else this.#table.remove(ordinal)
+      row.event = this.context.schedule(interval, 'command.due', ordinal)
+    } else this.table.remove(ordinal)
     // Its cause is what scheduled it.
-    actFor(this.#context.journal, this.#context.journal.cause, () => this.#executeDue(command))
+    actFor(this.context.journal, this.context.journal.cause, () => this.#executeDue(command))
   }
 
   #executeDue(command: Command): void {
@@ -392,7 +392,7 @@ export class Commands {
     } catch (error) {
       // The target can be gone by now. That is a result of the simulation, not an error of the caller.
       if (!(error instanceof CommandError)) throw error
-      this.#context.recordCommand(this.#targets.ledger.account, 'command.missed', {
+      this.context.recordCommand(this.#targets.ledger.account, 'command.missed', {
         verb: command.verb,
         reason: error.message,
       })

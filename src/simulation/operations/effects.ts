@@ -179,7 +179,7 @@ export class OperationEffects {
     if (row.slowdown === factor) return
     this.#parts.nodes.setSlowdown(ordinal, factor)
     this.#context.recordCommand(row, factor === 1 ? 'node.recovered' : 'node.degraded', { factor })
-    for (const deployment of this.#deploymentsOn(row)) this.#parts.deployments.onCapacityChanged(deployment)
+    for (const deployment of this.#deploymentsOn(row)) this.#parts.deployments.scaling.onCapacityChanged(deployment)
   }
 
   /** The spot nodes of a pool are taken back after `notice`: what runs on them moves away as far as there is time. */
@@ -340,7 +340,7 @@ export class OperationEffects {
       if (tenant < 0) continue
       const { deployment } = instances.read(tenant)
       instances.retire(tenant, notice)
-      deployments.replenish(deployment)
+      deployments.scaling.replenish(deployment)
     }
   }
 

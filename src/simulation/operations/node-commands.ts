@@ -63,7 +63,7 @@ export const NODE_COMMANDS = {
     description: 'the engine of its oldest instance exits and is started again; with times, so do its next starts',
     args: { times: { kind: 'times', optional: true } },
     apply: (world, deploy_id, { times }) => {
-      if (world.deployments.crashEngine(requireDeployment(world, deploy_id, true), Number(times ?? 1))) return
+      if (world.deployments.failures.crashEngine(requireDeployment(world, deploy_id, true), Number(times ?? 1))) return
       throw new CommandError(
         `Failed to crash deployment '${deploy_id}': no engine of it runs. Advance the clock until it is deploying.`,
       )

@@ -1,12 +1,10 @@
 import { GPUS } from '../../data/gpu-specs.ts'
 import { type Distribution, draw } from '../../data/profiles/distribution.ts'
-import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { exp } from '../../kernel/exact-math.ts'
 import { actFor, ORIGIN } from '../../kernel/journal-origin.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import { Table } from '../../kernel/table.ts'
 import { pickByShare, weatherPack } from '../account/chaos-draws.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
@@ -15,6 +13,7 @@ import type { NodeRow } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Placement } from '../fleet/placement.ts'
 import { XIDS } from '../fleet/xid.ts'
+import { TablePart } from '../table-part.ts'
 import type { Command, Commands } from './commands.ts'
 import { CUSTOMERS_INTERVAL, moveOtherCustomers } from './other-customers.ts'
 
@@ -80,26 +79,17 @@ export interface WeatherParts {
  * draws, so a node that is added changes no failure of the others. Preemptions have a chain for each pool of spot nodes.
  * Without a pack in the profile, none comes.
  */
-export class Weather {
-  readonly #context: SimulationContext
+export class Weather extends TablePart<WeatherSourceRow> {
   readonly #parts: WeatherParts
-  readonly #table: Table<WeatherSourceRow>
 
   constructor(context: SimulationContext, parts: WeatherParts, origin?: Weather) {
-    this.#context = context
+    super(context, WeatherSourceRow, origin)
     this.#parts = parts
-    this.#table = origin
-      ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(WeatherSourceRow, context.generation)
-  }
-
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
   }
 
   /** Starts the weather. Called once, after the fleet is built. */
   start(): void {
-    const pack = weatherPack(this.#context)
+    const pack = weatherPack(this.context)
     if (!pack) return
     const { nodes } = this.#parts
     for (const [ordinal] of nodes.entries()) this.addNode(ordinal)
@@ -114,7 +104,7 @@ export class Weather {
       const eventsPerHour = (pack.spotPreemptionsPerHour * most) / (1 + pack.spotCorrelation * (most - 1))
       this.#addSource('preemption', pool, eventsPerHour)
     }
-    if (pack.tenantShare > 0) this.#context.schedule(CUSTOMERS_INTERVAL, 'weather.customersMove')
+    if (pack.tenantShare > 0) this.context.schedule(CUSTOMERS_INTERVAL, 'weather.customersMove')
     this.#addSource('hubOutage', '', pack.hubOutagesPerHour)
     this.#addSource('hubThrottle', '', pack.hubThrottlesPerHour)
     this.#addSource('registryOutage', '', pack.registryOutagesPerHour)
@@ -124,9 +114,9 @@ export class Weather {
 
   /** A node is there: its own weather begins. */
   addNode(ordinal: number): void {
-    const pack = weatherPack(this.#context)
+    const pack = weatherPack(this.context)
     if (!pack) return
-    const { chance, profile } = this.#context
+    const { chance, profile } = this.context
     const { nodes } = this.#parts
     const node = nodes.read(ordinal)
     const { lemonShare, lemonFactor } = profile.weather
@@ -138,14 +128,9 @@ export class Weather {
     this.#addSource('diskFull', node.id, pack.diskFullPerHour)
   }
 
-  /** The sources of weather with their rates, for explanations. */
-  sources(): Generator<[number, Readonly<WeatherSourceRow>]> {
-    return this.#table.entries()
-  }
-
   /** Returns the microseconds from the end of the strike before, or from the start of a source, to its nth strike, from 0. */
   drawWait({ kind, strikesPerHour, key }: Readonly<WeatherSourceRow>, nth: number): Micros {
-    const { chance } = this.#context
+    const { chance } = this.context
     const mean = MICROS_PER_HOUR / strikesPerHour
     if (kind !== 'preemption') return chance.exponential(mean, key, WHEN, nth)
     return chance.lognormal(mean * exp((-SPOT_UP_SIGMA * SPOT_UP_SIGMA) / 2), SPOT_UP_SIGMA, key, WHEN, nth)
@@ -169,15 +154,15 @@ export class Weather {
 
   #moveOtherCustomers(): void {
     const { nodes, placement, ledger } = this.#parts
-    const { soldOut, freed } = moveOtherCustomers(this.#context, nodes)
-    for (const gpu of soldOut) this.#context.record(ledger.account, 'pool.soldOut', { gpu })
-    for (const gpu of freed) this.#context.record(ledger.account, 'pool.freed', { gpu })
+    const { soldOut, freed } = moveOtherCustomers(this.context, nodes)
+    for (const gpu of soldOut) this.context.record(ledger.account, 'pool.soldOut', { gpu })
+    for (const gpu of freed) this.context.record(ledger.account, 'pool.freed', { gpu })
     placement.scheduleRound()
-    this.#context.schedule(CUSTOMERS_INTERVAL, 'weather.customersMove')
+    this.context.schedule(CUSTOMERS_INTERVAL, 'weather.customersMove')
   }
 
   #onPass(ordinal: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     const { undo } = row
     row.undo = undefined
     if (undo) this.#tryExecute(undo)
@@ -185,9 +170,9 @@ export class Weather {
   }
 
   #onStrike(ordinal: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     if (strikesNodes(row.kind) && this.#parts.nodes.ordinalOf(row.place) === undefined) {
-      this.#table.remove(ordinal)
+      this.table.remove(ordinal)
       return
     }
     row.strikeCount++
@@ -201,21 +186,21 @@ export class Weather {
       return
     }
     row.undo = strike.undo
-    this.#context.schedule(strike.duration, 'weather.passes', ordinal)
+    this.context.schedule(strike.duration, 'weather.passes', ordinal)
   }
 
   #addSource(kind: WeatherKind, place: string, strikesPerHour: number): void {
-    const rate = strikesPerHour * this.#context.profile.weather.acceleration
+    const rate = strikesPerHour * this.context.profile.weather.acceleration
     if (rate <= 0) return
     const id = place === '' ? `weather/${kind}` : `weather/${kind}/${place}`
-    const key = this.#context.chance.key('weather', id)
-    const row = new WeatherSourceRow(this.#table.generation, id, { kind, place, key, strikesPerHour: rate })
-    this.#scheduleNextStrike(this.#table.add(row), row)
+    const key = this.context.chance.key('weather', id)
+    const row = new WeatherSourceRow(this.table.generation, id, { kind, place, key, strikesPerHour: rate })
+    this.#scheduleNextStrike(this.table.add(row), row)
   }
 
   #scheduleNextStrike(ordinal: number, row: Readonly<WeatherSourceRow>): void {
     const away = row.kind === 'preemption' ? this.#spotAwayTime(row.place) : 0
-    this.#context.schedule(away + this.drawWait(row, row.strikeCount), 'weather.strikes', ordinal)
+    this.context.schedule(away + this.drawWait(row, row.strikeCount), 'weather.strikes', ordinal)
   }
 
   /** Returns the pools of spot nodes, each with the most nodes that it may have. */
@@ -236,13 +221,13 @@ export class Weather {
   #spotAwayTime(pool: string): Micros {
     if (this.#spotNodes(pool).some(({ state }) => state === 'ready')) return 0
     const until = this.#parts.nodes.groups.find(({ group }) => group.pool === pool)?.spotUnavailableUntil ?? 0
-    return Math.max(0, until - this.#context.clock.now)
+    return Math.max(0, until - this.context.clock.now)
   }
 
   /** False when what it was meant for is not there, or is in that state already. */
   #tryExecute(command: Command): boolean {
     try {
-      actFor(this.#context.journal, ORIGIN.weather, () => this.#parts.commands.execute(command))
+      actFor(this.context.journal, ORIGIN.weather, () => this.#parts.commands.execute(command))
       return true
     } catch {
       return false
@@ -251,7 +236,7 @@ export class Weather {
 
   #drawStrike(row: Readonly<WeatherSourceRow>): { command: Command; undo?: Command; duration: Micros } | undefined {
     const { place, key, strikeCount } = row
-    const { chance, profile } = this.#context
+    const { chance, profile } = this.context
     const { weather } = profile
     const lasts = (spread: Distribution) => draw(spread, chance, key, HOW_LONG, strikeCount)
     const drawFactor = (spread: Distribution) => Math.max(1, draw(spread, chance, key, HOW_MUCH, strikeCount))
@@ -326,8 +311,8 @@ export class Weather {
     key,
     strikeCount,
   }: Readonly<WeatherSourceRow>): { command: Command; duration: Micros } | undefined {
-    const { chance } = this.#context
-    if (chance.unit(key, WHAT, strikeCount) < (weatherPack(this.#context)?.spotCorrelation ?? 0)) {
+    const { chance } = this.context
+    if (chance.unit(key, WHAT, strikeCount) < (weatherPack(this.context)?.spotCorrelation ?? 0)) {
       return { command: { verb: 'pool.preempt', target: place }, duration: 0 }
     }
     const node = this.#spotNodes(place)[chance.integer(this.#spotPools().get(place) ?? 0, key, WHICH, strikeCount)]
@@ -335,7 +320,7 @@ export class Weather {
   }
 
   #drawNodeFault(row: Readonly<WeatherSourceRow>): { command: Command; undo: Command; duration: Micros } | undefined {
-    const { chance, profile } = this.#context
+    const { chance, profile } = this.context
     const { nodes } = this.#parts
     const { weather, timings } = profile
     const { key, strikeCount, place } = row

@@ -56,7 +56,7 @@ export class Container extends Rental<ContainerState> {
       ...this.times(),
       ip: this.address(),
       gpu_config: formatGpuConfig(gpu, numGpus),
-      price_per_hour: (this.#ledger.priceCentsPerHour(gpu) * numGpus) / 100,
+      price_per_hour: (this.#ledger.meters.priceCentsPerHour(gpu) * numGpus) / 100,
       container_image: plan.image,
       fail_reason: failReason === '' ? null : failReason,
     }

@@ -107,7 +107,7 @@ export class RentalResources {
       return
     }
     row.pullsImage = !hasImage(nodes.read(row.node), image)
-    if (row.pullsImage && environment.registryDown) {
+    if (row.pullsImage && environment.state.registryDown) {
       row.next = this.#context.schedule(timings.hubTimeout, 'rental.pullTimedOut', ordinal)
       return
     }

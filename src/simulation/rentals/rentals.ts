@@ -3,7 +3,6 @@ import { CONTAINER_STATES, HOSTED_STATES } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
-import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { imageRefusal } from '../fleet/known-repositories.ts'
@@ -11,6 +10,7 @@ import { bitCount } from '../fleet/node-row.ts'
 import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
+import { TablePart } from '../table-part.ts'
 import { createRow, formatShortage, hasFreeMachine } from './rental-creation.ts'
 import { RentalResources, type RentalsParts } from './rental-resources.ts'
 import {
@@ -58,55 +58,34 @@ const EXPANSION = purpose('rental.expansion')
  * Hosted instances have machines of their own. The same placement rounds serve all. A rental is billed while it runs,
  * and it is lost with its machine, its node or its GPUs.
  */
-export class Rentals implements TenantKind {
-  readonly #context: SimulationContext
+export class Rentals extends TablePart<RentalRow> implements TenantKind {
   readonly #parts: RentalsParts
-  readonly #table: Table<RentalRow>
   readonly #byId: LayeredMap<number>
   readonly #resources: RentalResources
 
   constructor(context: SimulationContext, parts: RentalsParts, origin?: Rentals) {
-    this.#context = context
+    super(context, RentalRow, origin)
     this.#parts = parts
     this.#resources = new RentalResources(context, parts)
-    this.#table = origin
-      ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(RentalRow, context.generation)
     this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
   }
 
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
+  override archive(archive: Archive): void {
+    super.archive(archive)
     this.#byId.archive(archive)
   }
 
-  get count(): number {
-    return this.#table.count
-  }
-
-  read(ordinal: number): Readonly<RentalRow> {
-    return this.#table.read(ordinal)
-  }
-
-  writable(ordinal: number): RentalRow {
-    return this.#table.writable(ordinal)
-  }
-
   gpuRequestOf(ordinal: number): GpuRequest {
-    const { gpu, numGpus } = this.#table.read(ordinal)
+    const { gpu, numGpus } = this.table.read(ordinal)
     return { gpu, gpus: numGpus }
   }
 
   imageOf(ordinal: number): string {
-    return this.#table.read(ordinal).plan.image
+    return this.table.read(ordinal).plan.image
   }
 
   weightsOf(): undefined {
     return undefined
-  }
-
-  entries(): Generator<[number, Readonly<RentalRow>]> {
-    return this.#table.entries()
   }
 
   ordinalOf(id: string): number | undefined {
@@ -116,7 +95,7 @@ export class Rentals implements TenantKind {
   /** Returns the ordinals of the rentals of a kind in the given states, sorted by creation time, then id. */
   list(kind: RentalKind, includesState: (state: RentalState) => boolean): number[] {
     const rentals: { ordinal: number; row: Readonly<RentalRow> }[] = []
-    for (const [ordinal, row] of this.#table.entries()) {
+    for (const [ordinal, row] of this.table.entries()) {
       if (row.kind === kind && includesState(row.state)) rentals.push({ ordinal, row })
     }
     rentals.sort((a, b) => a.row.plan.createdAt - b.row.plan.createdAt || (a.row.id < b.row.id ? -1 : 1))
@@ -126,7 +105,7 @@ export class Rentals implements TenantKind {
   /** Creates a rental, which waits for its machine or GPUs. The API has validated `spec`. */
   create(spec: RentalSpec): number {
     const ordinal = this.#addRow(spec)
-    this.#resources.requestPlace(ordinal, this.#table.writable(ordinal))
+    this.#resources.requestPlace(ordinal, this.table.writable(ordinal))
     return ordinal
   }
 
@@ -139,10 +118,10 @@ export class Rentals implements TenantKind {
     const { state } = fixture
     if (!countsAgainstQuota(state)) return true
     if (state === 'creating') {
-      this.#resources.requestPlace(ordinal, this.#table.writable(ordinal))
+      this.#resources.requestPlace(ordinal, this.table.writable(ordinal))
       return true
     }
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     if (spec.kind === 'hosted') this.#resources.takeMachine(row)
     else {
       const node = this.#parts.nodes.chooseNode(spec.gpu, spec.numGpus, '')
@@ -161,29 +140,29 @@ export class Rentals implements TenantKind {
   }
 
   rename(ordinal: number, name: string): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     row.name = name
-    recordChange(this.#context, row, `${row.kind}.renamed`, { name })
+    recordChange(this.context, row, `${row.kind}.renamed`, { name })
   }
 
   expand(ordinal: number, sizeGb: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     row.expansionTargetGb = sizeGb
-    const { profile, chance } = this.#context
+    const { profile, chance } = this.context
     // A rental only grows, so its size names the expansion.
     const duration = draw(profile.timings.storageExpansion, chance, row.plan.key, EXPANSION, sizeGb)
-    row.expansionEvent = this.#context.schedule(duration, 'rental.expanded', ordinal)
-    recordChange(this.#context, row, 'hosted.expanding', { storage_gb: sizeGb })
+    row.expansionEvent = this.context.schedule(duration, 'rental.expanded', ordinal)
+    recordChange(this.context, row, 'hosted.expanding', { storage_gb: sizeGb })
   }
 
   /** Starts a stopped hosted instance. It waits for a machine again and keeps its storage. */
   start(ordinal: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     row.failReason = ''
     row.endedAt = -1
     row.stoppedForFunds = false
-    enterState(this.#context, row, 'starting')
-    this.#resources.requestPlace(ordinal, this.#table.writable(ordinal))
+    enterState(this.context, row, 'starting')
+    this.#resources.requestPlace(ordinal, this.table.writable(ordinal))
   }
 
   stop(ordinal: number): void {
@@ -191,10 +170,10 @@ export class Rentals implements TenantKind {
   }
 
   delete(ordinal: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     if (row.state === 'stopping') {
       row.stateAfterShutdown = 'deleted'
-      recordChange(this.#context, row, 'hosted.deleting')
+      recordChange(this.context, row, 'hosted.deleting')
     } else if (countsAgainstQuota(row.state)) this.#shutDown(ordinal, 'deleted')
     else this.#end(ordinal, 'deleted')
   }
@@ -202,41 +181,39 @@ export class Rentals implements TenantKind {
   /** Places a waiting rental. Returns false if no node has enough free GPUs, or no machine of the plan is free. */
   place(ordinal: number): boolean {
     const { nodes } = this.#parts
-    const { gpu, numGpus, plan } = this.#table.read(ordinal)
+    const { gpu, numGpus, plan } = this.table.read(ordinal)
     const node = plan.machine === undefined ? nodes.chooseNode(gpu, numGpus, '') : -1
-    if (
-      plan.machine === undefined ? node < 0 : !hasFreeMachine(this.#context.store, this.#table.entries(), plan.machine)
-    )
+    if (plan.machine === undefined ? node < 0 : !hasFreeMachine(this.context.store, this.table.entries(), plan.machine))
       return false
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     if (plan.machine === undefined) {
       this.#resources.takeGpus(ordinal, row, node)
-      this.#context.record(row, 'container.placed', { node: nodes.read(node).id, gpus: bitCount(row.gpus) })
+      this.context.record(row, 'container.placed', { node: nodes.read(node).id, gpus: bitCount(row.gpus) })
     } else {
       this.#resources.takeMachine(row)
-      this.#context.record(row, 'hosted.placed', { region: plan.machine.region })
+      this.context.record(row, 'hosted.placed', { region: plan.machine.region })
     }
-    if (row.state !== 'starting') enterState(this.#context, row, 'starting')
+    if (row.state !== 'starting') enterState(this.context, row, 'starting')
     this.#resources.startUp(ordinal, row)
     return true
   }
 
   /** The machine of a hosted instance crashes. Returns false if the instance has no machine now. */
   crashMachine(ordinal: number): boolean {
-    if (!this.#table.read(ordinal).hasMachine) return false
-    this.#context.recordCommand(this.#table.writable(ordinal), 'hosted.crashed')
+    if (!this.table.read(ordinal).hasMachine) return false
+    this.context.recordCommand(this.table.writable(ordinal), 'hosted.crashed')
     this.lose([ordinal], { cause: 'other', reason: 'its machine crashed' })
     return true
   }
 
   /** Ends or restarts rentals whose machine, node or GPUs are lost. */
   lose(ordinals: readonly number[], { reason }: Loss): void {
-    const { profile } = this.#context
+    const { profile } = this.context
     const { ledger } = this.#parts
     // On a suspended account, no rental starts.
     const mayRestart = profile.policies.hostedHostLost === 'restarted' && ledger.suspensionReason === undefined
     for (const ordinal of ordinals) {
-      const row = this.#table.writable(ordinal)
+      const row = this.table.writable(ordinal)
       if (row.state === 'stopping' || row.state === 'shutting_down') this.#onShutDown(ordinal, row)
       else if (row.kind === 'hosted' && mayRestart) this.#restart(ordinal, reason)
       else this.#end(ordinal, 'failed', reason)
@@ -245,10 +222,10 @@ export class Rentals implements TenantKind {
 
   /** Stops hosted instances and deletes containers at the end of the grace period. */
   stopForFunds(reason: string): void {
-    for (const [ordinal, current] of [...this.#table.entries()]) {
+    for (const [ordinal, current] of [...this.table.entries()]) {
       const { state } = current
       if (!countsAgainstQuota(state) || state === 'stopping' || state === 'shutting_down') continue
-      const row = this.#table.writable(ordinal)
+      const row = this.table.writable(ordinal)
       row.stoppedForFunds = true
       this.#shutDown(ordinal, row.kind === 'hosted' ? 'stopped' : 'deleted', reason)
     }
@@ -260,7 +237,7 @@ export class Rentals implements TenantKind {
   }
 
   onEvent(event: EventOf<'rentals'>, ordinal: number): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     if (event === 'rental.expanded') {
       this.#onExpanded(row)
       return
@@ -274,7 +251,7 @@ export class Rentals implements TenantKind {
         this.#giveUp(ordinal, row)
         break
       case 'rental.imageRefused':
-        this.#end(ordinal, 'failed', imageRefusal(this.#context, row.plan.image))
+        this.#end(ordinal, 'failed', imageRefusal(this.context, row.plan.image))
         break
       case 'rental.pullTimedOut':
         this.#end(ordinal, 'failed', 'the image registry did not answer')
@@ -284,7 +261,7 @@ export class Rentals implements TenantKind {
         break
       case 'rental.booted':
         row.hasBooted = true
-        enterState(this.#context, row, 'running')
+        enterState(this.context, row, 'running')
         this.#resources.updateMeter(row)
         break
       case 'rental.shutDown':
@@ -296,25 +273,25 @@ export class Rentals implements TenantKind {
   }
 
   #addRow(spec: RentalSpec, fixture?: FixtureRental): number {
-    const row = createRow(this.#context, this.#table.generation, spec, fixture)
-    const ordinal = this.#table.add(row)
+    const row = createRow(this.context, this.table.generation, spec, fixture)
+    const ordinal = this.table.add(row)
     this.#byId.set(row.id, ordinal)
     this.#resources.openMeter(row)
-    this.#context.markVisibleChange()
+    this.context.markVisibleChange()
     return ordinal
   }
 
   /** Ends the wait for a place: a new rental fails, a restarted rental stops again and keeps its storage. */
   #giveUp(ordinal: number, row: Readonly<RentalRow>): void {
-    this.#end(ordinal, row.state === 'creating' ? 'failed' : 'stopped', formatShortage(this.#context, row))
+    this.#end(ordinal, row.state === 'creating' ? 'failed' : 'stopped', formatShortage(this.context, row))
   }
 
   /** Restarts a hosted instance on another machine after the loss of its machine. */
   #restart(ordinal: number, reason: string): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     this.#resources.release(ordinal, row)
-    this.#context.record(row, 'hosted.lost', { reason })
-    if (row.state !== 'starting') enterState(this.#context, row, 'starting')
+    this.context.record(row, 'hosted.lost', { reason })
+    if (row.state !== 'starting') enterState(this.context, row, 'starting')
     this.#resources.waitForPlace(ordinal, row)
     this.#parts.placement.scheduleRound()
   }
@@ -322,27 +299,27 @@ export class Rentals implements TenantKind {
   /** Restarts a hosted instance that was stopped for missing funds. */
   #restartAfterFunds(ordinal: number): void {
     const { ledger } = this.#parts
-    const { profile } = this.#context
-    const row = this.#table.read(ordinal)
+    const { profile } = this.context
+    const row = this.table.read(ordinal)
     if (row.state !== 'stopped' || !row.stoppedForFunds || !ledger.canSpend()) return
     if (profile.policies.balanceReturns === 'restart') this.start(ordinal)
   }
 
   /** Shuts a running rental down, which is billed until it releases its GPUs. Any other rental ends at once. */
   #shutDown(ordinal: number, endsAs: 'stopped' | 'deleted', reason?: string): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     if (!row.hasBooted) {
       this.#end(ordinal, endsAs, reason)
       return
     }
     row.stateAfterShutdown = endsAs
     if (reason !== undefined) row.failReason = reason
-    enterState(this.#context, row, row.kind === 'hosted' ? 'stopping' : 'shutting_down', reason)
+    enterState(this.context, row, row.kind === 'hosted' ? 'stopping' : 'shutting_down', reason)
     this.#scheduleShutdown(ordinal, row)
   }
 
   #scheduleShutdown(ordinal: number, row: RentalRow): void {
-    row.next = this.#context.schedule(this.#context.profile.timings.rentalShutdown, 'rental.shutDown', ordinal)
+    row.next = this.context.schedule(this.context.profile.timings.rentalShutdown, 'rental.shutDown', ordinal)
   }
 
   /** Ends a shutdown that is complete or was interrupted. Funds may have returned since it began. */
@@ -355,21 +332,21 @@ export class Rentals implements TenantKind {
     row.storageGb = row.expansionTargetGb
     row.expansionTargetGb = 0
     row.expansionEvent = 0
-    recordChange(this.#context, row, 'hosted.expanded', { storage_gb: row.storageGb })
+    recordChange(this.context, row, 'hosted.expanded', { storage_gb: row.storageGb })
   }
 
   /** Releases all resources of a rental and moves it to a final or restartable state. */
   #end(ordinal: number, state: 'stopped' | 'failed' | 'deleted', reason?: string): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     const wasLive = countsAgainstQuota(row.state)
     if (wasLive) this.#resources.release(ordinal, row)
     if (reason !== undefined) row.failReason = reason
     if (state === 'deleted') {
-      this.#context.cancel(row.expansionEvent)
+      this.context.cancel(row.expansionEvent)
       row.expansionEvent = 0
       row.expansionTargetGb = 0
     }
-    enterState(this.#context, row, state, reason)
+    enterState(this.context, row, state, reason)
     if (!wasLive) return
     this.#parts.gpuQuotas.release(row.gpu, row.numGpus)
     this.#parts.placement.scheduleRound()

@@ -119,8 +119,8 @@ function* statuses(world: World, { kind, id }: PolledResource): Generator<[id: s
       break
     }
     case 'limits':
-      for (const [, row] of world.gpuQuotas.requests()) yield [row.id, row.decision]
-      for (const [, row] of world.access.rateLimits.filed()) yield [row.id, row.decision]
+      for (const [, row] of world.gpuQuotas.entries()) yield [row.id, row.decision]
+      for (const [, row] of world.access.rateLimits.entries()) yield [row.id, row.decision]
       break
   }
 }

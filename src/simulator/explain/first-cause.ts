@@ -72,7 +72,7 @@ function describeWeather(sim: Simulator, entry: Entry): string[] {
   const id = sourceOf(sim, entry)
   if (id === undefined) return [begin]
   const { weather } = sim.world
-  for (const [, source] of weather.sources()) {
+  for (const [, source] of weather.entries()) {
     if (source.id !== id) continue
     const before = findChangeBefore(sim, entry, id)
     if (PASSES.test(entry.kind)) {

@@ -22,7 +22,7 @@ export function findFleetThing(world: World, id: string): Thing | undefined {
     const sentences = [
       `${id} is a GPU type. ${describeNodes(own.filter(node => node.gpu === gpu))}`,
       environment.isStockedOut(gpu) ? 'It is out of stock, so that no GPU of it is assigned.' : 'It is in stock.',
-      `A GPU of it costs ${formatCents(ledger.priceCentsPerHour(gpu))} an hour.`,
+      `A GPU of it costs ${formatCents(ledger.meters.priceCentsPerHour(gpu))} an hour.`,
       quota === null
         ? 'The account has no quota for it.'
         : `The quota of the account is ${quota} of them, and it holds ${gpuQuotas.held(gpu)}.`,

@@ -203,7 +203,7 @@ const findAccount: Finder = ({ world, ledger }, id) => {
     suspensionReason === undefined ? 'It is not suspended.' : `It is suspended (${formatValue(suspensionReason)}).`,
     `Its remaining funds are ${formatCents(ledger.balance / 1e6)}.`,
   ]
-  if (!world.ledger.isCardAccepted) sentences.push('Its card declines charges.')
+  if (!world.ledger.topups.isCardAccepted) sentences.push('Its card declines charges.')
   const kinds = /^(?:account|funds|topup|card|spendingLimit|limit|rateLimit)\./
   return {
     kind: 'account',

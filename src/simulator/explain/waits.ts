@@ -91,14 +91,14 @@ export function waitOfInstance(world: World, instance: Readonly<InstanceRow>): W
   const row = world.deployments.read(instance.deployment)
   if (instance.state === 'pending') return waitForGpus(world, row)
   const { environment, nodes } = world
-  if (environment.registryDown && isWithoutImage(instance, row, nodes.read(instance.node))) {
+  if (environment.state.registryDown && isWithoutImage(instance, row, nodes.read(instance.node))) {
     return begun('registry_down', 'the image registry does not answer, so its image does not arrive')
   }
-  if (instance.ownRate > 0 && environment.hubDown) {
+  if (instance.ownRate > 0 && environment.state.hubDown) {
     return begun('hub_down', 'the model hub does not answer, so its weights do not arrive')
   }
-  if (instance.ownRate > 0 && environment.hubShare < 1) {
-    const percent = Math.round(environment.hubShare * 1000) / 10
+  if (instance.ownRate > 0 && environment.state.hubShare < 1) {
+    const percent = Math.round(environment.state.hubShare * 1000) / 10
     return begun('hub_slow', `downloads from the model hub have ${percent} percent of their speed`)
   }
   return {
@@ -121,7 +121,7 @@ function isWithoutImage(
 export function waitOfMissing(world: World, row: Readonly<DeploymentRow>): Wait | undefined {
   if (countAlive(row) >= row.desired) return undefined
   const { environment, gpuQuotas, ledger } = world
-  if (environment.autoscalerFrozen) {
+  if (environment.state.autoscalerFrozen) {
     return begun('autoscaler_frozen', 'the autoscaler is frozen, so no instance is requested')
   }
   if (ledger.suspensionReason !== undefined) {

@@ -96,7 +96,7 @@ test('the balance is zero when it runs out, and the burn is what an hour costs',
   const server = await running({ weather: 'none' })
   await server.command('/_sim/clock/advance', { by: '2h' })
   const before = await read(server, '/_sim/money')
-  expect(before.tops_up).toBe(server.sim.world.ledger.topupRule.enabled)
+  expect(before.tops_up).toBe(server.sim.world.ledger.topups.rule.enabled)
   await server.command('/_sim/clock/advance', { by: '1h' })
   const after = await read(server, '/_sim/money')
   expect(before.burn_microcents_per_hour).toBeGreaterThan(0)
@@ -117,7 +117,7 @@ test('the next top-up comes when the balance is below its threshold at this burn
   const { sim } = server
   await server.command('/_sim/clock/advance', { by: '1h' })
   const { top_up: next } = await read(server, '/_sim/money')
-  const { amount, threshold } = sim.world.ledger.topupRule
+  const { amount, threshold } = sim.world.ledger.topups.rule
   expect(next).toEqual({ at: expect.any(String), in: expect.any(String), microcents: amount * 1e6 })
   const topUps = () => sim.ledger.entries().filter(({ kind }) => kind === 'topup')
   const until = Date.parse(next.at) - 60_000

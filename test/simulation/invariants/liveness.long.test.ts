@@ -89,7 +89,7 @@ describe('a world that was hurt and is healed', () => {
         const sim = await hurt(actions)
         heal(sim)
         await sim.clock.advance('25h')
-        expect(sim.world.batches.activeCount).toBe(0)
+        expect(sim.world.batches.active.length).toBe(0)
       }),
       { numRuns: RUNS },
     )

@@ -212,7 +212,7 @@ describe('a law that is broken on purpose is named:', () => {
   test('I10 the grace never ends', () => {
     const sim = world()
     const broken = named(sim, () => {
-      Object.defineProperty(sim.world.ledger, 'isCutOff', { value: false })
+      Object.defineProperty(sim.world.ledger.suspension, 'isCutOff', { value: false })
       sim.world.ledger.suspension.impose('admin')
       pass(sim, '1h')
     })

@@ -95,7 +95,7 @@ export const getMoney = control({
       ...{ spent_microcents: spent, burn_microcents_per_hour: burnPerHour },
       runs_out_at: isFar ? null : clock.iso(runsOutAt),
       runs_out_in: isFar ? null : formatDuration(runsOutAt - clock.now),
-      tops_up: ledger.topupRule.enabled,
+      tops_up: ledger.topups.rule.enabled,
       top_up: nextTopUp(sim.world, balance, burnPerHour),
       owners: owners.map(owner => toOwner(sim, owner)),
       ...(series !== undefined && { series }),
@@ -106,9 +106,9 @@ export const getMoney = control({
 
 /** Returns the automatic top-up that this burn leads to; null without one. */
 function nextTopUp({ ledger, clock }: World, balance: number, burnPerHour: number) {
-  const { enabled, amount, threshold } = ledger.topupRule
+  const { enabled, amount, threshold } = ledger.topups.rule
   const room = balance - threshold * MICROCENTS_PER_CENT
-  if (!enabled || !ledger.isCardAccepted || ledger.hasTopupFailed || burnPerHour === 0 || room < 0) return null
+  if (!enabled || !ledger.topups.isCardAccepted || ledger.topups.hasFailed || burnPerHour === 0 || room < 0) return null
   const wait = Math.floor((room / burnPerHour) * HOUR) + 1
   if (wait > MAX_DURATION) return null
   return {
@@ -155,7 +155,7 @@ function instanceOf({ deployments, ledger }: World, id: string) {
   const { gpu, numGpus, status, minInstances, maxInstances } = deployments.read(ordinal)
   if (isTerminal(status)) return null
   return {
-    microcents_per_hour: ledger.priceCentsPerHour(gpu) * MICROCENTS_PER_CENT * numGpus,
+    microcents_per_hour: ledger.meters.priceCentsPerHour(gpu) * MICROCENTS_PER_CENT * numGpus,
     ...{ gpus: numGpus, min_instances: minInstances, max_instances: maxInstances },
   }
 }

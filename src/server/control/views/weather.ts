@@ -32,7 +32,7 @@ export const getWeather = control({
 
 function kindsOf({ world }: Simulator) {
   const kinds = new Map<string, { places: number; strikes_per_hour: number; strikes: number; active: Active[] }>()
-  for (const [, { kind, place, strikesPerHour, strikeCount, undo }] of world.weather.sources()) {
+  for (const [, { kind, place, strikesPerHour, strikeCount, undo }] of world.weather.entries()) {
     const known = kinds.get(kind) ?? { places: 0, strikes_per_hour: 0, strikes: 0, active: [] }
     kinds.set(kind, known)
     known.places++

@@ -45,7 +45,7 @@ function toMe(world: World, hasChecklist: boolean): z.input<typeof Me> {
 function toChecklist(world: World): z.input<typeof PaymentChecklist> {
   const { clock, ledger, store } = world
   const { account } = store
-  const { amount, threshold, enabled } = ledger.topupRule
+  const { amount, threshold, enabled } = ledger.topups.rule
   const { owed, recent } = accountBalance(world)
   return {
     account_balance: owed / MICROCENTS_PER_USD,
@@ -62,7 +62,7 @@ function toChecklist(world: World): z.input<typeof PaymentChecklist> {
     topup: enabled,
     topup_amount: amount,
     topup_threshold: threshold,
-    topup_failed: ledger.hasTopupFailed,
+    topup_failed: ledger.topups.hasFailed,
   }
 }
 

@@ -218,7 +218,7 @@ function chooseHardware(world: World, weights: ModelWeights, listed: readonly Ha
       : GPU_TYPES.flatMap(gpu => INSTANCE_GPU_COUNTS.map(num_gpus => ({ gpu, num_gpus }))).filter(
           ({ gpu, num_gpus }) => gpu !== 'other' && memoryShortage(weights, gpu, num_gpus) === undefined,
         )
-  const priceOf = ({ gpu, num_gpus }: Hardware) => world.ledger.priceCentsPerHour(gpu) * num_gpus
+  const priceOf = ({ gpu, num_gpus }: Hardware) => world.ledger.meters.priceCentsPerHour(gpu) * num_gpus
   return options
     .filter(({ gpu, num_gpus }) => isOffered(world, gpu, num_gpus))
     .reduce<Hardware | undefined>((best, one) => (best && priceOf(best) <= priceOf(one) ? best : one), undefined)

@@ -3,9 +3,9 @@ import type { Archive } from '../../../kernel/archive.ts'
 import { MINUTE, SECOND } from '../../../kernel/duration.ts'
 import { purpose } from '../../../kernel/random.ts'
 import { type Generation, Row } from '../../../kernel/row.ts'
-import { Table } from '../../../kernel/table.ts'
 import type { SimulationContext } from '../../context.ts'
 import type { JournalKindName } from '../../journal-kinds.ts'
+import { TablePart } from '../../table-part.ts'
 import type { Ledger } from '../ledger.ts'
 
 const REVIEW = purpose('rateLimit.review')
@@ -46,10 +46,8 @@ export interface RateLimitsParts {
 }
 
 /** How many requests and tokens the account may send to a model with a token, and its requests for more. */
-export class RateLimits {
-  readonly #context: SimulationContext
+export class RateLimits extends TablePart<RateLimitRequestRow> {
   readonly #parts: RateLimitsParts
-  readonly #table: Table<RateLimitRequestRow>
   #requests: number
   #tokensPerMinute: number
   /** The minute of the tally, counted from the epoch. */
@@ -59,19 +57,16 @@ export class RateLimits {
 
   constructor(context: SimulationContext, parts: RateLimitsParts, origin?: RateLimits) {
     const { requestsInFlight, tokensPerMinute } = context.profile.limits
-    this.#context = context
+    super(context, RateLimitRequestRow, origin)
     this.#parts = parts
-    this.#table = origin
-      ? origin.#table.fork(origin.#context.generation, context.generation)
-      : new Table(RateLimitRequestRow, context.generation)
     this.#requests = origin ? origin.#requests : requestsInFlight
     this.#tokensPerMinute = origin ? origin.#tokensPerMinute : (tokensPerMinute ?? -1)
     this.#tally = new Map(origin ? origin.#tally : [])
     if (origin) this.#minute = origin.#minute
   }
 
-  archive(archive: Archive): void {
-    this.#table.archive(archive)
+  override archive(archive: Archive): void {
+    super.archive(archive)
     this.#requests = archive.value(this.#requests)
     this.#tokensPerMinute = archive.value(this.#tokensPerMinute)
     this.#minute = archive.value(this.#minute)
@@ -100,14 +95,14 @@ export class RateLimits {
   setByCommand(limits: RateLimitChanges): void {
     this.open(limits)
     const { requests, tokensPerMinute } = this.values
-    this.#context.recordCommand(this.#parts.ledger.account, 'rateLimit.set', { requests, tokens: tokensPerMinute })
-    this.#context.markVisibleChange()
+    this.context.recordCommand(this.#parts.ledger.account, 'rateLimit.set', { requests, tokens: tokensPerMinute })
+    this.context.markVisibleChange()
   }
 
   /** Returns the seconds until a model accepts requests of a token again; undefined while its tokens are below the limit. */
   secondsUntilTokens(model: string, token: string): number | undefined {
     if (this.#tokensPerMinute < 0) return undefined
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     const minute = Math.floor(now / MINUTE)
     const used = minute === this.#minute ? (this.#tally.get(tallyKey(model, token)) ?? 0) : 0
     if (used < this.#tokensPerMinute) return undefined
@@ -117,18 +112,13 @@ export class RateLimits {
   /** Counts the tokens of an accepted request. */
   countTokens(model: string, token: string, tokens: number): void {
     if (this.#tokensPerMinute < 0) return
-    const minute = Math.floor(this.#context.clock.now / MINUTE)
+    const minute = Math.floor(this.context.clock.now / MINUTE)
     if (minute !== this.#minute) {
       this.#minute = minute
       this.#tally.clear()
     }
     const key = tallyKey(model, token)
     this.#tally.set(key, (this.#tally.get(key) ?? 0) + tokens)
-  }
-
-  /** The requests for higher limits, in the order in which they were filed. */
-  filed(): Generator<[number, Readonly<RateLimitRequestRow>]> {
-    return this.#table.entries()
   }
 
   /** Whether a request for higher limits is pending. */
@@ -144,17 +134,17 @@ export class RateLimits {
 
   /** Files a request; the review decides it later. */
   fileRequest(limits: RateLimitValues, reason: string): void {
-    const { chance, profile } = this.#context
-    const key = this.#context.newKey('rateLimit', '')
-    const row = new RateLimitRequestRow(this.#table.generation, `limit_${chance.letters(24, key, ID)}`, {
+    const { chance, profile } = this.context
+    const key = this.context.newKey('rateLimit', '')
+    const row = new RateLimitRequestRow(this.table.generation, `limit_${chance.letters(24, key, ID)}`, {
       ...limits,
       reason,
     })
-    const ordinal = this.#table.add(row)
+    const ordinal = this.table.add(row)
     this.#record(row, 'rateLimit.requested')
     if (profile.reviews.limitPolicy !== 'manual') {
       const duration = draw(profile.reviews.limitReview, chance, key, REVIEW)
-      row.reviewEvent = this.#context.schedule(duration, 'limit.rateDecided', ordinal)
+      row.reviewEvent = this.context.schedule(duration, 'limit.rateDecided', ordinal)
     }
   }
 
@@ -162,25 +152,25 @@ export class RateLimits {
   decide(decision: 'approved' | 'denied'): boolean {
     const ordinal = this.#pendingOrdinal()
     if (ordinal === undefined) return false
-    this.#context.cancel(this.#table.read(ordinal).reviewEvent)
+    this.context.cancel(this.table.read(ordinal).reviewEvent)
     this.#applyDecision(ordinal, decision)
     return true
   }
 
   /** Decides a request after its review, by the policy of the profile. */
   onReviewed(ordinal: number): void {
-    const { limitPolicy, rateLimitApprovedUpTo } = this.#context.profile.reviews
-    const isApproved = limitPolicy === 'approve' && this.#table.read(ordinal).requests <= rateLimitApprovedUpTo
+    const { limitPolicy, rateLimitApprovedUpTo } = this.context.profile.reviews
+    const isApproved = limitPolicy === 'approve' && this.table.read(ordinal).requests <= rateLimitApprovedUpTo
     this.#applyDecision(ordinal, isApproved ? 'approved' : 'denied')
   }
 
   #pendingOrdinal(): number | undefined {
-    for (const [ordinal, { decision }] of this.#table.entries()) if (decision === 'pending') return ordinal
+    for (const [ordinal, { decision }] of this.table.entries()) if (decision === 'pending') return ordinal
     return undefined
   }
 
   #applyDecision(ordinal: number, decision: 'approved' | 'denied'): void {
-    const row = this.#table.writable(ordinal)
+    const row = this.table.writable(ordinal)
     row.reviewEvent = 0
     row.decision = decision
     // A command may have set higher limits since the request.
@@ -192,8 +182,8 @@ export class RateLimits {
   }
 
   #record(row: RateLimitRequestRow, kind: JournalKindName): void {
-    this.#context.record(row, kind, { requests: row.requests, tokens: row.tokensPerMinute })
-    this.#context.markVisibleChange()
+    this.context.record(row, kind, { requests: row.requests, tokens: row.tokensPerMinute })
+    this.context.markVisibleChange()
   }
 }
 
