@@ -302,7 +302,7 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       bodyFor: declaration.bodyFor,
       produces: declaration.produces ?? 'application/json',
       streamEvent: declaration.streamEvent,
-      mirror: declaration.isMirrored ? path.replace('/v1/', '/v1/compat/') : undefined,
+      mirror: declaration.isMirrored ? mirrorOf(path) : undefined,
       needsTokenizer: declaration.needsTokenizer ?? false,
       findPolledResource: declaration.findPolledResource,
       batchProtocol: declaration.batchProtocol,
@@ -318,6 +318,11 @@ export const endpoint = createEndpointFactory<ApiScope>()
 /** The paths of an endpoint: its own, and that of its mirror. */
 export function endpointPaths({ path, mirror }: Pick<AnyEndpoint, 'path' | 'mirror'>): readonly string[] {
   return mirror === undefined ? [path] : [path, mirror]
+}
+
+/** Returns the other path under which a mirrored operation is served. */
+export function mirrorOf(path: string): string {
+  return path.replace('/v1/', '/v1/compat/')
 }
 
 /** The parameters of a path, in order. */

@@ -1,5 +1,5 @@
 /** Tables of operations: routes are known at once, and a declaration is read when it is first used. */
-import type { AnyEndpoint, Operations, Provenance } from './endpoint.ts'
+import { type AnyEndpoint, mirrorOf, type Operations, type Provenance } from './endpoint.ts'
 
 /** Where an operation is served. */
 export type OperationRoute = Pick<AnyEndpoint, 'method' | 'path' | 'mirror'>
@@ -20,20 +20,19 @@ export type OperationTable<Declarations> = {
 }
 
 /**
- * Makes the entry of one operation.
- *
- * @param route as in the declaration: `GET /v1/voices`
- * @param mirror the other path under which it is served
+ * Returns a function that makes the entry of one operation. Its parameters: the route as in the declaration
+ * (`GET /v1/voices`), a function that returns the declaration, and whether the operation is mirrored.
  */
-export function operation<Declared>(
-  route: string,
-  provenance: Provenance,
-  declare: () => Declared,
-  mirror?: string,
-): OperationEntry<Declared> {
-  const [method, path] = route.split(' ') as [string, string]
-  return { method, path, mirror, provenance, declare }
+function entriesWith(provenance: Provenance) {
+  return <Declared>(route: string, declare: () => Declared, isMirrored?: 'mirrored'): OperationEntry<Declared> => {
+    const [method, path] = route.split(' ') as [string, string]
+    return { method, path, mirror: isMirrored && mirrorOf(path), provenance, declare }
+  }
 }
+
+export const documented = entriesWith('documented')
+export const neighbour = entriesWith('neighbour')
+export const assumed = entriesWith('assumed')
 
 /** Returns the declarations of a table in its order. Each is read when it is first used. */
 export function declarationsOf<Declarations>(table: OperationTable<Declarations>): Readonly<Declarations> {
@@ -54,9 +53,9 @@ export function declarationsOf<Declarations>(table: OperationTable<Declarations>
 
 /** Returns the operations of a table with the provenance `documented`, without their mirrors. */
 export function documentedOf<Scope>(table: OperationTable<Operations<Scope>>): OperationTable<Operations<Scope>> {
-  const documented = Object.entries(table).filter(([, { provenance }]) => provenance === 'documented')
+  const entries = Object.entries(table).filter(([, { provenance }]) => provenance === 'documented')
   return Object.fromEntries(
-    documented.map(([id, { declare, ...entry }]) => {
+    entries.map(([id, { declare, ...entry }]) => {
       const declareUnmirrored = () => {
         const endpoint = declare()
         return endpoint.mirror === undefined ? endpoint : { ...endpoint, mirror: undefined }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ApiScope } from '../../src/service/api-scope.ts'
 import { operations } from '../../src/service/index.ts'
-import { declarationsOf, documentedOf, operation } from '../../src/service/operation-table.ts'
+import { assumed, declarationsOf, documented, documentedOf } from '../../src/service/operation-table.ts'
 
 const { getDeployment, createBatch } = operations
 
@@ -11,7 +11,7 @@ test('a declaration is read once, when it is first used', () => {
     read.push('getDeployment')
     return getDeployment
   }
-  const declarations = declarationsOf({ getDeployment: operation(getDeployment.route, 'documented', declare) })
+  const declarations = declarationsOf({ getDeployment: documented(getDeployment.route, declare) })
   expect(Object.keys(declarations)).toEqual(['getDeployment'])
   expect(read).toEqual([])
   expect(declarations.getDeployment).toBe(getDeployment)
@@ -21,8 +21,8 @@ test('a declaration is read once, when it is first used', () => {
 
 test('an assumed operation is not one of the documented operations, which have no mirrors', () => {
   const table = documentedOf<ApiScope>({
-    getDeployment: operation(getDeployment.route, 'assumed', () => getDeployment),
-    createBatch: operation(createBatch.route, 'documented', () => createBatch, createBatch.mirror),
+    getDeployment: assumed(getDeployment.route, () => getDeployment),
+    createBatch: documented(createBatch.route, () => createBatch, 'mirrored'),
   })
   expect(createBatch.mirror).toBeDefined()
   expect(table).toEqual({ createBatch: expect.objectContaining({ mirror: undefined }) })

@@ -96,9 +96,10 @@ async function operationTable(root: string, { what, home, folders, factory, tabl
   })
   const sortKey = ({ endpoint }: { endpoint: AnyEndpoint }) => `${endpoint.path} ${endpoint.method}`
   const operations = (await Promise.all(entries)).flat().sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1))
+  const provenances = [...new Set(operations.map(({ endpoint }) => endpoint.provenance))].sort()
   const imports = [
     ...modules.map(({ path, name }) => `import * as ${name} from '${path}'`),
-    `import { type OperationTable, operation } from '${table}'`,
+    `import { ${[...provenances, 'type OperationTable'].join(', ')} } from '${table}'`,
   ]
   return `/**
  * Every operation of ${what}, by path and method: its route, and where it is declared.
@@ -118,17 +119,12 @@ ${operations.map(entryOf).join('')}}
 
 function entryOf({ id, name, endpoint }: { id: string; name: string; endpoint: AnyEndpoint }): string {
   const { route, provenance, mirror } = endpoint
-  const args = [
-    `'${route}'`,
-    `'${provenance}'`,
-    `() => ${name}.${id}`,
-    ...(mirror === undefined ? [] : [`'${mirror}'`]),
-  ]
-  const line = `  ${id}: operation(${args.join(', ')}),\n`
+  const args = [`'${route}'`, `() => ${name}.${id}`, ...(mirror === undefined ? [] : ["'mirrored'"])]
+  const line = `  ${id}: ${provenance}(${args.join(', ')}),\n`
   // As Biome formats it.
   return line.length <= MAX_COLUMNS + 1
     ? line
-    : `  ${id}: operation(\n${args.map(arg => `    ${arg},\n`).join('')}  ),\n`
+    : `  ${id}: ${provenance}(\n${args.map(arg => `    ${arg},\n`).join('')}  ),\n`
 }
 
 function filesWith(root: string, folder: string, pattern: RegExp): string[] {
