@@ -135,15 +135,19 @@ export interface Example {
   readonly prerequisites?: readonly string[]
 }
 
+/** Where an endpoint comes from. */
+export interface Origin {
+  readonly provenance: Provenance
+  /** What the interface document leaves open, and how this endpoint decides it. */
+  readonly assumptions: readonly string[]
+}
+
 export interface Declaration<Scope, Route extends string, Params, Query, Body, Form, Returns, Outcome> {
   /** Method and path, `{name}` for a parameter: `POST /deploy/{deploy_id}/start`. `{model_name}` may hold a slash. */
   route: Route
   summary: string
-  provenance: Provenance
   /** What rules about clients need to know of it. Default: nothing. */
   roles?: readonly Role[]
-  /** What the interface document leaves open and this endpoint answers all the same. */
-  assumptions: readonly string[]
   /** Refusals by status and what brings them about. All are assumed: the document shows no status codes. */
   refusals?: Readonly<Record<number, string>>
   /** The document marks the endpoint as taking `alt-api-key`. */
@@ -251,13 +255,17 @@ type OutcomeFor<Value, IsAsync> = IsAsync extends true
   : HandlerResult<Value> | DeferredResult<Value>
 
 /**
- * Makes the function that declares endpoints of one kind: what `handle` gets besides its input is `Scope`.
+ * Makes the function that declares endpoints of one kind: what `handle` gets besides its input is `Scope`. If all have
+ * one origin, their declarations leave it out.
  *
  * @example
- * export const endpoint = endpointsOf<{ world: World }>()
- * export const control = endpointsOf<{ sim: Simulator }, true>() // handlers may return a promise
+ * export const endpoint = createEndpointFactory<{ world: World }>()
+ * // Handlers may return a promise.
+ * export const control = createEndpointFactory<{ sim: Simulator }, true, unknown>({ provenance: 'assumed', assumptions: [] })
  */
-export function createEndpointFactory<Scope extends object, IsAsync extends boolean = false>() {
+export function createEndpointFactory<Scope extends object, IsAsync extends boolean = false, Declared = Origin>(
+  origin?: Origin,
+) {
   return function endpoint<
     const Route extends string,
     Returns extends z.ZodType,
@@ -266,7 +274,8 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
     Body extends z.ZodType | undefined = undefined,
     Form extends FieldSchemas | undefined = undefined,
   >(
-    declaration: Declaration<Scope, Route, Params, Query, Body, Form, Returns, OutcomeFor<z.input<Returns>, IsAsync>>,
+    declaration: Declaration<Scope, Route, Params, Query, Body, Form, Returns, OutcomeFor<z.input<Returns>, IsAsync>> &
+      Declared,
   ): Endpoint<Scope, Route, Params, Query, Body, Form, Returns> {
     const { route } = declaration
     const space = route.indexOf(' ')
@@ -275,14 +284,13 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
     for (const name of Object.keys(declaration.params ?? {})) {
       if (!paramNames.includes(name)) throw new Error(`${route}: the declared parameter ${name} is not in the path`)
     }
+    const { provenance, assumptions } = origin ?? (declaration as unknown as Origin)
     return {
-      route,
+      ...{ route, provenance, assumptions },
       method: route.slice(0, space),
       path,
       summary: declaration.summary,
-      provenance: declaration.provenance,
       roles: declaration.roles ?? [],
-      assumptions: declaration.assumptions,
       refusals: declaration.refusals ?? {},
       acceptsKeyHeader: declaration.acceptsKeyHeader ?? false,
       acceptsScopedTokens: declaration.acceptsScopedTokens ?? false,

@@ -35,10 +35,7 @@ export interface ControlScope {
 }
 
 /** Declares an endpoint of the control plane; its export name is its operation id. */
-export const control = createEndpointFactory<ControlScope, true>()
-
-/** The provenance of every declaration here: the control plane is not part of the service's document. */
-export const CONTROL_PROVENANCE = { provenance: 'assumed', assumptions: [] } as const
+export const control = createEndpointFactory<ControlScope, true, unknown>({ provenance: 'assumed', assumptions: [] })
 
 /** A value of JSON as the types of answers have it: its lists and fields may be changed. */
 export type Answered<Value> = Value extends string

@@ -9,7 +9,7 @@ import type { ClockMode } from '../../../simulator/clock/settings.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { DurationField } from '../duration-field.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 
 const ClockView = z.object({
   now: z.string(),
@@ -32,7 +32,6 @@ const MoveView = z.object({
 })
 
 export const getClock = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/clock',
   summary: 'Return the time of the world, how it moves, and when the next event fires',
   returns: ClockView,
@@ -40,7 +39,6 @@ export const getClock = control({
 })
 
 export const setClock = control({
-  ...CONTROL_PROVENANCE,
   route: 'PUT /_sim/clock',
   summary:
     'Set how time moves, without a jump. Modes: `manual`, `scaled` (with `speed`, in simulated seconds per second), ' +
@@ -80,7 +78,6 @@ export const setClock = control({
 const Owner = z.strictObject({ owner: z.string().min(1).max(LIMITS.ownerCharacters) })
 
 export const pauseClock = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/pause',
   summary: 'Hold the clock under a name. Time then moves only by `advance`, `next` and `until`',
   example: { body: { owner: 'debugger' } },
@@ -93,7 +90,6 @@ export const pauseClock = control({
 })
 
 export const resumeClock = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/resume',
   summary: 'Release a hold of the clock. Time moves again when the last hold is released',
   example: { body: { owner: 'debugger' } },
@@ -107,7 +103,6 @@ export const resumeClock = control({
 })
 
 export const advanceClock = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/advance',
   summary: 'Advance time by a duration ("2h") or to a time (ISO 8601). All events on the way fire',
   example: { body: { by: '2h' } },
@@ -128,7 +123,6 @@ export const advanceClock = control({
 })
 
 export const nextClock = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/next',
   summary:
     'Move time to the next event. With `visible`, move it to the next change that a client could see. Time moves by ' +
@@ -149,7 +143,6 @@ const Where = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown()).m
 const GetResult = z.object({ status: z.int(), body: z.unknown() })
 
 export const untilClock = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/clock/until',
   summary:
     'Move time until a GET of the service returns what `where` describes, for at most `within`. Default: 24h. If the ' +
@@ -227,7 +220,6 @@ function matchesWhere(body: unknown, where: z.output<typeof Where>): boolean {
 }
 
 export const reset = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/reset',
   summary: 'Return to the world as it was loaded, with its time, ids and digest',
   returns: z.object({ now: z.string(), digest: z.string() }),

@@ -6,7 +6,7 @@ import { COMMANDS } from '../../../simulation/operations/commands.ts'
 import { isDuration } from '../../../simulator/faults/kinds/fields.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { DurationField } from '../duration-field.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 
 const NodeSchema = z.object({
   name: z.string(),
@@ -22,7 +22,6 @@ const NodeSchema = z.object({
 })
 
 export const listNodes = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/nodes',
   summary: 'List the nodes of the fleet with their free GPUs',
   returns: z.array(NodeSchema),
@@ -30,7 +29,6 @@ export const listNodes = control({
 })
 
 export const getNodeOfDeployment = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/deployments/{deploy_id}/node',
   summary: 'Return the node of the oldest placed instance of a deployment, or of a container',
   example: { target: '/_sim/cluster/deployments/2cZeTxVFN7tKxCCh/node' },
@@ -53,7 +51,6 @@ const ActiveFailureSchema = z.object({
 })
 
 export const listTroubles = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/troubles',
   summary: 'List the active failures of the world, each with the command that undoes it, if there is one',
   returns: z.array(ActiveFailureSchema),
@@ -61,7 +58,6 @@ export const listTroubles = control({
 })
 
 export const healWorld = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/heal',
   summary: 'Undo all active failures that a command can undo, and return them',
   returns: z.array(ActiveFailureSchema),
@@ -75,7 +71,6 @@ function toActiveFailure({ description, undo }: ReturnType<Simulator['cluster'][
 }
 
 export const listVerbs = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/commands',
   summary: 'List the commands that break or repair something, with their targets and arguments',
   returns: z.array(
@@ -99,7 +94,6 @@ export const listVerbs = control({
 })
 
 export const giveCommand = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/commands',
   summary: 'Execute a command now, or later: `at` is a duration from now, or ISO 8601. `GET /_sim/commands` lists them',
   example: { body: { verb: 'zone.down', target: 'east-a', at: '10m' } },
@@ -123,7 +117,6 @@ export const giveCommand = control({
 })
 
 export const listGpuLimits = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/cluster/limits',
   summary: "List the account's limit for each GPU type (null: unlimited), and how many GPUs are held or requested",
   returns: z.array(z.object({ gpu: z.string(), limit: z.int().nullable(), held: z.int() })),

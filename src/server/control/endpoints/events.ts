@@ -3,11 +3,10 @@ import { splitCommas } from '../../../lib/text/comma-list.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { ServerSentEvents } from '../../../service/results.ts'
 import { EventReader, TooManyReaders } from '../../../simulator/requests/event-reader.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { createEventStream } from '../event-stream.ts'
 
 export const watchEvents = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/events',
   summary:
     'Stream journal entries and answered requests as server-sent events. `kind` and `subject` can be lists with ' +

@@ -3,7 +3,7 @@ import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
 import { refuse } from '../../../service/refusals.ts'
 import * as explanations from '../../../simulator/explain/explain.ts'
 import type { Explanation } from '../../../simulator/explain/explanation.ts'
-import { type Answered, CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { type Answered, control } from '../endpoint.ts'
 
 const ExplainedEntrySchema = z.object({
   seq: z.int().describe('Position in the journal'),
@@ -14,7 +14,6 @@ const ExplainedEntrySchema = z.object({
 })
 
 export const explainSubject = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/explain/{subject}',
   summary:
     'Explain a thing by its id or name, or a journal entry by its position: its state, what decided it, its causes and ' +

@@ -4,7 +4,7 @@ import * as faultFields from '../../../simulator/faults/kinds/fields.ts'
 import * as faultKinds from '../../../simulator/faults/kinds/index.ts'
 import type { FaultRule } from '../../../simulator/faults/rules.ts'
 import { DurationField, describeBareNumber } from '../duration-field.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 
 const FaultViewSchema = z.object({
   id: z.string(),
@@ -50,7 +50,6 @@ const RuleFields = z.looseObject({
 })
 
 export const listFaults = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/faults',
   summary: 'List the fault rules in the order in which they are tried, with their matches and hits',
   returns: z.array(FaultViewSchema),
@@ -58,7 +57,6 @@ export const listFaults = control({
 })
 
 export const addFault = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/faults',
   summary: 'Add a fault rule: on which operations, when, and which fault. docs/faults.md lists the fault kinds',
   example: { body: { on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } } },
@@ -74,7 +72,6 @@ export const addFault = control({
 })
 
 export const getFault = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/faults/{id}',
   summary: 'Return a fault rule with its matches and hits',
   example: { target: '/_sim/faults/fault-1' },
@@ -84,7 +81,6 @@ export const getFault = control({
 })
 
 export const removeFault = control({
-  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/faults/{id}',
   summary: 'Remove a fault rule. The other rules keep their counts and random draws',
   example: { target: '/_sim/faults/fault-1' },
@@ -98,7 +94,6 @@ export const removeFault = control({
 })
 
 export const clearFaults = control({
-  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/faults',
   summary: 'Remove all fault rules',
   returns: z.object({ removed: z.int() }),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ERROR_SHAPES, type Operations } from '../../../service/endpoint.ts'
 import { HEADER_WORDS, PATH_WORDS, VARIANT_WORDS } from '../../../service/naming/sections.ts'
 import { vocabularyOf } from '../../../service/naming/vocabulary.ts'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { control } from '../endpoint.ts'
 
 const FieldList = z.array(
   z.object({
@@ -12,7 +12,6 @@ const FieldList = z.array(
 )
 
 export const getFields = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/fields',
   summary:
     'List what a names profile can name: records with their fields and words, operations with the fields outside of ' +

@@ -1,11 +1,10 @@
 import * as z from 'zod'
 import { ScriptRule } from '../../../service/openai/scripted-answers.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 
 const ScriptedAnswerView = z.looseObject({ name: z.string(), hits: z.int() })
 
 export const listScriptedAnswers = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/inference',
   summary: 'List the rules for scripted answers of models in the order in which they are tried',
   returns: z.object({ rules: z.array(ScriptedAnswerView) }),
@@ -13,7 +12,6 @@ export const listScriptedAnswers = control({
 })
 
 export const scriptAnswer = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/inference',
   summary:
     'Add a rule for scripted answers: which requests it answers (`model`, `contains`, `times`), and a `text`, ' +
@@ -26,7 +24,6 @@ export const scriptAnswer = control({
 })
 
 export const clearScriptedAnswers = control({
-  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/inference',
   summary: 'Remove all rules for scripted answers',
   returns: z.object({}),
@@ -37,7 +34,6 @@ export const clearScriptedAnswers = control({
 })
 
 export const removeScriptedAnswer = control({
-  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/inference/{name}',
   summary: 'Remove a rule for scripted answers',
   refusals: { 404: 'an unknown name' },

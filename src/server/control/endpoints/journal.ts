@@ -3,11 +3,10 @@ import { nearestWord } from '../../../lib/did-you-mean.ts'
 import { queryInteger } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { control } from '../endpoint.ts'
 import { JournalEntrySchema, toJournalView } from '../journal-view.ts'
 
 export const getJournal = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/journal',
   summary: 'List journal entries, oldest first: those `after` a position, of a `kind`, at most `limit`',
   example: { target: '/_sim/journal?kind=deployment.running&limit=5' },
@@ -32,7 +31,6 @@ export const getJournal = control({
 })
 
 export const getDigest = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/digest',
   summary: 'Return the digest of all events. It is equal for equal seeds, fixtures and requests',
   returns: z.object({ digest: z.string(), now: z.string() }),

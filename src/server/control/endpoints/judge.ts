@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { splitCommas } from '../../../lib/text/comma-list.ts'
 import * as judging from '../../../simulator/judge/judge.ts'
 import type { Judgement, JudgeOptions } from '../../../simulator/judge/judgement.ts'
-import { type Answered, CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { type Answered, control, refuseInvalid } from '../endpoint.ts'
 
 const FindingSchema = z.object({
   rule: z.string(),
@@ -16,7 +16,6 @@ const FindingSchema = z.object({
 })
 
 export const judgeClients = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/judge',
   summary:
     'Judge the conduct of the clients when they have ended. Each API token is a client. The rules in `off` are not ' +

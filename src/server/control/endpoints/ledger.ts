@@ -1,9 +1,8 @@
 import * as z from 'zod'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { control } from '../endpoint.ts'
 import { parseTimeParam } from '../time-param.ts'
 
 export const getLedger = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/ledger',
   summary:
     'Return the balance of the account in micro-cents, and its postings: of one subject, or between two times (Unix seconds or ISO 8601)',

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { refuse } from '../../../service/refusals.ts'
 import { Bytes } from '../../../service/results.ts'
 import type { World } from '../../../simulation/world.ts'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { control } from '../endpoint.ts'
 import { EngineReader, hasEngine } from '../metrics/engine-values.ts'
 import { readGpus } from '../metrics/gpu-metrics.ts'
 import type { MetricValues } from '../metrics/metric.ts'
@@ -12,7 +12,6 @@ import { acceptedFormat } from './metrics-format.ts'
 import { readSimulator } from './simulator-metrics.ts'
 
 export const getMetrics = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/metrics',
   summary:
     'Return the metrics of the simulator, the deployments, all engines and all GPUs for Prometheus, at the virtual time. ' +
@@ -33,7 +32,6 @@ export const getMetrics = control({
 })
 
 export const getEngineMetrics = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/engines/{instance}/metrics',
   summary:
     'Return the metrics of the engine of one instance, as the engine itself serves them. The format follows Accept',

@@ -2,11 +2,10 @@ import * as z from 'zod'
 import { VERSION } from '../../../lib/version.ts'
 import { Bytes } from '../../../service/results.ts'
 import { exampleRequest, parametersOf } from '../describe.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
 
 export const getHealth = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/health',
   summary: 'Return whether the simulator is up. It answers during a long move of the clock too',
   auth: 'none',
@@ -21,7 +20,6 @@ export const getHealth = control({
 })
 
 export const getOverview = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim',
   summary:
     'List the endpoints of the control plane with their parameters and an example. `waiting` lists the pending ' +
@@ -64,7 +62,6 @@ export const getOverview = control({
 })
 
 export const getUnread = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/unread',
   summary:
     'List the parameters, fields and bodies of the newest 1,000 requests that nothing reads. It needs strict ' +
@@ -75,7 +72,6 @@ export const getUnread = control({
 })
 
 export const getRoot = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /',
   summary: 'Describe this server in a few words',
   auth: 'none',

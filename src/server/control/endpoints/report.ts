@@ -3,7 +3,7 @@ import { MAX_DURATION, type Micros } from '../../../kernel/duration.ts'
 import type { Report } from '../../../simulation/reporting/report-types.ts'
 import type { TimeInput } from '../../../simulation/reporting/report-window.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { parseTimeParam } from '../time-param.ts'
 
 /** The type declares all fields; docs/reports.md describes them. */
@@ -13,7 +13,6 @@ const ReportSchema: z.ZodType<Report> = z.looseObject({
 }) as unknown as z.ZodType<Report>
 
 export const getReport = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/report',
   summary:
     'Report what the world did and cost between two times (Unix seconds or ISO 8601): money, GPU-hours, requests, ' +

@@ -11,11 +11,10 @@ import {
   type VerifyOptions,
   verifyRequests,
 } from '../../../simulator/requests/verify.ts'
-import { type Answered, CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { type Answered, control, refuseInvalid } from '../endpoint.ts'
 import { RequestSchema, toRequestView } from '../request-view.ts'
 
 export const listRequests = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/requests',
   summary:
     'List the newest 1,000 requests that the service received, oldest first. Lists in a parameter have commas, and ' +
@@ -88,7 +87,6 @@ const ExpectationFields = z.looseObject({
 })
 
 export const verifyReceived = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/verify',
   summary:
     'Verify which requests the service received: how many (`exactly`, `atLeast`, `atMost`, `none`; default: at least ' +

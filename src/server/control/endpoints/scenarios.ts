@@ -3,7 +3,7 @@ import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { refuse } from '../../../service/refusals.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { repetitionsOf, type TimelineLibrary, type TimelinePlan } from '../../../simulator/timelines.ts'
-import { CONTROL_PROVENANCE, type ControlScope, control, refuseInvalid } from '../endpoint.ts'
+import { type ControlScope, control, refuseInvalid } from '../endpoint.ts'
 import * as openRecording from './open-recording.ts'
 
 const EXAMPLE = 'hub-outage'
@@ -25,7 +25,6 @@ const ScenarioView = z.object({
 })
 
 export const listScenarios = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/scenarios',
   summary: 'List the scenarios in YAML and JSON of the server (`serve --scenarios`), with their progress in this world',
   returns: z.array(ScenarioView),
@@ -33,7 +32,6 @@ export const listScenarios = control({
 })
 
 export const getScenario = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/scenarios/{name}',
   summary: 'Return a scenario: whether its timeline can be played in this world, and its progress',
   example: { target: `/_sim/scenarios/${EXAMPLE}` },
@@ -43,7 +41,6 @@ export const getScenario = control({
 })
 
 export const startScenario = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/scenarios/{name}/start',
   summary:
     'Start the timeline of a scenario in this world: its commands and fault rules, each at its time from now. ' +
@@ -72,7 +69,6 @@ export const startScenario = control({
 })
 
 export const runScenario = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/scenarios/{name}/run',
   summary:
     'Run a scenario in YAML or JSON whole, in a world of its own with its own seed: its requests, checks and trace, ' +
@@ -118,7 +114,6 @@ export const runScenario = control({
 })
 
 export const stopScenario = control({
-  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/scenarios/{name}',
   summary:
     'Stop a scenario: cancel its scheduled commands and remove its fault rules. The effects of executed commands stay. ' +

@@ -8,12 +8,11 @@ import { createRequest } from '../../../simulator/history/replay/replayed-reques
 import type { WholeExchange } from '../../../simulator/history/timeline.ts'
 import { restoreSecrets } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { CONTROL_PROVENANCE, type ControlScope, control } from '../endpoint.ts'
+import { type ControlScope, control } from '../endpoint.ts'
 import { showContent } from '../views/shown-content.ts'
 import { requireWorld } from './require-world.ts'
 
 export const sendRequest = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/requests',
   summary:
     'Send a request to the service as a client of this world. `client` is the id of an API token. Default: the first ' +

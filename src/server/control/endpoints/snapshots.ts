@@ -6,7 +6,7 @@ import { Bytes } from '../../../service/results.ts'
 import { Snapshot } from '../../../simulator/checkpoint/snapshot.ts'
 import type { ServedWorld } from '../../worlds/served-world.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
-import { CONTROL_PROVENANCE, type ControlScope, control, refuseInvalid } from '../endpoint.ts'
+import { type ControlScope, control, refuseInvalid } from '../endpoint.ts'
 import { requireSnapshot } from './named-snapshots.ts'
 
 const Name = z
@@ -29,7 +29,6 @@ const SnapshotView = z.object({
 const UNKNOWN_SNAPSHOT = 'an unknown snapshot'
 
 export const takeSnapshot = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/snapshots',
   summary:
     'Take a snapshot of the world under a name. Default: `snapshot-1`, `snapshot-2`, …. It has the state of the ' +
@@ -49,7 +48,6 @@ export const takeSnapshot = control({
 })
 
 export const listSnapshots = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/snapshots',
   summary: 'List the snapshots of the world, oldest first',
   returns: z.array(SnapshotView),
@@ -58,7 +56,6 @@ export const listSnapshots = control({
 })
 
 export const restoreSnapshot = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/snapshots/{snapshot}/restore',
   summary:
     'Continue from a snapshot, exactly as the world did then. The journal becomes empty, and `reset` still returns ' +
@@ -76,7 +73,6 @@ export const restoreSnapshot = control({
 })
 
 export const deleteSnapshot = control({
-  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/snapshots/{snapshot}',
   summary: 'Delete a snapshot',
   example: { target: '/_sim/snapshots/before-the-storm' },
@@ -90,7 +86,6 @@ export const deleteSnapshot = control({
 })
 
 export const exportSnapshot = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/snapshots/{snapshot}/export',
   summary:
     'Return a snapshot as bytes with a checksum, for another server, `--fixtures` or `loadSnapshot`. They include ' +
@@ -103,7 +98,6 @@ export const exportSnapshot = control({
 })
 
 export const importSnapshot = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/snapshots/{snapshot}/import',
   summary: 'Add an exported or saved snapshot under a name. It does not restore the snapshot',
   refusals: {

@@ -18,7 +18,7 @@ import type { Simulator } from '../../../simulator/simulator.ts'
 import type { ServedWorld } from '../../worlds/served-world.ts'
 import type { WorldSpec } from '../../worlds/worlds.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
 import { makeWorldWith } from './make-world.ts'
 import { requireSnapshot } from './named-snapshots.ts'
@@ -50,7 +50,6 @@ const WorldDetails = WorldSummary.extend({
 })
 
 export const createWorld = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/worlds',
   summary:
     'Create a world: an account with its own clock, seed, journal and limits. Default of each option: as the server ' +
@@ -115,7 +114,6 @@ export const createWorld = control({
 })
 
 export const listWorlds = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/worlds',
   summary: 'List the worlds of the server, the default one first',
   returns: z.array(WorldSummary),
@@ -123,7 +121,6 @@ export const listWorlds = control({
 })
 
 export const getWorld = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/worlds/{world}',
   summary:
     'Return a world: its fixture, time, digest, counts and idle time, and its pending requests: since when, for what, ' +
@@ -156,7 +153,6 @@ export const getWorld = control({
 })
 
 export const deleteWorld = control({
-  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/worlds/{world}',
   summary: 'Delete a world',
   example: { target: '/_sim/worlds/w1' },

@@ -2,11 +2,10 @@ import * as z from 'zod'
 import { formatDuration, micros } from '../../../kernel/duration.ts'
 import { queryInteger } from '../../../service/fields.ts'
 import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { lookAheadFrom } from './ahead-entries.ts'
 
 export const getAhead = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/ahead',
   summary:
     'List what will happen next without a further request or command: a copy of the world runs ahead by a duration ' +

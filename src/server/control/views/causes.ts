@@ -4,7 +4,7 @@ import { queryInteger } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import * as causeTrees from '../../../simulator/explain/cause-tree.ts'
 import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
 
 /** How many waiting deployments are listed. */
@@ -19,7 +19,6 @@ const EntrySchema = z.object({
 })
 
 export const getCauses = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/causes/{seq}',
   summary:
     'Return the causes of a journal entry back to the first one, and everything that came of it. `waiting` has the ' +

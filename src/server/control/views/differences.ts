@@ -5,7 +5,7 @@ import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import type { ServedWorld } from '../../worlds/served-world.ts'
 import type { Worlds } from '../../worlds/worlds.ts'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { control } from '../endpoint.ts'
 import { requireSnapshot } from '../endpoints/named-snapshots.ts'
 import { requireWorld } from '../endpoints/require-world.ts'
 import { DescribedEntrySchema, toDescribedEntry } from './described-entry.ts'
@@ -14,7 +14,6 @@ import * as worldDifferences from './world-differences.ts'
 const SideSchema = DescribedEntrySchema.nullable()
 
 export const compareWorlds = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/differences',
   summary:
     'Compare this world (`after`) with another one (`before`): states, nodes, money, counts and requests that ' +

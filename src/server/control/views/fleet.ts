@@ -5,7 +5,7 @@ import { bitCount, freeGpus, type NodeRow } from '../../../simulation/fleet/node
 import { toRentalOrdinal } from '../../../simulation/fleet/tenants.ts'
 import type { World } from '../../../simulation/world.ts'
 import { WAIT_CAUSES } from '../../../simulator/explain/waits.ts'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { control } from '../endpoint.ts'
 import { engineUtilisation, RequestsInFlight } from '../metrics/engine-values.ts'
 import { servingState } from '../metrics/serving-state.ts'
 import { findFleetWaits, UNAVAILABLE_CAUSES } from './fleet-waits.ts'
@@ -54,7 +54,6 @@ const OwnerSchema = z.object({
 })
 
 export const getFleet = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/fleet',
   summary:
     'Return the nodes of the fleet, the state of each GPU and who holds it, the pools without GPUs, and the ' +

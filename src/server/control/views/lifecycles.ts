@@ -9,7 +9,7 @@ import { instanceCounts } from '../../../simulation/reporting/time-series.ts'
 import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
 import { parseMoment } from '../../../simulator/requests/find.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { control } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
 import { LIFE_KINDS } from './lifecycle.ts'
 import { type Life, readLives } from './lives.ts'
@@ -46,7 +46,6 @@ const RowSchema = z.object({
 })
 
 export const getLifecycles = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/lifecycles',
   summary:
     'List the lives of deployments, instances, batches, rentals and nodes: their states with begin and end, replicas ' +

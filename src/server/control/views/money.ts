@@ -6,7 +6,7 @@ import { parseReportWindow } from '../../../simulation/reporting/report-window.t
 import type { World } from '../../../simulation/world.ts'
 import * as moneyTracker from '../../../simulator/explain/money-tracker.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
 import { parseTimeParam } from '../time-param.ts'
 
@@ -17,7 +17,6 @@ const UsageSchema = z.object({
 })
 
 export const getMoney = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/money',
   summary:
     'Return what each deployment, rental, batch and model costs per hour now and cost so far, in micro-cents, and ' +

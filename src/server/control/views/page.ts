@@ -1,11 +1,10 @@
 import * as z from 'zod'
 import { refuse } from '../../../service/refusals.ts'
 import { Bytes } from '../../../service/results.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { requirePast } from '../endpoints/require-past.ts'
 
 export const savePage = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/page',
   summary:
     'Return one HTML file that runs the past of the world again when it is opened, without a server. It contains every ' +

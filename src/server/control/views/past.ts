@@ -6,7 +6,7 @@ import { parseRecording } from '../../../simulator/history/file.ts'
 import type { StepLines } from '../../../simulator/history/lines.ts'
 import type { Past } from '../../../simulator/history/past/past.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { CONTROL_PROVENANCE, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { requirePast } from '../endpoints/require-past.ts'
 
 /** Longest real time that the start of a past waits for the end of requests, in milliseconds. */
@@ -41,7 +41,6 @@ const PastSchema = z.object({
 })
 
 export const getPast = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/past',
   summary:
     'Return which part of the past of the world is kept, for `POST /_sim/worlds` with `at`, `entry`, `after_request` ' +
@@ -51,7 +50,6 @@ export const getPast = control({
 })
 
 export const keepPast = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/past',
   summary:
     'Keep the past of the world from now on, in memory: every request and command, and checkpoints. At 64 MiB, the oldest ' +
@@ -66,7 +64,6 @@ export const keepPast = control({
 })
 
 export const forgetPast = control({
-  ...CONTROL_PROVENANCE,
   route: 'DELETE /_sim/past',
   summary: 'Forget the past of the world, and keep it no longer',
   returns: PastSchema,
@@ -77,7 +74,6 @@ export const forgetPast = control({
 })
 
 export const getPastRecording = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/past/recording',
   summary:
     'Return the past of the world as a recording, for the commands `replay`, `trace` and `export`. It ' +
@@ -93,7 +89,6 @@ export const getPastRecording = control({
 })
 
 export const getPastScenario = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/past/scenario',
   summary:
     'Return the past of the world as a scenario, in YAML or TypeScript: its requests with their statuses, commands ' +

@@ -1,9 +1,8 @@
 import * as z from 'zod'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { control } from '../endpoint.ts'
 import * as recordings from '../endpoints/open-recording.ts'
 
 export const openRecording = control({
-  ...CONTROL_PROVENANCE,
   route: 'POST /_sim/recordings',
   summary:
     'Create a world that runs a recording again, up to its end or to the first answer that differs. Its past is kept from ' +

@@ -7,7 +7,7 @@ import type { Past } from '../../../simulator/history/past/past.ts'
 import { isControlRequest } from '../../../simulator/observer.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { DEFAULT_WORLD } from '../../worlds/served-world.ts'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { control } from '../endpoint.ts'
 import { toRequestView } from '../request-view.ts'
 import { describeWire, isLost, type ShownContent, showContent } from './shown-content.ts'
 
@@ -19,7 +19,6 @@ const ContentSchema = z.object({
 })
 
 export const getRequest = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/requests/{seq}',
   summary:
     'Return the headers and the body of a request and of its answer, from the past of the world. `seq` is that of ' +

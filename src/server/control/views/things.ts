@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { queryInteger } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { control } from '../endpoint.ts'
 import { RequestSchema, toRequestView } from '../request-view.ts'
 import { DescribedEntrySchema, toDescribedEntry } from './described-entry.ts'
 import { askForThing } from './service-object.ts'
@@ -18,7 +18,6 @@ const PostingSchema = z.object({
 })
 
 export const getThing = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/things/{id}',
   summary:
     'Return what an id or a name is, and everything about it: the object as the service shows it, its newest journal ' +
@@ -70,7 +69,6 @@ export const getThing = control({
 const MAX_CELL = 200
 
 export const listThings = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/things',
   summary:
     'List the things of a kind as a table, with a row for each. Fields that are a text, a number or a boolean are ' +

@@ -1,11 +1,10 @@
 import * as z from 'zod'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { CONTROL_PROVENANCE, control } from '../endpoint.ts'
+import { control } from '../endpoint.ts'
 
 const CommandSchema = z.object({ verb: z.string(), target: z.string().optional() })
 
 export const getWeather = control({
-  ...CONTROL_PROVENANCE,
   route: 'GET /_sim/weather',
   summary:
     'Return the weather of the world: how often each kind of failure happens, and which failures are active now, ' +
