@@ -2,16 +2,14 @@
 import * as z from 'zod'
 import { isIpRange } from '../../lib/ip-ranges.ts'
 import { parseSshPublicKey } from '../../lib/ssh-public-key.ts'
+import { filledText } from './example-text.ts'
 import { realGpu } from './gpu-config.ts'
 
 const cents = z.int()
 const unixSeconds = z.int().meta({ examples: [1_767_139_200] })
 
 export const Account = z.strictObject({
-  uid: z
-    .string()
-    .min(1)
-    .meta({ examples: ['user_1'] }),
+  uid: filledText('user_1'),
   email: z
     .string()
     .min(3)
@@ -80,14 +78,8 @@ export const ApiToken = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9_-]+$/, 'text of letters, digits, dashes and underscores')
     .meta({ examples: ['my_token'] }),
-  token_id: z
-    .string()
-    .min(1)
-    .meta({ examples: ['token_1'] }),
-  name: z
-    .string()
-    .min(1)
-    .meta({ examples: ['default'] }),
+  token_id: filledText('token_1'),
+  name: filledText('default'),
   created_at: unixSeconds,
   /** Addresses and CIDR ranges, IPv4 or IPv6, that may use the token. An empty list allows every address. */
   allowed_ips: z
@@ -103,10 +95,7 @@ export type ApiToken = z.infer<typeof ApiToken>
 
 /** A public key of SSH that machines of the account accept. */
 export const SshKey = z.strictObject({
-  id: z
-    .string()
-    .min(1)
-    .meta({ examples: ['ssh_key_1'] }),
+  id: filledText('ssh_key_1'),
   name: z
     .string()
     .min(1)

@@ -1,17 +1,12 @@
 /** The records of the fleet: pools of nodes. */
 import * as z from 'zod'
+import { filledText } from './example-text.ts'
 import { realGpu } from './gpu-config.ts'
 
 /** A pool of nodes in one zone. A group of equal nodes is named `<prefix>-0`, `<prefix>-1` and so on. */
 export const NodePool = z.strictObject({
-  name: z
-    .string()
-    .min(1)
-    .meta({ examples: ['pair'] }),
-  zone: z
-    .string()
-    .min(1)
-    .meta({ examples: ['east-a'] }),
+  name: filledText('pair'),
+  zone: filledText('east-a'),
   market: z.enum(['on-demand', 'spot']).default('on-demand'),
   nodes: z
     .array(

@@ -1,5 +1,6 @@
 /** The records of what an account used before the epoch of the world. */
 import * as z from 'zod'
+import { filledText } from './example-text.ts'
 
 const isoTime = z.iso.datetime({ offset: true }).meta({ examples: ['2025-12-31T00:00:00Z'] })
 const count = z.int().min(0)
@@ -8,10 +9,7 @@ const count = z.int().min(0)
 const PastRent = z.strictObject({
   kind: z.literal('rent'),
   /** Wire id of the deployment, hosted instance or container. */
-  id: z
-    .string()
-    .min(1)
-    .meta({ examples: ['Chat000000000001'] }),
+  id: filledText('Chat000000000001'),
   /** Default: its created_at. */
   from: isoTime.optional(),
   /** Default: the epoch. */
@@ -29,10 +27,7 @@ const PastRent = z.strictObject({
 const PastTokens = z.strictObject({
   kind: z.literal('tokens'),
   /** A model of models.json. Its price is that of hardware.json. */
-  model: z
-    .string()
-    .min(1)
-    .meta({ examples: ['acme-labs/chat-8b'] }),
+  model: filledText('acme-labs/chat-8b'),
   from: isoTime,
   /** Default: the epoch. */
   to: isoTime.optional(),

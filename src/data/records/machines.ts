@@ -1,6 +1,7 @@
 /** The records of machines without GPUs that an account can rent: their plans, and hosted instances at the epoch. */
 import * as z from 'zod'
 import { HOSTED_STATES } from './enums.ts'
+import { filledText } from './example-text.ts'
 
 const unixSeconds = z.int().meta({ examples: [1_767_139_200] })
 /** The storage of a machine, in GB. The interface document has the same upper bound. */
@@ -53,10 +54,7 @@ export const KNOWN_PLANS: readonly HostedPlan[] = [
 
 /** A hosted instance: a rented machine of its own, with storage that only grows. */
 export const HostedSeed = z.strictObject({
-  instance_id: z
-    .string()
-    .min(1)
-    .meta({ examples: ['inst_1'] }),
+  instance_id: filledText('inst_1'),
   name: z
     .string()
     .min(1)
@@ -66,10 +64,7 @@ export const HostedSeed = z.strictObject({
   state: z.enum(HOSTED_STATES).default('running'),
   fail_reason: z.string().default(''),
   /** A plan of plans.json. */
-  plan_id: z
-    .string()
-    .min(1)
-    .meta({ examples: ['small'] }),
+  plan_id: filledText('small'),
   /** Default: the first region of the plan. */
   region: z.string().min(1).optional(),
   /** Default: the disk of the plan. */

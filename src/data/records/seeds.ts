@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { OfferedLoad } from '../offered-load.ts'
 import { CONTAINER_STATES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, MODEL_TASKS } from './enums.ts'
+import { filledText } from './example-text.ts'
 import { parseGpuConfig, realGpu } from './gpu-config.ts'
 
 const unixSeconds = z.int().meta({ examples: [1_767_139_200] })
@@ -16,10 +17,7 @@ export const DeploymentSeed = z.strictObject({
     .regex(/^[A-Za-z0-9]{16}$/, 'text of 16 letters and digits')
     .meta({ examples: ['Chat000000000001'] })
     .optional(),
-  model_name: z
-    .string()
-    .min(1)
-    .meta({ examples: ['acme/chat'] }),
+  model_name: filledText('acme/chat'),
   version: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits')
@@ -62,14 +60,8 @@ export const DeploymentSeed = z.strictObject({
 export type DeploymentSeed = z.infer<typeof DeploymentSeed>
 
 export const FileSeed = z.strictObject({
-  id: z
-    .string()
-    .min(1)
-    .meta({ examples: ['file_1'] }),
-  filename: z
-    .string()
-    .min(1)
-    .meta({ examples: ['input.jsonl'] }),
+  id: filledText('file_1'),
+  filename: filledText('input.jsonl'),
   purpose: z.enum(['batch', 'batch_output']).default('batch'),
   created_at: unixSeconds,
   expires_at: unixSeconds.optional(),
@@ -83,10 +75,7 @@ export const FileSeed = z.strictObject({
 export type FileSeed = z.infer<typeof FileSeed>
 
 export const BatchSeed = z.strictObject({
-  id: z
-    .string()
-    .min(1)
-    .meta({ examples: ['batch_1'] }),
+  id: filledText('batch_1'),
   endpoint: z.enum(['/v1/chat/completions', '/v1/completions', '/v1/embeddings']).default('/v1/chat/completions'),
   input_file_id: z.string().meta({ examples: ['file_1'] }),
   completion_window: z.literal('24h').default('24h'),
@@ -103,10 +92,7 @@ export type BatchSeed = z.infer<typeof BatchSeed>
 
 /** A rented container: an image on GPUs of one node. */
 export const ContainerSeed = z.strictObject({
-  container_id: z
-    .string()
-    .min(1)
-    .meta({ examples: ['cont_1'] }),
+  container_id: filledText('cont_1'),
   name: z
     .string()
     .min(1)
@@ -122,10 +108,7 @@ export const ContainerSeed = z.strictObject({
       "a number from 1 to 8 and a GPU type, as in '2xA100-80GB'",
     )
     .meta({ examples: ['2xA100-80GB'] }),
-  container_image: z
-    .string()
-    .min(1)
-    .meta({ examples: ['acme/train:1'] }),
+  container_image: filledText('acme/train:1'),
   created_at: unixSeconds,
 })
 export type ContainerSeed = z.infer<typeof ContainerSeed>
