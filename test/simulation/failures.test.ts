@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { FixtureInput, FixturePatch } from '../../src/data/records/fixture.ts'
 import { purpose } from '../../src/kernel/random.ts'
+import type { CommandDefinition } from '../../src/simulation/operations/command-definition.ts'
 import { COMMANDS, CommandError } from '../../src/simulation/operations/commands.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
@@ -510,7 +511,7 @@ describe('commands', () => {
   })
 
   test('come in pairs: every undo is a verb that undoes', () => {
-    for (const [name, verb] of Object.entries(COMMANDS)) {
+    for (const [name, verb] of Object.entries<CommandDefinition>(COMMANDS)) {
       if (verb.undo !== undefined) expect(Object.keys(COMMANDS), name).toContain(verb.undo)
     }
   })

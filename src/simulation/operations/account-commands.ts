@@ -35,7 +35,6 @@ export const ACCOUNT_COMMANDS = {
   },
   'funds.set': {
     target: 'none',
-    undo: undefined,
     description:
       'the account has this many US dollars left, whatever it had; below the threshold of an enabled top-up the card is charged, unless card.decline comes before',
     args: { usd: { kind: 'usd' } },
@@ -43,14 +42,12 @@ export const ACCOUNT_COMMANDS = {
   },
   'price.set': {
     target: 'gpuType',
-    undo: undefined,
     description: 'a GPU of a type costs this much an hour from now on',
     args: { cents: { kind: 'cents' } },
     apply: (world, gpu, { cents }) => world.ledger.setPrice(requireGpuType(gpu), Number(cents)),
   },
   'limit.set': {
     target: 'gpuType',
-    undo: undefined,
     description: 'the account may hold this many GPUs of a type; null for no limit',
     args: { limit: { kind: 'countOrNone' } },
     apply: (world, gpu, { limit }) => world.gpuQuotas.setByCommand(requireGpuType(gpu), limit as number | null),
@@ -69,14 +66,12 @@ export const ACCOUNT_COMMANDS = {
   },
   'rateLimit.set': {
     target: 'none',
-    undo: undefined,
     description: 'so many requests to a model may be in flight with a token; null for no limit',
     args: { requests: { kind: 'countOrNone' } },
     apply: (world, _, { requests }) => world.access.rateLimits.setByCommand({ requests: (requests as number) ?? -1 }),
   },
   'rateLimit.setTokens': {
     target: 'none',
-    undo: undefined,
     description: 'a model accepts so many tokens a minute with a token; null for no limit',
     args: { tokens: { kind: 'countOrNone' } },
     apply: (world, _, { tokens }) =>

@@ -88,7 +88,7 @@ export interface CommandTargets extends CommandsParts {
 export interface CommandDefinition {
   readonly target: CommandTarget
   /** The command that reverses this one. */
-  readonly undo: string | undefined
+  readonly undo?: string
   readonly description: string
   readonly args?: Readonly<Record<string, { readonly kind: ArgumentKind; readonly optional?: true }>>
   apply(world: CommandTargets, target: string, args: CommandArguments): void

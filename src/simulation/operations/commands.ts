@@ -57,20 +57,17 @@ const CATALOG_COMMANDS = {
   },
   'model.addVersion': {
     target: 'model',
-    undo: undefined,
     description: 'the model has a newer version',
     apply: (world, model) => world.catalog.addVersion(model),
   },
   'model.setInputPrice': {
     target: 'model',
-    undo: undefined,
     description: 'a million input tokens of new requests and batches cost so many cents',
     args: { cents: { kind: 'centsPerMillion' } },
     apply: (world, model, { cents }) => world.catalog.setPrice(model, 'input', Number(cents)),
   },
   'model.setOutputPrice': {
     target: 'model',
-    undo: undefined,
     description: 'a million output tokens of new requests and batches cost so many cents',
     args: { cents: { kind: 'centsPerMillion' } },
     apply: (world, model, { cents }) => world.catalog.setPrice(model, 'output', Number(cents)),
@@ -81,7 +78,6 @@ const CATALOG_COMMANDS = {
 const POOL_COMMANDS = {
   'pool.preempt': {
     target: 'pool',
-    undo: undefined,
     description: 'the spot nodes of a pool are taken back after a notice; new ones may be provisioned',
     args: { notice: { kind: 'duration', optional: true } },
     apply: (world, pool, { notice }) =>
@@ -122,7 +118,7 @@ function endOfBatch(end: 'expire' | 'cancel' | 'fail' | 'stall', description: st
       `Failed to ${end} the batch '${batch_id}': it is ${batch.status}. Only a batch that is validating or in_progress ends early.`,
     )
   }
-  return { target: 'batch', undo: undefined, description, apply } as const
+  return { target: 'batch', description, apply } as const
 }
 
 /** Returns a command that ends a deployment which has not ended. */
@@ -133,14 +129,13 @@ function endOfDeployment(end: 'stop' | 'delete' | 'fail', description: string) {
     if (!isTerminal(status)) return world.deployments[end](ordinal, 'the weights cannot be loaded')
     throw new CommandError(`Failed to ${end} the deployment '${deploy_id}': it is ${status} already. Start it first.`)
   }
-  return { target: 'deployment', undo: undefined, description, apply } as const
+  return { target: 'deployment', description, apply } as const
 }
 
 /** Commands to single hosted instances, batches, deployments and files: what happens to them, or what others do. */
 const THING_COMMANDS = {
   'hosted.crash': {
     target: 'hosted',
-    undo: undefined,
     description: 'the machine of a hosted instance is lost: it fails, or starts on another, by a policy of the profile',
     apply: (world, instance_id) => {
       if (world.rentals.crashMachine(requireHosted(world, instance_id))) return
@@ -164,7 +159,6 @@ const THING_COMMANDS = {
   'deployment.fail': endOfDeployment('fail', 'a deployment or an adapter fails, because its weights cannot be loaded'),
   'file.delete': {
     target: 'file',
-    undo: undefined,
     description: 'another user deletes a file',
     apply: ({ files }, file_id) => {
       if (files.delete(file_id)) return
@@ -218,7 +212,6 @@ const TOKEN_COMMANDS = {
   },
   'token.allowIps': {
     target: 'token',
-    undo: undefined,
     description: 'requests with it are answered from these addresses alone; none means from everywhere',
     args: { addresses: { kind: 'addresses' } },
     apply: (world, token, { addresses }) => world.apiTokens.setAllowedAddresses(token, addresses as readonly string[]),

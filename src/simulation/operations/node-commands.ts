@@ -59,7 +59,6 @@ export const NODE_COMMANDS = {
   },
   'deployment.crash': {
     target: 'deployment',
-    undo: undefined,
     description: 'the engine of its oldest instance exits and is started again; with times, so do its next starts',
     args: { times: { kind: 'times', optional: true } },
     apply: (world, deploy_id, { times }) => {
@@ -97,7 +96,6 @@ export const NODE_COMMANDS = {
   },
   'node.preempt': {
     target: 'node',
-    undo: undefined,
     description: 'a spot node is taken back after a notice',
     args: { notice: { kind: 'duration', optional: true } },
     apply: (world, name, { notice }) => {

@@ -74,6 +74,13 @@ export interface WeatherParts {
   readonly commands: Commands
 }
 
+/** What weather does at a place, and what ends it after `duration`. */
+interface Strike {
+  readonly command: Command
+  readonly undo?: Command
+  readonly duration: Micros
+}
+
 /**
  * Failures that come by themselves, drawn from the seed. Each node, zone, GPU type and service has its own chain of
  * draws, so a node that is added changes no failure of the others. Preemptions have a chain for each pool of spot nodes.
@@ -234,83 +241,51 @@ export class Weather extends TablePart<WeatherSourceRow> {
     }
   }
 
-  #drawStrike(row: Readonly<WeatherSourceRow>): { command: Command; undo?: Command; duration: Micros } | undefined {
+  #drawStrike(row: Readonly<WeatherSourceRow>): Strike | undefined {
     const { place, key, strikeCount } = row
     const { chance, profile } = this.context
     const { weather } = profile
-    const lasts = (spread: Distribution) => draw(spread, chance, key, HOW_LONG, strikeCount)
+    const target = place === '' ? {} : { target: place }
+    const strike = (verb: string, undo: string, lasts: Distribution, args?: Command['args']): Strike => ({
+      command: { verb, ...target, ...(args && { args }) },
+      undo: { verb: undo, ...target },
+      duration: draw(lasts, chance, key, HOW_LONG, strikeCount),
+    })
     const drawFactor = (spread: Distribution) => Math.max(1, draw(spread, chance, key, HOW_MUCH, strikeCount))
     switch (row.kind) {
       case 'nodeFault':
         return this.#drawNodeFault(row)
-      case 'degradation':
-        return {
-          command: {
-            verb: 'node.degrade',
-            target: place,
-            args: { factor: Math.min(1000, drawFactor(weather.degradationFactor)) },
-          },
-          undo: { verb: 'node.recover', target: place },
-          duration: lasts(weather.degradationLasts),
-        }
+      case 'degradation': {
+        const factor = Math.min(1000, drawFactor(weather.degradationFactor))
+        return strike('node.degrade', 'node.recover', weather.degradationLasts, { factor })
+      }
       case 'diskFull':
-        return {
-          command: { verb: 'disk.fill', target: place },
-          undo: { verb: 'disk.free', target: place },
-          duration: lasts(weather.diskFullLasts),
-        }
+        return strike('disk.fill', 'disk.free', weather.diskFullLasts)
       case 'preemption':
         return this.#drawPreemption(row)
       case 'zoneOutage':
-        return {
-          command: { verb: 'zone.down', target: place },
-          undo: { verb: 'zone.up', target: place },
-          duration: lasts(weather.zoneOutageLasts),
-        }
+        return strike('zone.down', 'zone.up', weather.zoneOutageLasts)
       case 'stockOut':
-        return {
-          command: { verb: 'pool.stockOut', target: place },
-          undo: { verb: 'pool.restock', target: place },
-          duration: lasts(weather.stockOutLasts),
-        }
+        return strike('pool.stockOut', 'pool.restock', weather.stockOutLasts)
       case 'hubOutage':
-        return { command: { verb: 'hub.down' }, undo: { verb: 'hub.up' }, duration: lasts(weather.hubOutageLasts) }
-      case 'hubThrottle':
-        return {
-          command: { verb: 'hub.throttle', args: { share: 1 / drawFactor(weather.hubThrottleFactor) } },
-          undo: { verb: 'hub.unthrottle' },
-          duration: lasts(weather.hubThrottleLasts),
-        }
+        return strike('hub.down', 'hub.up', weather.hubOutageLasts)
+      case 'hubThrottle': {
+        const share = 1 / drawFactor(weather.hubThrottleFactor)
+        return strike('hub.throttle', 'hub.unthrottle', weather.hubThrottleLasts, { share })
+      }
       case 'registryOutage':
-        return {
-          command: { verb: 'registry.down' },
-          undo: { verb: 'registry.up' },
-          duration: lasts(weather.registryOutageLasts),
-        }
+        return strike('registry.down', 'registry.up', weather.registryOutageLasts)
       case 'autoscalerFreeze':
-        return {
-          command: { verb: 'autoscaler.freeze' },
-          undo: { verb: 'autoscaler.free' },
-          duration: lasts(weather.autoscalerFreezeLasts),
-        }
-      case 'slowProvisioning':
-        return {
-          command: {
-            verb: 'provisioning.slow',
-            args: { factor: Math.min(1000, drawFactor(weather.slowProvisioningFactor)) },
-          },
-          undo: { verb: 'provisioning.normal' },
-          duration: lasts(weather.slowProvisioningLasts),
-        }
+        return strike('autoscaler.freeze', 'autoscaler.free', weather.autoscalerFreezeLasts)
+      case 'slowProvisioning': {
+        const factor = Math.min(1000, drawFactor(weather.slowProvisioningFactor))
+        return strike('provisioning.slow', 'provisioning.normal', weather.slowProvisioningLasts, { factor })
+      }
     }
   }
 
   /** Returns the preemption of all nodes of a pool, or of one. Undefined if the pool is smaller than its `max` now. */
-  #drawPreemption({
-    place,
-    key,
-    strikeCount,
-  }: Readonly<WeatherSourceRow>): { command: Command; duration: Micros } | undefined {
+  #drawPreemption({ place, key, strikeCount }: Readonly<WeatherSourceRow>): Strike | undefined {
     const { chance } = this.context
     if (chance.unit(key, WHAT, strikeCount) < (weatherPack(this.context)?.spotCorrelation ?? 0)) {
       return { command: { verb: 'pool.preempt', target: place }, duration: 0 }
@@ -319,7 +294,7 @@ export class Weather extends TablePart<WeatherSourceRow> {
     return node && { command: { verb: 'node.preempt', target: node.id }, duration: 0 }
   }
 
-  #drawNodeFault(row: Readonly<WeatherSourceRow>): { command: Command; undo: Command; duration: Micros } | undefined {
+  #drawNodeFault(row: Readonly<WeatherSourceRow>): Strike | undefined {
     const { chance, profile } = this.context
     const { nodes } = this.#parts
     const { weather, timings } = profile

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { GPU_TYPES } from '../../../data/records/gpu-config.ts'
 import { type Micros, micros } from '../../../kernel/duration.ts'
 import { refuse } from '../../../service/refusals.ts'
+import type { CommandDefinition } from '../../../simulation/operations/command-definition.ts'
 import { COMMANDS } from '../../../simulation/operations/commands.ts'
 import { isDuration } from '../../../simulator/faults/kinds/fields.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
@@ -83,13 +84,13 @@ export const listVerbs = control({
     }),
   ),
   handle: () =>
-    Object.entries(COMMANDS).map(([verb, { target, undo, description, ...more }]) => ({
+    Object.entries<CommandDefinition>(COMMANDS).map(([verb, { target, undo, description, args = {} }]) => ({
       verb,
       // That the fleet must offer the type is a matter of its check.
       target: target === 'offeredGpuType' ? 'gpuType' : target,
       undo: undo ?? null,
       says: description,
-      args: Object.keys('args' in more ? more.args : {}),
+      args: Object.keys(args),
     })),
 })
 

@@ -1,6 +1,7 @@
 /** Removes items from a plan. */
 
 import { globOf } from '../../../lib/glob.ts'
+import type { CommandDefinition } from '../../../simulation/operations/command-definition.ts'
 import { COMMANDS } from '../../../simulation/operations/commands.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
 import { nameOfRule } from './measure.ts'
@@ -104,6 +105,6 @@ function undoes(item: PlanItem, other: PlanItem): boolean {
   if (!('command' in item && 'command' in other) || item.command.target !== other.command.target) return false
   const { verb } = other.command
   if (!Object.hasOwn(COMMANDS, verb)) return false
-  const { undo }: { readonly undo: string | undefined } = COMMANDS[verb as keyof typeof COMMANDS]
+  const { undo }: CommandDefinition = COMMANDS[verb as keyof typeof COMMANDS]
   return undo === item.command.verb
 }
