@@ -4,7 +4,7 @@ import { tryParseJson } from '../lib/json-text.ts'
 import { CONTROL_TOKEN_HEADER } from '../server/control/guards.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../server/http/server.ts'
 import { UsageError } from './command.ts'
-import { flag, text } from './values.ts'
+import { flag, text, textFlag } from './values.ts'
 
 /** Returns the flags with the address of the server. */
 export function serverFlags() {
@@ -17,10 +17,10 @@ export function serverFlags() {
       ),
       coerce: text('url'),
     },
-    'control-token': {
-      ...flag('control-token', 'Token of the control plane; required by a server that listens beyond loopback'),
-      coerce: text('control-token'),
-    },
+    'control-token': textFlag(
+      'control-token',
+      'Token of the control plane; required by a server that listens beyond loopback',
+    ),
   }
 }
 

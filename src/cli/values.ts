@@ -230,6 +230,16 @@ export function flag(name: string, describe: string, fallback?: string | Environ
   return { describe, requiresArg: true, type: 'string' as const, ...(value !== undefined && { default: value }) }
 }
 
+/** Returns a flag with any text, from the command line or the environment. */
+export function textFlag(name: string, describe: string, fallback?: string | EnvironmentValue) {
+  return { ...flag(name, describe, fallback), coerce: text(name) }
+}
+
+/** Returns a flag with a value, only from the command line. */
+export function argument<Value>(describe: string, coerce: (given: unknown) => Value) {
+  return { describe, requiresArg: true, type: 'string' as const, coerce }
+}
+
 /** Returns the variable of this very name, which hosts of processes set, as in PORT; undefined if it is empty or missing. */
 export function sharedVariable(name: string): EnvironmentValue | undefined {
   const value = process.env[name]

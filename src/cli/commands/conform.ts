@@ -6,7 +6,7 @@ import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import type { Conformance } from '../conform/conform.ts'
 import type { Finding } from '../conform/findings.ts'
-import { text } from '../values.ts'
+import { argument, text } from '../values.ts'
 
 export const command = 'conform'
 export const describe = 'Compare the simulator with an OpenAPI document of your provider'
@@ -20,18 +20,8 @@ export interface ConformArguments {
 export function builder(argv: Argv): Argv<ConformArguments> {
   return argv
     .options({
-      openapi: {
-        type: 'string',
-        requiresArg: true,
-        describe: 'File or URL of the document: OpenAPI 3.0 to 3.2, JSON or YAML',
-        coerce: text('openapi'),
-      },
-      names: {
-        type: 'string',
-        requiresArg: true,
-        describe: 'File with a names profile: the paths and fields of your provider',
-        coerce: text('names'),
-      },
+      openapi: argument('File or URL of the document: OpenAPI 3.0 to 3.2, JSON or YAML', text('openapi')),
+      names: argument('File with a names profile: the paths and fields of your provider', text('names')),
       json: { type: 'boolean', default: false, describe: 'Print the differences as one JSON object' },
     })
     .example('$0 conform --openapi provider.yaml', 'the differences, breaks first')

@@ -11,7 +11,7 @@ import { createSimulator } from '../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
 import { askServer, type ServerArguments, serverFlags } from '../server-client.ts'
-import { duration, requireKnownVariables, seed, text, toggle } from '../values.ts'
+import { argument, duration, requireKnownVariables, seed, text, toggle } from '../values.ts'
 
 export const command = 'explain <subject>'
 export const example = 'explain h100-0'
@@ -48,34 +48,20 @@ export function builder(argv: Argv): Argv<ExplainArguments> {
 function flags() {
   return {
     ...serverFlags(),
-    fixtures: {
-      ...worldFlag('World in place of a server: default, empty, fleet, full, two-nodes, a folder, or a snapshot'),
-      coerce: text('fixtures'),
-    },
-    profile: {
-      ...worldFlag('Provider profile of that world: realistic, quick, rough, or a file'),
-      coerce: text('profile'),
-    },
-    weather: {
-      ...worldFlag('Random failures in that world: none, rough, bad-week and so on. Default: that of the profile'),
-      coerce: text('weather'),
-    },
-    seed: { ...worldFlag('Seed of that world'), coerce: seed('seed') },
-    for: {
-      ...worldFlag('Time that passes in that world before the explanation: 24h, 7d'),
-      coerce: duration('for', '1d'),
-    },
-    commands: {
-      ...worldFlag('JSON file with scheduled commands of that world, as for simulate'),
-      coerce: text('commands'),
-    },
+    fixtures: argument(
+      'World in place of a server: default, empty, fleet, full, two-nodes, a folder, or a snapshot',
+      text('fixtures'),
+    ),
+    profile: argument('Provider profile of that world: realistic, quick, rough, or a file', text('profile')),
+    weather: argument(
+      'Random failures in that world: none, rough, bad-week and so on. Default: that of the profile',
+      text('weather'),
+    ),
+    seed: argument('Seed of that world', seed('seed')),
+    for: argument('Time that passes in that world before the explanation: 24h, 7d', duration('for', '1d')),
+    commands: argument('JSON file with scheduled commands of that world, as for simulate', text('commands')),
     json: toggle('json', 'Print one JSON object'),
   }
-}
-
-/** Returns a flag of the world in place of a server. The variables of such flags are those of `serve`. */
-function worldFlag(describe: string) {
-  return { describe, requiresArg: true, type: 'string' as const }
 }
 
 export async function handler(args: ExplainArguments): Promise<void> {

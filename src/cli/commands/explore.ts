@@ -8,7 +8,7 @@ import { type ExploreArguments, exploreFlows } from '../explore/explore-flows.ts
 import { SCENARIO_LANGUAGES } from '../explore/scenario-files.ts'
 import { FINDING_EXIT_CODES, shardFlags } from '../shards/play.ts'
 import { onSignals } from '../signals.ts'
-import { duration, integer, seed, text, word } from '../values.ts'
+import { argument, duration, integer, seed, text, word } from '../values.ts'
 
 export const command = 'explore [flows..]'
 export const describe = 'Look for what a client cannot survive, and shrink it to the fewest faults'
@@ -28,86 +28,40 @@ export function builder(argv: Argv): Argv<ExploreArguments> {
     })
     .options({
       json: { type: 'boolean', default: false, describe: 'Print one JSON object a line, one for each flow' },
-      junit: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('junit'),
-        describe: 'Also write the findings to this file, in the format of JUnit',
-      },
-      budget: {
-        type: 'string',
-        requiresArg: true,
-        coerce: readBudget,
-        describe:
-          'Maximum number of runs that look for findings, or real time as in 60s. The runs that shrink and explain a finding come on top. Default: that of the flow, or 2000',
-      },
-      faults: {
-        type: 'string',
-        requiresArg: true,
-        coerce: word('faults', EXPLORE_DEPTHS),
-        describe: `The last stage: ${EXPLORE_DEPTHS.join(', ')}. Default: swarm`,
-      },
-      require: {
-        type: 'string',
-        requiresArg: true,
-        coerce: word('require', ['recovers']),
-        describe: 'recovers: a client that gives up under a temporary fault is a finding',
-      },
-      fixtures: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('fixtures'),
-        describe: 'Fixture of the world, in place of that of the flow',
-      },
-      seed: {
-        type: 'string',
-        requiresArg: true,
-        coerce: seed('seed'),
-        describe: 'Seed of the world, in place of that of the flow',
-      },
-      known: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('known'),
-        describe: 'File of known findings, which do not fail. Default: explore.known.yaml, if there is one',
-      },
-      write: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('write'),
-        describe: 'Write a scenario for each new finding to this folder',
-      },
-      html: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('html'),
-        describe:
-          'Write a page that runs again: the run without faults, and the new findings of the first flow with a new finding',
-      },
-      'write-as': {
-        type: 'string',
-        requiresArg: true,
-        coerce: word('write-as', SCENARIO_LANGUAGES),
-        describe: `With --write: the language, ${SCENARIO_LANGUAGES.join(' or ')}. Default: yaml`,
-      },
-      seeds: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('seeds'),
-        describe: 'With --out: run random plans alone, one for each seed, as in 1..1000',
-      },
-      processes: {
-        type: 'string',
-        requiresArg: true,
-        coerce: integer('processes', { min: 1, max: 256 }, 4),
-        describe: 'With a command: processes at once. Default: the processors of the machine',
-      },
-      'command-timeout': {
-        type: 'string',
-        requiresArg: true,
-        coerce: duration('command-timeout', '60s'),
-        describe: 'With a command: real time after which a run is ended with its process. Default: 60s',
-      },
+      junit: argument('Also write the findings to this file, in the format of JUnit', text('junit')),
+      budget: argument(
+        'Maximum number of runs that look for findings, or real time as in 60s. The runs that shrink and explain a finding come on top. Default: that of the flow, or 2000',
+        readBudget,
+      ),
+      faults: argument(`The last stage: ${EXPLORE_DEPTHS.join(', ')}. Default: swarm`, word('faults', EXPLORE_DEPTHS)),
+      require: argument(
+        'recovers: a client that gives up under a temporary fault is a finding',
+        word('require', ['recovers']),
+      ),
+      fixtures: argument('Fixture of the world, in place of that of the flow', text('fixtures')),
+      seed: argument('Seed of the world, in place of that of the flow', seed('seed')),
+      known: argument(
+        'File of known findings, which do not fail. Default: explore.known.yaml, if there is one',
+        text('known'),
+      ),
+      write: argument('Write a scenario for each new finding to this folder', text('write')),
+      html: argument(
+        'Write a page that runs again: the run without faults, and the new findings of the first flow with a new finding',
+        text('html'),
+      ),
+      'write-as': argument(
+        `With --write: the language, ${SCENARIO_LANGUAGES.join(' or ')}. Default: yaml`,
+        word('write-as', SCENARIO_LANGUAGES),
+      ),
+      seeds: argument('With --out: run random plans alone, one for each seed, as in 1..1000', text('seeds')),
+      processes: argument(
+        'With a command: processes at once. Default: the processors of the machine',
+        integer('processes', { min: 1, max: 256 }, 4),
+      ),
+      'command-timeout': argument(
+        'With a command: real time after which a run is ended with its process. Default: 60s',
+        duration('command-timeout', '60s'),
+      ),
       ...shardFlags(),
       'loop-limit': {
         type: 'string',

@@ -26,7 +26,7 @@ import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
 import { partialFlag } from '../recording-files.ts'
 import { askServer, type ServerArguments, serverFlags } from '../server-client.ts'
-import { flag, requireKnownVariables, text, texts, toggle } from '../values.ts'
+import { flag, requireKnownVariables, text, textFlag, texts, toggle } from '../values.ts'
 
 /**
  * Returns the conduct that the requests of a server show. What only a simulator in this process has (`sim`, `created`)
@@ -108,10 +108,7 @@ function flags() {
       coerce: url.coerce,
     },
     ...others,
-    rules: {
-      ...flag('rules', 'Module that exports rules of your own. With a server, they see the requests alone'),
-      coerce: text('rules'),
-    },
+    rules: textFlag('rules', 'Module that exports rules of your own. With a server, they see the requests alone'),
     off: { ...flag('off', 'Rules that are not applied, with commas'), coerce: listOf },
     'fail-on': {
       ...flag('fail-on', 'Rules whose findings fail, with commas; any, or none. Default: any'),
@@ -122,8 +119,8 @@ function flags() {
       ...flag('polls-at-most', 'Advised number of reads of one thing in a second. Default: 1'),
       coerce: readRate,
     },
-    client: { ...flag('client', 'The client with this token, by id or name. Default: all'), coerce: text('client') },
-    junit: { ...flag('junit', 'Also write the findings to this file, in the format of JUnit'), coerce: text('junit') },
+    client: textFlag('client', 'The client with this token, by id or name. Default: all'),
+    junit: textFlag('junit', 'Also write the findings to this file, in the format of JUnit'),
     json: toggle('json', 'Print one JSON object'),
     ...partialFlag(),
   }

@@ -10,7 +10,7 @@ import { EXIT_CODES, UsageError } from '../command.ts'
 import { createToolServer, missingPackageError } from '../mcp/tool-server.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { onSignals } from '../signals.ts'
-import { flag, integer, text } from '../values.ts'
+import { flag, integer, textFlag } from '../values.ts'
 
 export const command = 'mcp'
 export const describe = 'Offer the simulator to an AI assistant, by the Model Context Protocol over stdin and stdout'
@@ -28,14 +28,8 @@ export function builder(argv: Argv): Argv<Arguments> {
   const flags = optionFlags()
   return argv
     .options({
-      url: {
-        ...flag('url', 'URL of a running server. Default: a server of its own, with a manual clock'),
-        coerce: text('url'),
-      },
-      'control-token': {
-        ...flag('control-token', 'Token of the control plane of the server at --url'),
-        coerce: text('control-token'),
-      },
+      url: textFlag('url', 'URL of a running server. Default: a server of its own, with a manual clock'),
+      'control-token': textFlag('control-token', 'Token of the control plane of the server at --url'),
       port: {
         ...flag('port', 'Port of the own server, for the clients under test; 0 selects a free port', '0'),
         coerce: integer('port', { min: 0, max: 65_535 }, 0),

@@ -9,7 +9,7 @@ import { UsageError } from '../command.ts'
 import { KnownFindings } from '../explore/known.ts'
 import { percent } from '../explore/report.ts'
 import { FINDING_EXIT_CODES, findingCodeFlag, formatFinding } from '../shards/play.ts'
-import { text } from '../values.ts'
+import { argument, text } from '../values.ts'
 
 export const command = 'merge <files..>'
 export const describe = 'Join the results of shards, and tell what is missing and what was found'
@@ -26,12 +26,10 @@ export function builder(argv: Argv): Argv<MergeArguments> {
   return argv
     .positional('files', { type: 'string', array: true, describe: 'Files of --out, or folders of them' })
     .options({
-      known: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('known'),
-        describe: 'File of known findings, which do not fail. Default: explore.known.yaml, if there is one',
-      },
+      known: argument(
+        'File of known findings, which do not fail. Default: explore.known.yaml, if there is one',
+        text('known'),
+      ),
       json: { type: 'boolean', default: false, describe: 'Print JSON' },
       ...findingCodeFlag(),
     })

@@ -16,7 +16,7 @@ import { createSimulator } from '../../simulator/simulator.ts'
 import { UsageError } from '../command.ts'
 import { tableRow } from '../markdown.ts'
 import { partialFlag, readRecordingToEnd } from '../recording-files.ts'
-import { flag, requireKnownVariables, text } from '../values.ts'
+import { requireKnownVariables, textFlag } from '../values.ts'
 
 export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
@@ -32,19 +32,13 @@ interface Arguments extends HarArguments {
 
 export function builder(argv: Argv): Argv<Arguments> {
   const options = {
-    without: {
-      ...flag('without', 'Leave out a part: fault:3, the third fault; command:2 or request:5'),
-      coerce: text('without'),
-    },
-    set: {
-      ...flag('set', 'Another value of a field, in each request that has it, as in "min_instances=2"'),
-      coerce: text('set'),
-    },
-    profile: {
-      ...flag('profile', 'Another profile: realistic, quick, rough, or a file. With --record: that of the new world'),
-      coerce: text('profile'),
-    },
-    weather: { ...flag('weather', 'Another weather, or none'), coerce: text('weather') },
+    without: textFlag('without', 'Leave out a part: fault:3, the third fault; command:2 or request:5'),
+    set: textFlag('set', 'Another value of a field, in each request that has it, as in "min_instances=2"'),
+    profile: textFlag(
+      'profile',
+      'Another profile: realistic, quick, rough, or a file. With --record: that of the new world',
+    ),
+    weather: textFlag('weather', 'Another weather, or none'),
     ...partialFlag(),
     ...harFlags(),
   }
@@ -134,19 +128,10 @@ interface HarArguments {
 /** Returns the flags for a HAR file. */
 function harFlags() {
   return {
-    record: {
-      ...flag('record', 'Play a HAR file into a new world, and record it in this file'),
-      coerce: text('record'),
-    },
-    'base-path': {
-      ...flag('base-path', 'With --record: the path before that of the service, as in /api'),
-      coerce: text('base-path'),
-    },
-    fixtures: {
-      ...flag('fixtures', 'With --record: the world at the start. Default: default'),
-      coerce: text('fixtures'),
-    },
-    seed: { ...flag('seed', 'With --record: the seed. Default: 1'), coerce: text('seed') },
+    record: textFlag('record', 'Play a HAR file into a new world, and record it in this file'),
+    'base-path': textFlag('base-path', 'With --record: the path before that of the service, as in /api'),
+    fixtures: textFlag('fixtures', 'With --record: the world at the start. Default: default'),
+    seed: textFlag('seed', 'With --record: the seed. Default: 1'),
   }
 }
 

@@ -22,7 +22,7 @@ import { RunPage } from '../run/run-page.ts'
 import { type ShardArguments, shardFlags } from '../shards/play.ts'
 import { runSharded } from '../shards/run-scenarios.ts'
 import { onSignals } from '../signals.ts'
-import { duration, integer, seed, seedList, text, texts, word } from '../values.ts'
+import { argument, duration, integer, seed, seedList, text, texts, word } from '../values.ts'
 import { watch } from '../watch.ts'
 
 export const command = 'run [scenarios..]'
@@ -69,12 +69,7 @@ export function builder(argv: Argv): Argv<RunArguments> {
         describe: 'List the scenarios of these folders and of the package, and what they teach. None is played',
       },
       update: { type: 'boolean', default: false, describe: 'Write the traces instead of comparing with them' },
-      seed: {
-        type: 'string',
-        requiresArg: true,
-        coerce: seed('seed'),
-        describe: 'Seed to play with. Traces are compared only with the own seed of a scenario',
-      },
+      seed: argument('Seed to play with. Traces are compared only with the own seed of a scenario', seed('seed')),
       reporter: {
         type: 'string',
         requiresArg: true,
@@ -82,32 +77,15 @@ export function builder(argv: Argv): Argv<RunArguments> {
         coerce: word('reporter', REPORTERS),
         describe: `Format of the results: ${REPORTERS.join(', ')}`,
       },
-      filter: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('filter'),
-        describe: 'Only scenarios whose title, file name or tag contains this word',
-      },
-      tag: { type: 'string', requiresArg: true, coerce: texts, describe: 'Only scenarios with one of these tags: a,b' },
+      filter: argument('Only scenarios whose title, file name or tag contains this word', text('filter')),
+      tag: argument('Only scenarios with one of these tags: a,b', texts),
       bail: { type: 'boolean', default: false, describe: 'Stop at the first failure' },
-      seeds: {
-        type: 'string',
-        requiresArg: true,
-        coerce: seedList('seeds'),
-        describe: 'Play each scenario with many seeds, as in 1..200 or 1,7,42',
-      },
-      workers: {
-        type: 'string',
-        requiresArg: true,
-        coerce: integer('workers', { min: 1, max: 64 }, 2),
-        describe: 'Number of processes. Default: 1, or one for each core for many plays',
-      },
-      names: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('names'),
-        describe: 'File with a names profile for clients that use the fetch of a scenario',
-      },
+      seeds: argument('Play each scenario with many seeds, as in 1..200 or 1,7,42', seedList('seeds')),
+      workers: argument(
+        'Number of processes. Default: 1, or one for each core for many plays',
+        integer('workers', { min: 1, max: 64 }, 2),
+      ),
+      names: argument('File with a names profile for clients that use the fetch of a scenario', text('names')),
       'loop-limit': {
         type: 'string',
         requiresArg: true,
@@ -122,12 +100,10 @@ export function builder(argv: Argv): Argv<RunArguments> {
         describe: 'Print the steps of each scenario, without comparing traces',
       },
       check: { type: 'boolean', default: false, describe: 'Check the invariants of every world after every event' },
-      html: {
-        type: 'string',
-        requiresArg: true,
-        coerce: text('html'),
-        describe: 'Also write a page that runs the scenario again when it is opened. It contains prompts',
-      },
+      html: argument(
+        'Also write a page that runs the scenario again when it is opened. It contains prompts',
+        text('html'),
+      ),
       ...shardFlags(),
     })
     .example('$0 run scenarios/money', 'every scenario of a folder')

@@ -6,7 +6,7 @@ import { tableRow } from '../markdown.ts'
 import { calibrate } from '../validate/calibration.ts'
 import type { ComparedRow } from '../validate/comparison.ts'
 import { type ClassErrors, compareRows, errorsByClass, publishedRows, readRows } from '../validate/rows.ts'
-import { flag, text, texts } from '../values.ts'
+import { textFlag, texts } from '../values.ts'
 
 interface Arguments {
   files: string[]
@@ -30,10 +30,7 @@ export function builder(argv: Argv): Argv<Arguments> {
     })
     .options({
       json: { type: 'boolean', default: false, describe: 'Print the rows as one JSON object' },
-      calibrate: {
-        ...flag('calibrate', 'File with rows of your own: print a profile whose engine is nearest to them'),
-        coerce: text('calibrate'),
-      },
+      calibrate: textFlag('calibrate', 'File with rows of your own: print a profile whose engine is nearest to them'),
     })
     .example('$0 validate', 'errors by class, and the worst rows')
     .example('$0 validate mine.json --json', 'each of your rows with what the model says')
