@@ -137,6 +137,16 @@ export interface OptionFlag {
   toOption?(value: unknown): unknown
 }
 
+/** Returns a flag of `serve`. */
+function flag(
+  name: string,
+  value: FlagValue,
+  describe: string,
+  more?: Pick<OptionFlag, 'default' | 'toOption'>,
+): OptionFlag {
+  return { name, value, describe, ...more }
+}
+
 /** Where an option can be set. A missing property means that the option cannot be set there. */
 export interface OptionDeclaration {
   /** What `createSimulator` checks itself; the error text completes "Give …". The parts of the simulator check the rest. */
@@ -160,12 +170,12 @@ export const OPTION_DECLARATIONS = {
   fixtures: {
     check: NamedOrObject,
     shipped: FIXTURE_NAMES,
-    flag: {
-      name: 'fixtures',
-      value: 'text',
-      describe: 'World at the start: default, empty, fleet, full, two-nodes, a folder, or a .snapshot file',
-      default: 'default',
-    },
+    flag: flag(
+      'fixtures',
+      'text',
+      'World at the start: default, empty, fleet, full, two-nodes, a folder, or a .snapshot file',
+      { default: 'default' },
+    ),
     http: TextOrObject,
     scenario: TextOrObject,
     inSnapshot: 'always',
@@ -180,29 +190,24 @@ export const OPTION_DECLARATIONS = {
   profile: {
     check: NamedOrObject,
     shipped: PROFILE_NAMES,
-    flag: {
-      name: 'profile',
-      value: 'text',
-      describe: 'Provider profile: realistic, quick, rough, or a file. Default: realistic',
-    },
+    flag: flag('profile', 'text', 'Provider profile: realistic, quick, rough, or a file. Default: realistic'),
     http: TextOrObject,
     scenario: TextOrObject,
     inSnapshot: 'always',
   },
   weather: {
-    flag: {
-      name: 'weather',
-      value: 'text',
-      describe:
-        'Ambient failures in the world and on the wire: calm, office-day, launch-day, bad-week, provider-incident, payment-trouble, realistic, rough or none. Default: the pack of the profile',
-    },
+    flag: flag(
+      'weather',
+      'text',
+      'Ambient failures in the world and on the wire: calm, office-day, launch-day, bad-week, provider-incident, payment-trouble, realistic, rough or none. Default: the pack of the profile',
+    ),
     http: z.string().nullable(),
     scenario: z.string(),
     inSnapshot: 'always',
   },
   faults: {
     check: List,
-    flag: { name: 'faults', value: 'text', describe: 'File with fault rules, a JSON array' },
+    flag: flag('faults', 'text', 'File with fault rules, a JSON array'),
     // The simulator checks the rules, with errors that name the rule.
     http: z.array(JsonObject),
     get scenario() {
@@ -212,50 +217,41 @@ export const OPTION_DECLARATIONS = {
     inSnapshot: 'always',
   },
   seed: {
-    flag: { name: 'seed', value: 'seed', describe: 'Equal seeds and requests give equal worlds. Default: 1' },
+    flag: flag('seed', 'seed', 'Equal seeds and requests give equal worlds. Default: 1'),
     http: Seed,
     scenario: Seed,
     inSnapshot: 'always',
   },
   clock: {
-    flag: {
-      name: 'clock',
-      value: SERVED_CLOCK_MODES,
-      describe:
-        'How time moves: scaled (with real time, times the speed), manual, on-poll (with each look at something in progress) or idle (to the next piece of work when there are no requests). Default: scaled',
-    },
+    flag: flag(
+      'clock',
+      SERVED_CLOCK_MODES,
+      'How time moves: scaled (with real time, times the speed), manual, on-poll (with each look at something in progress) or idle (to the next piece of work when there are no requests). Default: scaled',
+    ),
     http: z.union([z.string(), z.strictObject({ mode: z.string(), speed: z.number().optional() })]),
     inSnapshot: 'default',
   },
   timers: { check: z.enum(['drive', 'ignore'], { error: "'drive' or 'ignore'" }), inSnapshot: 'never' },
   epoch: {
-    flag: {
-      name: 'epoch',
-      value: 'text',
-      describe: 'Time zero of the world: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z',
-    },
+    flag: flag('epoch', 'text', 'Time zero of the world: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
     http: z.string(),
     scenario: z.string(),
     inSnapshot: 'always',
   },
   documentedOnly: {
     check: Flag,
-    flag: {
-      name: 'documented-only',
-      value: 'switch',
-      describe: 'Serve only the operations of the interface document',
-    },
+    flag: flag('documented-only', 'switch', 'Serve only the operations of the interface document'),
     http: z.boolean(),
     scenario: z.boolean(),
     inSnapshot: 'never',
   },
   names: {
     shipped: [],
-    flag: {
-      name: 'names',
-      value: 'text',
-      describe: "File with the names of your provider for the interface's neutral names, a JSON object",
-    },
+    flag: flag(
+      'names',
+      'text',
+      "File with the names of your provider for the interface's neutral names, a JSON object",
+    ),
     http: JsonObject,
     get scenario() {
       const names = z.union([z.string(), JsonObject.meta(namesSections.namesJsonSchema())])
@@ -267,23 +263,22 @@ export const OPTION_DECLARATIONS = {
   },
   strictRequests: {
     check: Flag,
-    flag: {
-      name: 'strict-requests',
-      value: 'switch',
-      describe:
-        'Answer 422 to unknown fields of a body; GET /_sim/unread lists the fields of requests that nothing reads',
-    },
+    flag: flag(
+      'strict-requests',
+      'switch',
+      'Answer 422 to unknown fields of a body; GET /_sim/unread lists the fields of requests that nothing reads',
+    ),
     http: z.boolean(),
     scenario: z.boolean().describe('Answer 422 to unknown fields of a body'),
     inSnapshot: 'never',
   },
   requestFaults: {
     check: Flag,
-    flag: {
-      name: 'request-faults',
-      value: 'switch',
-      describe: 'Apply the fault that the header x-sim-fault of a request states, as in status=503;effect=done',
-    },
+    flag: flag(
+      'request-faults',
+      'switch',
+      'Apply the fault that the header x-sim-fault of a request states, as in status=503;effect=done',
+    ),
     http: z.boolean(),
     scenario: z.boolean().describe('Apply the fault that the header x-sim-fault of a request states'),
     inSnapshot: 'never',
@@ -307,42 +302,42 @@ export const OPTION_DECLARATIONS = {
   },
   journalLimit: {
     check: PositiveInteger,
-    flag: {
-      name: 'journal-limit',
-      value: { min: 1, max: 10_000_000, example: 20_000 },
-      describe: 'Maximum number of journal entries. Default: 20000',
-    },
+    flag: flag(
+      'journal-limit',
+      { min: 1, max: 10_000_000, example: 20_000 },
+      'Maximum number of journal entries. Default: 20000',
+    ),
     http: z.number(),
     inSnapshot: 'default',
   },
   maxStorageBytes: {
     check: PositiveInteger,
-    flag: {
-      name: 'max-storage',
-      value: 'bytes',
-      describe: 'Maximum size of all files, as in 512MiB. Default: the limit of the profile, 1GiB',
-    },
+    flag: flag(
+      'max-storage',
+      'bytes',
+      'Maximum size of all files, as in 512MiB. Default: the limit of the profile, 1GiB',
+    ),
     http: z.number(),
     scenario: z.int(),
     inSnapshot: 'default',
   },
   webhooks: {
     check: Webhooks,
-    flag: {
-      name: 'allow-webhook',
-      value: 'texts',
-      describe: 'Host, or host:port, that webhooks may be sent to beside loopback addresses; repeatable',
-      toOption: allow => ({ allow }),
-    },
+    flag: flag(
+      'allow-webhook',
+      'texts',
+      'Host, or host:port, that webhooks may be sent to beside loopback addresses; repeatable',
+      { toOption: allow => ({ allow }) },
+    ),
     inSnapshot: 'never',
   },
   check: {
     check: Flag,
-    flag: {
-      name: 'check',
-      value: 'switch',
-      describe: 'Check the invariants after every event; a violation answers 500 and is printed to stderr',
-    },
+    flag: flag(
+      'check',
+      'switch',
+      'Check the invariants after every event; a violation answers 500 and is printed to stderr',
+    ),
     inSnapshot: 'never',
   },
   onBug: { check: Callback, inSnapshot: 'never' },

@@ -15,8 +15,8 @@ import type { World } from '../simulation/world.ts'
 import { Snapshot } from './checkpoint/snapshot.ts'
 import { ClientRequests } from './client-requests.ts'
 import { toPendingRequest } from './clock/answer-waiter.ts'
+import { warn } from './clock/fake-timers.ts'
 import type { SimulatorClock } from './clock/simulator-clock.ts'
-import { reportEventErrors } from './event-errors.ts'
 import { type ReceivedRequest, type RequestCount, RequestLog, type UnreadField } from './exchanges/request-log.ts'
 import type { WireFaultResponse } from './faults/broken-response.ts'
 import { Faults } from './faults/faults.ts'
@@ -313,5 +313,25 @@ export class WorldSimulator implements Simulator {
   #resetScriptedAnswers(): void {
     this.inference.restore(this.#inherited?.answers ?? { rules: [], unnamed: 0 })
     if (this.#inherited === undefined) for (const rule of this.options.answers ?? []) this.inference.add(rule)
+  }
+}
+
+/**
+ * Reports what an event of a world throws to `onBug`. If the option is missing, the first error of the world is a warning
+ * of the process. With `check`, the move of time in progress rejects with the error when it is complete.
+ */
+function reportEventErrors(world: World, { onBug, check }: SimulatorOptions, clock: () => SimulatorClock): void {
+  let hasWarned = false
+  world.onEventError = (error, event) => {
+    try {
+      if (onBug !== undefined) onBug(error, event)
+      else if (!hasWarned) {
+        hasWarned = true
+        warn(`A bug of modelhost-sim in the event ${event}: ${String(error)}. Please report it.`)
+      }
+    } catch (thrown) {
+      clock().fail(thrown)
+    }
+    if (check) clock().fail(error, true)
   }
 }

@@ -1,7 +1,7 @@
 /** How the requests of an offered load wait and are served within a serving segment, in closed form. */
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { EnginePoint } from './engine.ts'
-import type { DeploymentLoad } from './serving.ts'
+import { bisectTime, type DeploymentLoad } from './serving.ts'
 
 /** A queue shorter than this is a rounding error: it has no request. */
 const NEGLIGIBLE_BACKLOG = 1e-6
@@ -126,18 +126,9 @@ export function* servedStretches(start: FlowStart): Generator<ServedStretch> {
  * @param seconds the time that it takes at a constant rate, used if there is no turn
  */
 function endOfQueueChange(reaches: (t: Micros) => boolean, from: Micros, turn: Micros, seconds: number): Micros {
-  let high = turn
-  if (turn === Number.POSITIVE_INFINITY) {
-    high = from + Math.ceil(seconds * SECOND) + 1
-    if (!(high < Number.POSITIVE_INFINITY)) return Number.POSITIVE_INFINITY
-  } else if (!reaches(turn)) return turn
-  let low = from
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2)
-    if (reaches(middle)) high = middle
-    else low = middle
-  }
-  return high
+  if (turn < Number.POSITIVE_INFINITY) return reaches(turn) ? bisectTime(reaches, from, turn) : turn
+  const latest = from + Math.ceil(seconds * SECOND) + 1
+  return latest < Number.POSITIVE_INFINITY ? bisectTime(reaches, from, latest) : Number.POSITIVE_INFINITY
 }
 
 type EngineTimes = Pick<ServedStretch, 'firstTokenTime' | 'firstTokenSlope' | 'tokenTime' | 'tokenSlope'>

@@ -88,7 +88,7 @@ function scanSpareTime(
 }
 
 /** The first moment after `from`, at most `to`, at which something holds that holds at `to` and from then on. */
-function bisectTime(holds: (t: Micros) => boolean, from: Micros, to: Micros): Micros {
+export function bisectTime(holds: (t: Micros) => boolean, from: Micros, to: Micros): Micros {
   let before = from
   let at = to
   while (at - before > 1) {

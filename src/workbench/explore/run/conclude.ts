@@ -2,13 +2,13 @@
 
 import { type Duration, type Micros, micros } from '../../../kernel/duration.ts'
 import { once } from '../../../lib/once.ts'
-import { formatPlace } from '../../../simulator/judge/answers/leaves.ts'
+import { formatPlace, leavesOf } from '../../../simulator/judge/answers/leaves.ts'
 import { lossesOf } from '../../../simulator/judge/answers/losses.ts'
 import { nameTellers } from '../../../simulator/judge/answers/telling.ts'
 import { toBase } from '../../../simulator/judge/base.ts'
 import { findCreatedThings } from '../../../simulator/judge/created-things.ts'
 import { effectsOf } from '../../../simulator/judge/effects.ts'
-import type { ClientEnd, Loss, Observation } from '../../../simulator/judge/observation.ts'
+import type { ClientEnd, CreatedThing, Loss, Observation } from '../../../simulator/judge/observation.ts'
 import { gradeOf } from '../../../simulator/judge/recovery.ts'
 import { DEFAULT_POLLS_AT_MOST } from '../../../simulator/judge/rules/polls-at-most.ts'
 import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
@@ -16,7 +16,6 @@ import type { Simulator } from '../../../simulator/simulator.ts'
 import type { FlowOptions } from '../flow.ts'
 import type { InvariantSettings } from '../invariants.ts'
 import type { AppliedPlan } from './applied-plan.ts'
-import { findOwnedIds } from './client-result.ts'
 import { readOwn, readOwnLines, readTells } from './own-readers.ts'
 import type { RequestRecorder } from './request-recorder.ts'
 import { findBoundaries, findFeatures, findLineage } from './run-record.ts'
@@ -160,4 +159,24 @@ function tellingOf(losses: readonly Loss[], { isSettled }: Learned): Pick<RunTel
     said: said.length === 0 ? undefined : nameTellers(said),
     unclear: unclear.length === 0 ? undefined : nameTellers(tellersOf('unclear')) || formatPlace(unclear[0]!.place),
   }
+}
+
+/**
+ * Returns the ids of the created things that the end of a client names: anywhere in its result, or in its error. An adapter
+ * has its name in place of an id in the paths of the service, so its name is enough.
+ */
+function findOwnedIds(
+  end: ClientEnd,
+  created: readonly Pick<CreatedThing, 'kind' | 'id'>[],
+  { world }: Pick<Simulator, 'world'>,
+): ReadonlySet<string> {
+  if (created.length === 0 || end.kind === 'unsettled') return new Set()
+  const leaves = leavesOf(end.kind === 'returned' ? end.result : end.error)
+  const texts = leaves.flatMap(({ place, value }) => [...place, value]).filter(one => typeof one === 'string')
+  const words = new Set(texts.flatMap(text => text.split(/[^\w.-]+/)))
+  const isNamed = ({ kind, id }: Pick<CreatedThing, 'kind' | 'id'>) => {
+    const name = kind === 'adapter' ? world.deployments.get(id)?.model_name.split('/').at(-1) : undefined
+    return texts.some(text => text.includes(id)) || (name !== undefined && words.has(name))
+  }
+  return new Set(created.filter(isNamed).map(({ id }) => id))
 }
