@@ -1,18 +1,21 @@
 /** Explains things, requests and journal entries from the journal, the world, and a copy of the world that runs ahead. */
 
+import { DAY, formatDuration } from '../../kernel/duration.ts'
 import type { Entry, RequestEntry } from '../../kernel/journal.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import { quote } from '../../lib/quote.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
+import { drawBatchWait, weatherPack } from '../../simulation/account/chaos-draws.ts'
+import type { World } from '../../simulation/world.ts'
 import { hideSecretsIn } from '../requests/secrets.ts'
 import type { Simulator } from '../simulator.ts'
 import { Causes } from './causes.ts'
-import { describeDraws } from './draws.ts'
-import type { ExplainedEntry, Explanation } from './explanation.ts'
+import type { ExplainedEntry, Explanation, NextEvent } from './explanation.ts'
 import { describeFirstCause } from './first-cause.ts'
 import { describeEntry } from './kind-sentences.ts'
-import { type LookAhead, lookAhead, NOTHING_PLANNED } from './next-event.ts'
 import { describeRequest, waitingAnswer } from './request-words.ts'
-import { quoteText } from './sentence.ts'
+import { formatValue, quoteText, toFuture } from './sentence.ts'
 import type { Thing } from './thing.ts'
 import { findThing, knownIds } from './things.ts'
 import { describeWaiting } from './waits.ts'
@@ -201,4 +204,97 @@ export function findEntry(sim: Simulator, causes: Causes, seq: number): Entry {
 export function unknownIdError(sim: Simulator, causes: Causes, id: string): RangeError {
   const advice = formatSuggestion(id, knownIds(sim, causes), 'Give an id of the world, or a position in the journal.')
   return new RangeError(`Failed to explain ${quoteText(id)}: unknown id. ${advice}`)
+}
+
+/** Returns the sentences about the draws that decided the entries of a chain: of each kind, those of the nearest entry. */
+function describeDraws(world: World, chain: readonly Entry[]): readonly string[] {
+  const nearest = new Map<string, readonly string[]>()
+  for (const entry of chain) {
+    if (!nearest.has(entry.kind)) nearest.set(entry.kind, describeDrawsOf(world, entry))
+  }
+  return [...new Set([...nearest.values()].flat())]
+}
+
+function describeDrawsOf(world: World, { kind, subject, fields }: Entry): readonly string[] {
+  const { draw } = fields ?? {}
+  if (kind === 'batch.waiting' || kind === 'batch.capacityCame') return describeBatchWait(world, subject)
+  const pack = weatherPack(world)
+  if (pack === undefined || draw === undefined) return []
+  if (kind === 'topup.declined') {
+    return [
+      `The card is good. The draw weather.topupDeclined was ${draw}, below its chance of ${toChance(pack.topupDeclined)}.`,
+    ]
+  }
+  if (kind === 'topup.begun') {
+    return [
+      `The draw weather.topupDelayed was ${draw}, below its chance of ${toChance(pack.topupDelayed)}. ` +
+        `The draw weather.topupDelay gave a delay of ${formatDuration(Number(fields?.delay_us))}.`,
+    ]
+  }
+  return []
+}
+
+/** The journal has the class of the wait. Its draws are functions of the seed and the batch. */
+function describeBatchWait(world: World, id: string): readonly string[] {
+  const row = [...world.batches.entries()].find(([, batch]) => batch.id === id)?.[1]
+  if (row === undefined) return []
+  const { wait, duration, drawn } = drawBatchWait(world, row.key)
+  if (drawn === undefined) return []
+  const length =
+    wait === 'forever'
+      ? 'The batch waits until it expires.'
+      : `The draw weather.batchWaits gave a wait of ${formatDuration(duration)}.`
+  const share = `whose chance is ${toChance(drawn.share)}`
+  return [
+    `The draw weather.batchWait of ${formatValue(id)} was ${drawn.draw}. It gave the class ${wait}, ${share}. ${length}`,
+  ]
+}
+
+/** Formats a probability with at most three digits. */
+function toChance(probability: number): string {
+  return String(Number(probability.toPrecision(3)))
+}
+
+/** How far ahead it looks. */
+const HORIZON = 30 * DAY
+/** What it costs at most: the copy of a fleet of 1,000 GPUs takes up to a tenth of a millisecond for an event. */
+const MAX_EVENTS = LIMITS.explainEvents
+/** What it says of a thing whose state is final. */
+const NOTHING_PLANNED = 'Nothing is planned that changes it.'
+
+/** What a look ahead found: the next event, or how far it looked. */
+interface LookAhead {
+  readonly next?: NextEvent
+  /** Says that it found nothing, and up to when. */
+  readonly sentence?: string
+}
+
+/**
+ * Looks for the next journal entry that matches, by running a copy of the world ahead: at most 30 days and 1,500 events.
+ * What happens follows from the seed, so the copy does what the world will do.
+ */
+function lookAhead(world: World, matches: (entry: Entry) => boolean): LookAhead {
+  if (world.needsTokenizer) {
+    return { sentence: 'What happens next is unknown, because a batch runs and the tokenizer is not loaded.' }
+  }
+  const { clock } = world
+  // The copy must not report its errors as errors of the world.
+  const future = world.fork()
+  future.onEventError = () => {}
+  let found: Entry | undefined
+  future.journal.listen(entry => {
+    if (found === undefined && matches(entry)) found = entry
+  })
+  const limit = clock.now + HORIZON
+  let events = 0
+  while (found === undefined && events < MAX_EVENTS && future.next(limit)) events++
+  if (found !== undefined) {
+    const { time } = found
+    const sentence = toFuture(describeEntry(found))
+    return { next: { at: clock.iso(time), in: formatDuration(time - clock.now), sentence } }
+  }
+  if (future.agenda.size === 0) return { sentence: NOTHING_PLANNED }
+  if (events < MAX_EVENTS) return { sentence: `Nothing is planned that changes it up to ${clock.iso(limit)}.` }
+  const sentence = `The next ${formatCount(events)} events of the world, up to ${clock.iso(future.clock.now)}, do not change it.`
+  return { sentence }
 }

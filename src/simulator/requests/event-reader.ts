@@ -6,13 +6,15 @@
  */
 
 import type { Entry } from '../../kernel/journal.ts'
+import { nearestWord } from '../../lib/did-you-mean.ts'
+import { globOf } from '../../lib/glob.ts'
+import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { clearRealTimeout, eventLoopTurn, setRealTimeout } from '../../lib/real-time.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
+import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
 import type { ReceivedRequest } from '../exchanges/request-log.ts'
 import type { Simulator } from '../simulator-interface.ts'
-import { type CompiledEventFilter, compileEventFilter, type EventFilter } from './event-filter.ts'
-import { type EventPosition, formatPosition, parsePosition } from './event-position.ts'
 
 /** An event as readers get it. `id` continues after it. */
 export type LiveEvent =
@@ -301,4 +303,92 @@ class Batch {
     this.events.push({ type: 'entries', id: formatPosition(this.#position), entries: this.#group })
     this.#group = []
   }
+}
+
+/** Which events are read. Default: all. */
+interface EventFilter {
+  /** A kind of journal entry, or `request` for requests. `*` is any text, as in `deployment.*`. */
+  readonly kind?: string | readonly string[] | undefined
+  /** The id of a thing. `*` is any text. Requests are those about it. */
+  readonly subject?: string | readonly string[] | undefined
+}
+
+/** A filter that was checked. */
+interface CompiledEventFilter {
+  matchesEntry(entry: Entry): boolean
+  matchesRequest(request: ReceivedRequest): boolean
+}
+
+const CONTEXT = 'Failed to read events'
+
+/**
+ * Checks a filter.
+ *
+ * @throws RangeError for an unknown field, and for a kind that looks like a typo of a known one
+ * @internal
+ */
+function compileEventFilter({ world }: Simulator, filter: EventFilter): CompiledEventFilter {
+  assertKnownKeys(filter, ['kind', 'subject'], CONTEXT, { noun: 'field' })
+  const known = ['request', ...world.journal.counts.keys(), ...JOURNAL_KINDS]
+  const kinds = toTests(filter.kind)
+  for (const kind of [filter.kind ?? []].flat()) {
+    if (known.some(globOf(kind))) continue
+    const suggestion = nearestWord(kind, known)
+    const advice = suggestion === undefined ? 'docs/journal.md lists the kinds.' : `Did you mean '${suggestion}'?`
+    throw new RangeError(`${CONTEXT}: unknown kind '${kind}'. ${advice}`)
+  }
+  const subjects = toTests(filter.subject)
+  const hasRequests = kinds === undefined || kinds('request')
+  return {
+    matchesEntry: ({ kind, subject }) =>
+      kind !== 'request' && (kinds === undefined || kinds(kind)) && (subjects === undefined || subjects(subject)),
+    matchesRequest: request => hasRequests && (subjects === undefined || request.subjects.some(subjects)),
+  }
+}
+
+function toTests(patterns: string | readonly string[] | undefined): ((text: string) => boolean) | undefined {
+  if (patterns === undefined) return undefined
+  const globs = [patterns].flat().map(globOf)
+  return text => globs.some(glob => glob(text))
+}
+
+/** What a reader has read. */
+interface EventPosition {
+  /** Which world of the simulator, from 1: a reset or a restore begins another one. */
+  world: number
+  /** Position of the newest journal entry that it has read. */
+  entry: number
+  /** Number of the newest request that it has read. */
+  request: number
+}
+
+/** Formats a position as the id of an event, as in `1-4711-28`. */
+function formatPosition({ world, entry, request }: EventPosition): string {
+  return `${world}-${entry}-${request}`
+}
+
+/**
+ * Reads where a reader begins: `now`, `start` for the oldest event that is kept, or the id of an event.
+ *
+ * @throws RangeError for any other text
+ */
+function parsePosition({ world, requestLog }: Simulator, text: string): EventPosition {
+  const now = { world: requestLog.worlds, entry: world.journal.last, request: requestLog.total }
+  const trimmed = text.trim()
+  if (trimmed === 'now') return now
+  if (trimmed === 'start') return { ...now, entry: world.journal.dropped, request: requestLog.dropped }
+  const id = /^(\d{1,15})-(\d{1,15})-(\d{1,15})$/.exec(trimmed)
+  if (id === null) {
+    throw new RangeError(
+      `Failed to read events: invalid position '${trimmed.slice(0, 100)}'. Give 'now', 'start', or the id of an event.`,
+    )
+  }
+  const position = { world: Number(id[1]), entry: Number(id[2]), request: Number(id[3]) }
+  // An id of a server that has been started again: nothing of it is known.
+  const isAhead = position.world > now.world || (position.world === now.world && isAfter(position, now))
+  return isAhead ? { ...position, world: 0 } : position
+}
+
+function isAfter(one: EventPosition, other: EventPosition): boolean {
+  return one.entry > other.entry || one.request > other.request
 }

@@ -2,6 +2,7 @@
 
 import { type Duration, type Micros, micros } from '../../../kernel/duration.ts'
 import { once } from '../../../lib/once.ts'
+import { quote } from '../../../lib/quote.ts'
 import { formatPlace, leavesOf } from '../../../simulator/judge/answers/leaves.ts'
 import { lossesOf } from '../../../simulator/judge/answers/losses.ts'
 import { nameTellers } from '../../../simulator/judge/answers/telling.ts'
@@ -16,11 +17,10 @@ import type { Simulator } from '../../../simulator/simulator.ts'
 import type { FlowOptions } from '../flow.ts'
 import type { InvariantSettings } from '../invariants.ts'
 import type { AppliedPlan } from './applied-plan.ts'
-import { readOwn, readOwnLines, readTells } from './own-readers.ts'
 import type { RequestRecorder } from './request-recorder.ts'
 import { findBoundaries, findFeatures, findLineage } from './run-record.ts'
 import { type Learned, type RunResult, type RunTelling, UNSETTLED } from './run-result.ts'
-import { describeViolation, judge, judgedIn } from './verdict.ts'
+import { describeViolation, InvariantThrew, judge, judgedIn } from './verdict.ts'
 
 const DEFAULT_SETTLES: Duration = '48h'
 /** Time of the world after the end of the flow, in which what goes on without a client shows itself. */
@@ -179,4 +179,48 @@ function findOwnedIds(
     return texts.some(text => text.includes(id)) || (name !== undefined && words.has(name))
   }
   return new Set(created.filter(isNamed).map(({ id }) => id))
+}
+
+/** Returns the ids that `own` finds in a result. Throws InvariantThrew if it throws or returns something else. */
+function readOwn(own: NonNullable<FlowOptions['own']>, result: unknown): readonly string[] {
+  const isId = (value: unknown) => typeof value === 'string'
+  return readList('own', own, result, isId, 'a list of ids') as string[]
+}
+
+/** Returns the batch lines that `lines` finds in a result. Throws InvariantThrew as `readOwn` does. */
+function readOwnLines(lines: NonNullable<FlowOptions['lines']>, result: unknown): readonly unknown[] {
+  const isLine = (value: unknown) => typeof value === 'object' && value !== null
+  return readList('lines', lines, result, isLine, 'a list of objects with custom_id')
+}
+
+/** Returns whether a flow says that its result tells of a loss. Throws InvariantThrew as `readOwn` does. */
+function readTells(tells: NonNullable<FlowOptions['tells']>, result: unknown): boolean {
+  const list = () => {
+    const found: unknown = tells(result as never)
+    return typeof found === 'boolean' ? [found] : found
+  }
+  const [first] = readList('tells', list, result, () => true, 'true, false or a list of what is missing')
+  return first !== undefined && first !== false
+}
+
+function readList(
+  name: 'own' | 'lines' | 'tells',
+  read: (result: never) => unknown,
+  result: unknown,
+  isItem: (value: unknown) => boolean,
+  form: string,
+): readonly unknown[] {
+  let found: unknown
+  try {
+    found = read(result as never)
+  } catch (cause) {
+    const text = cause instanceof Error ? cause.message : quote(cause)
+    throw new InvariantThrew(`Failed to read the result of the flow: ${name} threw ${quote(text)}. Return ${form}.`, {
+      cause,
+    })
+  }
+  if (Array.isArray(found) && found.every(isItem)) return found
+  throw new InvariantThrew(
+    `Failed to read the result of the flow: ${name} returned ${quote(found)}. Return ${form}; an empty one for none.`,
+  )
 }
