@@ -219,7 +219,7 @@ function variableOf(flag: string): string {
  * Returns the default of a flag from the environment. Only flags of the command are looked up, so MODELHOST_SIM_URL and
  * MODELHOST_SIM_TOKEN, which `env` prints, have no effect.
  */
-export function fromEnvironment(flag: string): EnvironmentValue | undefined {
+function fromEnvironment(flag: string): EnvironmentValue | undefined {
   const value = process.env[variableOf(flag)]
   return value === undefined || value === '' ? undefined : new EnvironmentValue(value)
 }

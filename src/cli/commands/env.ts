@@ -3,7 +3,7 @@ import { loadFixture } from '../../data/fixtures/load.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
 import { clientVariables } from '../../server/worlds/served-world.ts'
 import { EXIT_CODES } from '../command.ts'
-import { fromEnvironment, integer, text } from '../values.ts'
+import { flag, integer, textFlag } from '../values.ts'
 
 interface Arguments {
   port: number
@@ -18,26 +18,11 @@ export function builder(argv: Argv): Argv<Arguments> {
   return argv
     .options({
       port: {
-        describe: 'Port of the server',
-        type: 'string',
-        requiresArg: true,
-        default: fromEnvironment('port') ?? String(DEFAULT_PORT),
+        ...flag('port', 'Port of the server', String(DEFAULT_PORT)),
         coerce: integer('port', { min: 1, max: 65_535 }, DEFAULT_PORT),
       },
-      host: {
-        describe: 'Address of the server',
-        type: 'string',
-        requiresArg: true,
-        default: fromEnvironment('host') ?? DEFAULT_HOST,
-        coerce: text('host'),
-      },
-      fixtures: {
-        describe: 'Fixture that the server was started with',
-        type: 'string',
-        requiresArg: true,
-        default: fromEnvironment('fixtures') ?? 'default',
-        coerce: text('fixtures'),
-      },
+      host: textFlag('host', 'Address of the server', DEFAULT_HOST),
+      fixtures: textFlag('fixtures', 'Fixture that the server was started with', 'default'),
     })
     .example('export $($0 env)', 'in a shell: clients started from here use the simulator')
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>

@@ -38,7 +38,7 @@ import {
   requireKnownVariables,
   secret,
   sharedVariable,
-  text,
+  textFlag,
   texts,
   toggle,
   word,
@@ -146,10 +146,11 @@ export function serveFlags() {
       ),
       coerce: integer('port', { min: 0, max: 65_535 }, DEFAULT_PORT),
     },
-    host: {
-      ...flag('host', 'Address to listen on; an address other than loopback requires a control token', DEFAULT_HOST),
-      coerce: text('host'),
-    },
+    host: textFlag(
+      'host',
+      'Address to listen on; an address other than loopback requires a control token',
+      DEFAULT_HOST,
+    ),
     ...optionFlags(),
     speed: {
       ...flag('speed', `Simulated seconds per real second of a scaled clock. Default: ${DEFAULT_SPEED}.`),
@@ -170,13 +171,10 @@ export function serveFlags() {
       ...flag('latency', 'How long a delayed answer takes: real, scaled or instant. Default: as the clock moves.'),
       coerce: word('latency', ['real', 'scaled', 'instant']),
     },
-    scenarios: {
-      ...flag(
-        'scenarios',
-        'Folder of scenarios in YAML and JSON for POST /_sim/scenarios/{name}/start. Default: ./scenarios. The scenarios of the package are always available.',
-      ),
-      coerce: text('scenarios'),
-    },
+    scenarios: textFlag(
+      'scenarios',
+      'Folder of scenarios in YAML and JSON for POST /_sim/scenarios/{name}/start. Default: ./scenarios. The scenarios of the package are always available.',
+    ),
     models: {
       ...flag('models', 'Fill the catalog up to this number of models'),
       coerce: integer('models', { min: 0, max: LIMITS.filledRecords }, 1_000),
@@ -219,10 +217,7 @@ export function serveFlags() {
       coerce: word('log', LOG_FORMATS),
     },
     quiet: toggle('quiet', 'Print no line for requests, as --log none'),
-    record: {
-      ...flag('record', 'New file for a recording of every request, prompts included, for the command replay'),
-      coerce: text('record'),
-    },
+    record: textFlag('record', 'New file for a recording of every request, prompts included, for the command replay'),
     open: toggle('open', 'Open the control room in a browser, and keep the past of the world from the start'),
     'control-token': {
       ...flag('control-token', 'Token of the control plane for addresses other than loopback. Default: generated.'),

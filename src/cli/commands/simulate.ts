@@ -14,7 +14,6 @@ import { eventLoopTurn, monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
 import { drawFigure } from '../../server/page/plots/figure.ts'
 import { captionOf, comparisonCharts, REPORT_CHARTS, reportCharts } from '../../server/page/plots/report-charts.ts'
-import type { PlottedReport } from '../../server/page/plots/report-steps.ts'
 import { InvariantError } from '../../simulation/invariants/invariant.ts'
 import { excessOf } from '../../simulation/reporting/report-window.ts'
 import { type ReportStep, reportSeries, STEP_COLUMNS } from '../../simulation/reporting/time-series.ts'
@@ -29,7 +28,7 @@ import { formatReport } from '../report-text.ts'
 import { onSignals } from '../signals.ts'
 import { compareValues, formatComparison, type SteppedReport } from '../simulate/comparison.ts'
 import { type ComparedWorld, parseSetting } from '../simulate/setting.ts'
-import { duration, flag, positive, requireKnownVariables, seed, text, toggle } from '../values.ts'
+import { duration, flag, positive, requireKnownVariables, seed, textFlag, toggle } from '../values.ts'
 
 /** Steps that a picture has at most, if no step is given: about one for three units of its width. */
 const MOST_STEPS = 200
@@ -37,14 +36,6 @@ const STEPS: readonly Micros[] = [
   ...[SECOND, 5 * SECOND, 15 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE],
   ...[HOUR, 2 * HOUR, 4 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY],
 ]
-
-/** Returns the flag with the file of the picture. */
-function plotFlag() {
-  return {
-    ...flag('plot', `SVG file to write with a picture of the report: ${REPORT_CHARTS.join(', ')}`),
-    coerce: text('plot'),
-  }
-}
 
 /**
  * Refuses a file where no picture can be written, before any work.
@@ -72,16 +63,6 @@ export function plotStep(length: Micros, given: Micros | undefined): Micros {
   throw new UsageError(
     `Failed to write --plot: it would have ${formatCount(steps)} steps, and ${formatCount(LIMITS.plotSteps)} are the most. Give a longer --step.`,
   )
-}
-
-/**
- * Writes the picture of a report with a series, whole or not at all.
- *
- * @param step the length of a step of its series
- * @throws UsageError when the disk is full or read-only
- */
-function writePlot(path: string, report: PlottedReport, step: Micros): void {
-  writeTextFile(path, drawFigure(reportCharts(report, step / SECOND), captionOf(report)), 'plot')
 }
 
 /** Shorter commands show no progress. */
@@ -178,40 +159,25 @@ function flags() {
       ...flag('for', 'Time to simulate: 24h, 7d, 1h30m. Required'),
       coerce: duration('for', '7d'),
     },
-    fixtures: {
-      ...flag('fixtures', 'Initial world: default, empty, fleet, full, two-nodes, or a folder', 'fleet'),
-      coerce: text('fixtures'),
-    },
-    profile: {
-      ...flag('profile', 'Provider profile: realistic, quick, rough, or a file', 'realistic'),
-      coerce: text('profile'),
-    },
-    trace: {
-      ...flag('trace', 'Load trace of the first deployment, or of NAME=FILE: requests or rates, as CSV or JSON lines'),
-      coerce: text('trace'),
-    },
+    fixtures: textFlag('fixtures', 'Initial world: default, empty, fleet, full, two-nodes, or a folder', 'fleet'),
+    profile: textFlag('profile', 'Provider profile: realistic, quick, rough, or a file', 'realistic'),
+    trace: textFlag(
+      'trace',
+      'Load trace of the first deployment, or of NAME=FILE: requests or rates, as CSV or JSON lines',
+    ),
     seed: { ...flag('seed', 'Equal seeds give equal reports', '1'), coerce: seed('seed') },
-    weather: {
-      ...flag(
-        'weather',
-        'Random failures: none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble. Default: that of the profile',
-      ),
-      coerce: text('weather'),
-    },
+    weather: textFlag(
+      'weather',
+      'Random failures: none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble. Default: that of the profile',
+    ),
     acceleration: {
       ...flag('acceleration', 'Factor on the rates of failures of the weather'),
       coerce: positive('acceleration', 1e6, 10),
     },
-    epoch: {
-      ...flag('epoch', 'Virtual time at the start: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
-      coerce: text('epoch'),
-    },
+    epoch: textFlag('epoch', 'Virtual time at the start: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
     json: toggle('json', 'Print the report as one JSON object'),
-    series: {
-      ...flag('series', 'CSV file to write, with a row for each step and deployment'),
-      coerce: text('series'),
-    },
-    plot: plotFlag(),
+    series: textFlag('series', 'CSV file to write, with a row for each step and deployment'),
+    plot: textFlag('plot', `SVG file to write with a picture of the report: ${REPORT_CHARTS.join(', ')}`),
     step: {
       ...flag(
         'step',
@@ -223,21 +189,15 @@ function flags() {
       'check',
       'Check the invariants of the fleet after every event; a violation ends the simulation with exit code 1',
     ),
-    html: {
-      ...flag('html', 'File to write with a page that simulates the same again when it is opened'),
-      coerce: text('html'),
-    },
-    compare: {
-      ...flag(
-        'compare',
-        'Setting with values to compare: nodes=3,4 for each group of nodes, a path of the fixture as deployments.NAME.settings.max_instances=2,4, or of the profile as policies.placement=best-fit,spread',
-      ),
-      coerce: text('compare'),
-    },
-    commands: {
-      ...flag('commands', 'JSON file with scheduled commands: [{"at":"2h","verb":"node.crash","target":"h100-0"}]'),
-      coerce: text('commands'),
-    },
+    html: textFlag('html', 'File to write with a page that simulates the same again when it is opened'),
+    compare: textFlag(
+      'compare',
+      'Setting with values to compare: nodes=3,4 for each group of nodes, a path of the fixture as deployments.NAME.settings.max_instances=2,4, or of the profile as policies.placement=best-fit,spread',
+    ),
+    commands: textFlag(
+      'commands',
+      'JSON file with scheduled commands: [{"at":"2h","verb":"node.crash","target":"h100-0"}]',
+    ),
   }
 }
 
@@ -299,7 +259,8 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
       }
       if (plot !== undefined && sim.clock.elapsed > 0) {
         const ofPlot = plotStep(sim.clock.elapsed, args.step)
-        writePlot(plot, steppedReport(sim, ofPlot), ofPlot)
+        const report = steppedReport(sim, ofPlot)
+        writeTextFile(plot, drawFigure(reportCharts(report, ofPlot / SECOND), captionOf(report)), 'plot')
       }
       if (recording !== undefined) {
         await writeSimulationPage(args, recording)

@@ -1,4 +1,5 @@
 /** Reads the body of a request that is text in UTF-8. */
+import { attempt } from '../../../lib/attempt.ts'
 import { concatBytes } from '../../../lib/bytes.ts'
 import { RefusalError } from '../../refusals.ts'
 
@@ -13,20 +14,12 @@ export async function readText(
     const isText = typeof body === 'string'
     if (body === undefined || (isText && bytesOf(body, maxBytes) > maxBytes))
       return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
-    const text = isText ? body : tryDecode(body)
+    const text = isText ? body : attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(body))
     return text === undefined
       ? { refused: createDetailRefusal(400, 'The body is not UTF-8: send its text in UTF-8') }
       : { text }
   } catch {
     return { refused: createDetailRefusal(400, 'There was an error parsing the body') }
-  }
-}
-
-function tryDecode(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
   }
 }
 

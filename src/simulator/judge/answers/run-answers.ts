@@ -10,7 +10,7 @@ import { addContents, type Contents, maskIds, type Normalise, normaliserOf } fro
 export class RunAnswers implements AnswersOfRun {
   readonly questions = new Map<string, Question>()
   readonly normalise: Normalise
-  readonly #contents: Contents = { texts: new Set(), numbers: new Set() }
+  readonly #contents = noContents()
   readonly #base: AnswersOfRun | undefined
   /** The last whole answers as they came, by question. */
   readonly #lastTexts = new Map<string, string>()
@@ -29,8 +29,7 @@ export class RunAnswers implements AnswersOfRun {
     const base = this.#base
     const known = this.questions.get(key)
     const { operation } = request
-    const empty = { texts: new Set<string>(), numbers: new Set<number>() }
-    const question: Question = known ?? { key, operation, last: request, open: undefined, contents: empty }
+    const question: Question = known ?? { key, operation, last: request, open: undefined, contents: noContents() }
     this.questions.set(key, question)
     const usual = base?.questions.get(key)
     question.last = request
@@ -88,6 +87,10 @@ export function isTelling(text: string): boolean {
 }
 
 /** Returns what a request asks. An upload has no body here. */
+function noContents(): Contents {
+  return { texts: new Set(), numbers: new Set() }
+}
+
 function keyOf({ method, path, body }: ObservedRequest): string {
   return `${method} ${path} ${body === undefined ? '' : canonical(body)}`
 }
@@ -104,10 +107,7 @@ function isAnsweredWhole(request: ObservedRequest, normalise: Normalise, isRead:
   if (read === undefined) return !isRead
   if (truth === undefined || !truth.isWhole || !read.isWhole) return false
   if (truth.text === read.text) return true
-  const [said, seen]: [Contents, Contents] = [
-    { texts: new Set(), numbers: new Set() },
-    { texts: new Set(), numbers: new Set() },
-  ]
+  const [said, seen] = [noContents(), noContents()]
   addContents(said, truth, normalise)
   addContents(seen, read, normalise)
   said.texts.delete(normalise(truth.text))
