@@ -172,6 +172,25 @@ describe('rows of a file', () => {
     for (const id of ['answer', 'metric', 'value', 'row 5']) expect(stderr).toContain(`Failed to compare ${id}: `)
   })
 
+  test.each([
+    ['a concurrency below 0', { concurrency: -5 }, '$.setup.concurrency: expected more than 0, got -5'],
+    ['a rate of 0', { rate: 0 }, '$.setup.rate: '],
+    ['no GPU', { gpus: 0 }, '$.setup.gpus: expected more than 0, got 0'],
+    ['text for a number', { parameters: '8e9' }, "$.setup.parameters: expected a number, got '8e9'"],
+    ['a number for text', { precision: 16 }, '$.setup.precision: expected a string, got 16'],
+    ['far too many tokens', { promptTokens: 1e300 }, '$.setup.promptTokens: expected at most 100000000, got 1e+300'],
+  ])('with %s are refused by field, also for a calibration', async (_, changed, message) => {
+    const file = join(temporaryFolder(), 'rows.json')
+    const setup = { parameters: 8e9, gpu: 'H100', promptTokens: 500, outputTokens: 200, ...changed }
+    writeFileSync(file, JSON.stringify([{ id: 'mine', setup, metric: 'outputTokensPerSecond', value: 9000 }]))
+    const compared = await commanded(['validate', file])
+    expect([compared.code, compared.stdout]).toEqual([1, ''])
+    expect(compared.stderr).toContain(`Failed to compare mine: ${message}`)
+    const calibrated = await commanded(['validate', '--calibrate', file])
+    expect([calibrated.code, calibrated.stdout]).toEqual([2, ''])
+    expect(calibrated.stderr).toContain(`Failed to calibrate with mine: ${message}`)
+  })
+
   test('must be a list', async () => {
     const file = join(temporaryFolder(), 'rows.json')
     writeFileSync(file, '{}')

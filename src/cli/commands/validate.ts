@@ -39,12 +39,19 @@ export function builder(argv: Argv): Argv<Arguments> {
 
 export function handler({ files, json, calibrate: own }: Arguments): void {
   if (own !== undefined) {
+    if (files.length > 0) {
+      throw new UsageError(
+        `Failed to calibrate: '${files[0]}' and --calibrate both name rows. Give the rows to fit to --calibrate only.`,
+      )
+    }
     printProfile(own)
     return
   }
   const rows = files.length === 0 ? publishedRows() : files.flatMap(readRows)
   const { compared, problems } = compareRows(rows)
   for (const { id, reason } of problems) process.stderr.write(`Failed to compare ${id}: ${reason}. Correct that row.\n`)
+  if (problems.length > 0) process.exitCode = 1
+  if (compared.length === 0) return
   process.stdout.write(json ? `${JSON.stringify({ rows: compared }, null, 2)}\n` : summary(compared))
 }
 

@@ -2,6 +2,7 @@
  * Compares the engine with published measurements. What such a measurement does beside its engine belongs here: a finite
  * number of requests, closed loops whose requests stay in step, and runs without a server.
  */
+import * as z from 'zod'
 import { ENGINE_CLASSES, type EngineClass, type EngineConstants } from '../../data/engine-classes.ts'
 import { GPUS, type GpuSpec } from '../../data/gpu-specs.ts'
 import { modelFigures, stepTokensOf } from '../../simulation/fleet/weights.ts'
@@ -10,52 +11,50 @@ import { type EnginePoint, InstanceEngine } from '../../simulation/load/engine.t
 export const METRICS = ['outputTokensPerSecond', 'endToEnd', 'timePerOutputToken', 'timeToFirstToken'] as const
 export type Metric = (typeof METRICS)[number]
 
+const above0 = z.number().positive().max(1e15).nullish()
+const tokens = z.number().positive().max(1e8)
+const whole = z.int().positive().max(1e9).nullish()
+
 /** What was measured. A field that is missing or null has its default. */
-export interface SetUp {
-  readonly model?: string | null
-  readonly parameters: number
-  readonly active?: number | null
-  readonly layers?: number | null
-  readonly hidden?: number | null
-  readonly attentionWidth?: number | null
-  readonly kvBytesPerToken?: number | null
-  readonly experts?: number | null
-  readonly expertsPerToken?: number | null
+export const SetUp = z.looseObject({
+  model: z.string().nullish(),
+  parameters: z.number().positive().max(1e15),
+  ...{ active: above0, layers: whole, hidden: whole, attentionWidth: whole, kvBytesPerToken: above0 },
+  experts: z.int().min(0).max(1e6).nullish(),
+  expertsPerToken: z.int().min(0).max(1e6).nullish(),
   /** Format of the weights. Default: 16 bit. */
-  readonly precision?: string | null
-  readonly gpu: string
+  precision: z.string().nullish(),
+  gpu: z.string(),
   /** Default: 1. */
-  readonly gpus?: number | null
+  gpus: whole,
   /** Default: vLLM. */
-  readonly engine?: string | null
-  readonly attentionDataParallel?: boolean | null
-  readonly promptTokens: number
-  readonly outputTokens: number
+  engine: z.string().nullish(),
+  attentionDataParallel: z.boolean().nullish(),
+  promptTokens: tokens,
+  outputTokens: tokens,
   /** Requests/s, or `max` for all at once. */
-  readonly rate?: number | string | null
-  /** Requests that a closed loop keeps in work. */
-  readonly concurrency?: number | null
-  /** How many requests there were. */
-  readonly requests?: number | null
-  readonly maxBatch?: number | null
-  readonly maxTokens?: number | null
+  rate: z.union([z.number().positive().max(1e9), z.literal('max')]).nullish(),
+  /** Requests that a closed loop keeps in work, and how many requests there were. */
+  ...{ concurrency: above0, requests: above0, maxBatch: whole, maxTokens: whole },
   /** Whether no server was between. */
-  readonly direct?: boolean | null
+  direct: z.boolean().nullish(),
   /** Tokens that prompts of a group share: a load of few prompts that come again and again. */
-  readonly prefixTokens?: number | null
-}
+  prefixTokens: z.number().min(0).nullish(),
+})
+export type SetUp = z.output<typeof SetUp>
 
 /** A measurement. Times are in seconds. */
-export interface PublishedRow {
-  readonly id: string
-  readonly source?: string | null
-  readonly setup: SetUp
-  readonly metric: Metric
-  readonly value: number
-}
+export const PublishedRow = z.looseObject({
+  id: z.string(),
+  source: z.string().nullish(),
+  setup: SetUp,
+  metric: z.enum(METRICS),
+  value: z.number().positive().max(1e12),
+})
+export type PublishedRow = z.output<typeof PublishedRow>
 
 /** A measurement and what the engine says. */
-export interface ComparedRow extends Omit<PublishedRow, 'value'> {
+export interface ComparedRow extends Pick<PublishedRow, 'id' | 'source' | 'setup' | 'metric'> {
   readonly published: number
   readonly model: number
   /** exp(|ln(model / published)|) − 1: a factor of two is 1 in both directions. */
@@ -103,8 +102,6 @@ export function engineOfSetUp(
 ): InstanceEngine {
   const gpu = findGpu(String(setup.gpu))
   if (gpu === undefined) throw new Error(`gpu '${setup.gpu}' is not known`)
-  for (const field of ['parameters', 'promptTokens', 'outputTokens'] as const)
-    if (!(setup[field] > 0)) throw new Error(`${field} is not above 0`)
   const { parameters, hidden, experts, expertsPerToken } = setup
   const hasExperts = typeof experts === 'number' && typeof expertsPerToken === 'number' && expertsPerToken < experts
   const given = {

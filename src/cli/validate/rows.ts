@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { findPackageFolder } from '../../data/fixtures/files.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { groupBy } from '../../lib/group-by.ts'
+import { jsonPath, type Problem, problemsOf } from '../../lib/zod-problems.ts'
 import { UsageError } from '../command.ts'
-import { type ComparedRow, classOf, compareRow, type PublishedRow, type SetUp } from './comparison.ts'
+import { type ComparedRow, classOf, compareRow, PublishedRow, type SetUp } from './comparison.ts'
 
 /** The rows of the package, with sources and figures of models once each. */
 interface PublishedTable {
@@ -39,8 +40,9 @@ export function readRows(path: string): PublishedRow[] {
     throw fail(describeFileError(error))
   }
   const rows = Array.isArray(parsed) ? parsed : (parsed as { rows?: unknown } | null)?.rows
-  if (!Array.isArray(rows)) throw fail("it has no rows. Give a list, or an object with the list 'rows'")
-  return rows.map((row: PublishedRow, i) => ({ ...row, id: row?.id ?? `row ${i + 1}` }))
+  if (!Array.isArray(rows) || rows.length === 0)
+    throw fail("it has no rows. Give a list, or an object with the list 'rows'")
+  return rows.map((row: PublishedRow, i) => ({ ...row, id: typeof row?.id === 'string' ? row.id : `row ${i + 1}` }))
 }
 
 /** Compares rows. A row whose set-up cannot be computed comes with the reason. */
@@ -52,6 +54,11 @@ export function compareRows(rows: readonly PublishedRow[]): {
   const problems: { id: string; reason: string }[] = []
   for (const row of rows) {
     try {
+      const checked = PublishedRow.safeParse(row)
+      if (!checked.success) {
+        const [{ path, text }] = problemsOf(PublishedRow, row, checked.error) as [Problem]
+        throw new Error(`${jsonPath(path)}: ${text.replace(/\.[^.]*\.$/, '')}`)
+      }
       compared.push(compareRow(row))
     } catch (error) {
       problems.push({ id: row.id, reason: (error as Error).message })
