@@ -44,6 +44,14 @@ describe('a reader of streams', () => {
     expect(Object.keys(outcomes)).toHaveLength(5)
   })
 
+  test('that returns functions, new ones in each run, is not accused', async () => {
+    const { found } = await variationsOf(async ask => {
+      const events = await readEvents(await stream(ask))
+      return { text: events.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), stop() {} }
+    })
+    expect(found).toEqual([])
+  })
+
   test('that takes each event for one with choices is found', async () => {
     const { found, outcomes } = await variationsOf(async ask => {
       const events = await readEvents(await stream(ask))

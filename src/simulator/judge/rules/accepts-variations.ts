@@ -43,6 +43,8 @@ function plain(value: unknown, depth = 0): unknown {
     const parsed = attempt(parse) ?? attempt(() => lines.filter(Boolean).map(line => JSON.parse(line) as unknown))
     return typeof parsed?.[0] === 'object' ? plain(parsed, depth + 1) : lines.sort().join('\n')
   }
+  // Each run has functions of its own.
+  if (typeof value === 'function') return 'a function'
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
   if (Array.isArray(value) || value instanceof Set) return Array.from(value, entry => plain(entry, depth + 1))
   const entries: Iterable<[unknown, unknown]> = value instanceof Map ? value : Object.entries(value)
