@@ -10,7 +10,7 @@ import { ProcessGroups } from '../../workbench/explore/command/client-process.ts
 import { UsageError } from '../command.ts'
 import { exitProcess } from '../exit.ts'
 import { onSignals } from '../signals.ts'
-import { flag, integer, requireKnownVariables, toggle } from '../values.ts'
+import { argument, integer, requireKnownVariables, text, toggle } from '../values.ts'
 import { type ServeArguments, serveFlags, startServer } from './serve.ts'
 
 interface Arguments extends ServeArguments {
@@ -24,17 +24,16 @@ export const describe = 'Run a command against a server that lives as long as it
 export const takesOtherCommand = true
 
 export function builder(argv: Argv): Argv<Arguments> {
-  const { log: _, quiet: __, open: ___, ...options } = serveFlags()
+  const { log: _, quiet: __, open: ___, record: ____, port: _____, ...options } = serveFlags()
   return argv
     .options({
       ...options,
-      port: {
-        ...flag('port', 'Port to listen on. Default: a free one', '0'),
-        coerce: integer('port', { min: 0, max: 65_535 }, 4010),
-      },
+      // Their variables have other users: a server beside, and the recordings of a test runner.
+      port: argument('Port to listen on. Default: a free one', integer('port', { min: 0, max: 65_535 }, 4010)),
+      record: argument('New file for a recording of every request, prompts included', text('record')),
       wait: toggle('wait', 'Serve on when the command has ended, until Ctrl-C'),
     })
-    .middleware(() => requireKnownVariables(Object.keys({ ...options, wait: true })))
+    .middleware(() => requireKnownVariables([...Object.keys(options), 'wait', 'port', 'record']))
     .usage('$0 exec [flags] -- COMMAND')
     .example('$0 exec -- npm test', 'the tests, against the default world')
     .example('$0 exec --fixtures empty --weather rough -- pytest', 'with the flags of serve')
@@ -53,7 +52,12 @@ export async function handler(argv: Arguments): Promise<void> {
   const record = argv.record ?? join(folder!, 'recording.ndjson')
   let hasFailed = false
   try {
-    const { sim, server, controlToken, stop } = await startServer({ ...argv, record, open: false })
+    const { sim, server, controlToken, stop } = await startServer({
+      ...argv,
+      port: argv.port ?? 0,
+      record,
+      open: false,
+    })
     const env = {
       ...process.env,
       ...proxyVariables(process.env, server.url),
@@ -104,9 +108,11 @@ async function runCommand([program, ...args]: readonly [string, ...string[]], en
       // Windows starts npm and npx by its shell only.
       child = spawn(program, args, { env, stdio: 'inherit', detached: !hasTerminal && !isWindows, shell: isWindows })
       if (!hasTerminal) groups.add(child.pid)
-      child.once('error', (error: NodeJS.ErrnoException) => reject(startError(program, error)))
+      child.once('error', reject)
       child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]))
     })
+  } catch (error) {
+    throw startError(program, error as NodeJS.ErrnoException)
   } finally {
     release()
     process.off('exit', onExit)
