@@ -37,7 +37,7 @@ test('two values of a limit have one table, and the answer names the one that re
   expect(out).toMatch(/\n {2}refused or failed +[\d,]+ +[\d,]+\n {6}engines 20 % slower +[\d,]+ +[\d,]+\n/)
   expect(out).toMatch(/\n {2}first day unlike 10 +- +2026-01-01\n/)
   expect(out).toMatch(/\nNo value suffices\. deployments\.acme\/chat\.settings\.max_instances=200 refuses least: /)
-  expect(out).toContain('\nIt assumes fixture fleet, seed 1, profile realistic and weather none.')
+  expect(out).toContain('\nIt assumes fixture fleet, profile realistic, weather none and seed 1.')
   expect((await compared('deployments.acme/chat.settings.max_instances=10,200')).out).toBe(out)
 })
 
@@ -115,11 +115,29 @@ test.each([
     'policies.placement=spread,spred',
     'Failed to compare policies.placement=spred: profile: $.policies.placement: expected',
   ],
+  ['engine.__proto__.polluted=1,2', "unknown name '__proto__'."],
+  ['account.constructor.prototype.x=1,2', "unknown name 'constructor'."],
+  ['nodes=50,40', 'Failed to compare nodes=50: '],
+  ['deployments.acme/research.settings.min_instances=1,200', 'min_instances=200: deployments: $[3].settings'],
   ['deployments.acme/code.load.rpz=1,2', 'Failed to compare deployments.acme/code.load.rpz=1: deployments: '],
 ])('--compare %s is refused before anything runs', async (setting, message) => {
   const { code, stdout, stderr } = await commanded(['simulate', '--for', '1h', '--compare', setting])
   expect(stderr).toContain(message)
   expect([code, stdout]).toEqual([2, ''])
+})
+
+test('a comparison that is stopped has the values that were simulated, and names the others', async () => {
+  const { written, output } = commandOutput()
+  let runs = 0
+  const onSignal = (stop: (exitCode: number) => void) => {
+    // The third run is the first one of the second value.
+    if (++runs === 3) stop(130)
+    return () => {}
+  }
+  const args = { fixtures: 'fleet', profile: 'realistic', seed: '1', for: 20 * MINUTE, compare: 'nodes=30,40' }
+  expect(await simulate(args, { ...output, onSignal })).toBe(130)
+  expect(written.out).toMatch(/\n {2}nodes +30\n/)
+  expect(written.out).toContain('\nIt was stopped before nodes=40.\n')
 })
 
 test.each(['series', 'html'])('--compare with --%s is refused', async flag => {

@@ -307,8 +307,9 @@ async function compare(
 ): Promise<number> {
   const step = plotStep(args.for, args.step)
   let exitCode = 0
-  const comparison = await compareValues(parseSetting(setting), world, async changed => {
-    const sim = createWorld(changed, args)
+  const start = (changed: ComparedWorld) => createWorld(changed, args)
+  const comparison = await compareValues(parseSetting(setting), world, start, async changed => {
+    const sim = start(changed)
     exitCode = await play(sim, args, io)
     return exitCode === 0 ? { ...steppedReport(sim, step), fixture: args.fixtures } : undefined
   })
@@ -323,12 +324,10 @@ async function compare(
       'plot',
     )
   }
-  const ofJson = {
-    ...comparison,
-    values: values.map(({ report: { series, ...report }, ...rest }) => ({ ...rest, report })),
-  }
-  io.out(args.json ? `${JSON.stringify(ofJson, null, 2)}\n` : formatComparison(comparison))
-  return 0
+  // A report without a step has no series.
+  const withoutSeries = (key: string, value: unknown) => (key === 'series' ? undefined : value)
+  io.out(args.json ? `${JSON.stringify(comparison, withoutSeries, 2)}\n` : formatComparison(comparison))
+  return exitCode
 }
 
 /** Returns a fixture in which one deployment has the load of a trace. */

@@ -32,31 +32,36 @@ export interface Comparison {
 /**
  * Simulates each value twice: as it is, and with engines that are slower by their band.
  *
- * @param play simulates a world; undefined ends the comparison early
+ * @param start makes a simulator of a world, as a check before the first run
+ * @param play simulates a world; undefined ends the comparison with the values that were simulated
  */
 export async function compareValues(
   { name, values }: ComparedSetting,
   base: ComparedWorld,
+  start: (world: ComparedWorld) => unknown,
   play: (world: ComparedWorld) => Promise<SteppedReport | undefined>,
 ): Promise<Comparison | undefined> {
   // Every value is checked before the first one is simulated.
-  const worlds = values.map(value => withSetting(base, name, value))
+  const worlds = values.map(value => withSetting(base, name, value, start))
   const compared: ComparedValue[] = []
   let band: number | null = null
   for (const [i, world] of worlds.entries()) {
     const report = await play(world)
-    if (report === undefined) return undefined
+    if (report === undefined) break
     const bands = report.deployments.flatMap(({ engine }) => engine?.band ?? [])
     const own = bands.length === 0 ? null : Math.max(...bands)
     band = own === null ? band : Math.max(own, band ?? 0)
     const { efficiency } = loadProfile(world.profile).engine
     const slower =
       own === null ? null : await play(withSetting(world, 'engine.efficiency', String(efficiency * (1 - own))))
-    if (slower === undefined) return undefined
+    if (slower === undefined) break
     const first = compared[0]?.report ?? report
     compared.push({ value: values[i]!, report, slower, first_difference: firstDifference(first, report) })
   }
-  return { setting: name, band, values: compared, answer: answerOf(name, compared, band) }
+  if (compared.length === 0) return undefined
+  const stopped = values.slice(compared.length).map(value => `${name}=${value}`)
+  const note = stopped.length === 0 ? [] : [`It was stopped before ${stopped.join(', ')}.`]
+  return { setting: name, band, values: compared, answer: [...note, ...answerOf(name, compared, band)] }
 }
 
 function firstDifference(one: SteppedReport, other: SteppedReport): string | null {
@@ -125,7 +130,8 @@ function percent(share: number): string {
 
 function answerOf(setting: string, values: readonly ComparedValue[], band: number | null): string[] {
   const { report } = values[0]!
-  const assumed = `It assumes fixture ${report.fixture}, seed ${report.seed}, profile ${report.profile} and weather ${report.weather}. Another seed has another course of events.`
+  const weather = setting.startsWith('weather.') ? '' : `, weather ${report.weather}`
+  const assumed = `It assumes fixture ${report.fixture}, profile ${report.profile}${weather} and seed ${report.seed}. Another seed has another course of events.`
   const blind = report.deployments.flatMap(({ model_name, engine }) => (engine?.band === null ? [model_name] : []))
   return [
     ...sufficient(setting, values, band),

@@ -46,26 +46,34 @@ export function parseSetting(text: string): ComparedSetting {
  * Returns a world in which a setting has a value. `nodes` is the count of nodes of each group, `nodes.PREFIX` of one group.
  * Other names are paths: `FILE.ELEMENT.FIELD` of a fixture, or `SECTION.SETTING` of a profile.
  *
+ * @param start starts the world, as a check
  * @throws UsageError for an unknown name, with the nearest known one
  * @throws FixtureError and ProfileError for an invalid value
  */
-export function withSetting(world: ComparedWorld, name: string, text: string): ComparedWorld {
+export function withSetting(
+  world: ComparedWorld,
+  name: string,
+  text: string,
+  start?: (world: ComparedWorld) => unknown,
+): ComparedWorld {
   const path = name.split('.')
+  const known = [...FIXTURE_KEYS, ...SECTIONS]
+  if (!known.includes(path[0]!)) throw unknown(path[0]!, known)
+  const change = SECTIONS.includes(path[0]!) ? withProfileSetting : withFixtureSetting
   try {
-    if (SECTIONS.includes(path[0]!)) return withProfileSetting(world, path, parseValue(text))
-    if (FIXTURE_KEYS.includes(path[0] as FixtureKey)) return withFixtureSetting(world, path, parseValue(text))
+    const changed = change(world, path, parseValue(text))
+    start?.(changed)
+    return changed
   } catch (error) {
     if (!(error instanceof FixtureError || error instanceof ProfileError)) throw error
-    throw new UsageError(`Failed to compare ${name}=${text}: ${error.message.replace(/^Failed to load the \w+: /, '')}`)
+    const reason = error.message.replace(/^Failed to (?:load|start) the \w+: ?/, '').trim()
+    throw new UsageError(`Failed to compare ${name}=${text}: ${reason}`)
   }
-  throw unknown(path[0]!, [...FIXTURE_KEYS, ...SECTIONS])
 }
 
-function withProfileSetting(
-  { fixtures, profile }: ComparedWorld,
-  path: readonly string[],
-  value: unknown,
-): ComparedWorld {
+type Change = (world: ComparedWorld, path: readonly string[], value: unknown) => ComparedWorld
+
+const withProfileSetting: Change = ({ fixtures, profile }, path, value) => {
   const changed: ProfileInput =
     typeof profile === 'string' ? { extends: profile, name: loadProfile(profile).name } : structuredClone(profile)
   setField(changed, path, value)
@@ -73,11 +81,7 @@ function withProfileSetting(
   return { fixtures, profile: changed }
 }
 
-function withFixtureSetting(
-  { fixtures, profile }: ComparedWorld,
-  path: readonly string[],
-  value: unknown,
-): ComparedWorld {
+const withFixtureSetting: Change = ({ fixtures, profile }, path, value) => {
   const changed = structuredClone(loadFixture(fixtures))
   const [file, ...rest] = path as [FixtureKey, ...string[]]
   const list = LIST_FIELDS[file]
@@ -88,10 +92,12 @@ function withFixtureSetting(
 
 /** Numbers, true, false and null are JSON. All else is text, as in `policies.placement=spread`. */
 function parseValue(text: string): unknown {
-  return /^(-?\d+(\.\d+)?|true|false|null)$/.test(text) ? JSON.parse(text) : text
+  return /^(-?\d+(\.\d+)?(e[+-]?\d+)?|true|false|null)$/i.test(text) ? JSON.parse(text) : text
 }
 
 function setField(target: object, path: readonly string[], value: unknown): void {
+  const inherited = path.find(field => field in Object.prototype)
+  if (inherited !== undefined) throw unknown(inherited, Object.keys(target))
   let at = target as Record<string, unknown>
   for (const field of path.slice(0, -1)) {
     at[field] ??= {}
