@@ -19,11 +19,16 @@ export function runSuite(
   const folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-digests-'))
   try {
     const flags = projects.flatMap(name => ['--project', name])
-    const { status } = spawnSync(process.execPath, [VITEST, 'run', ...flags, '--reporter=dot', ...filters], {
-      cwd: ROOT,
-      env: { ...process.env, WORLD_DIGESTS: folder },
-      stdio: 'ignore',
-    })
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [VITEST, 'run', ...flags, '--reporter=dot', ...filters],
+      {
+        ...{ cwd: ROOT, env: { ...process.env, WORLD_DIGESTS: folder, NO_COLOR: '1' } },
+        ...{ encoding: 'utf8', maxBuffer: 1 << 28 },
+      },
+    )
+    const failures = `${stdout}\n${stderr}`.split('\n').filter(line => /^ *FAIL |^\w*Error: /.test(line))
+    for (const line of failures) process.stdout.write(`${line.trim()}\n`)
     const digests = new Map<string, string>()
     for (const name of existsSync(folder) ? readdirSync(folder) : []) {
       for (const text of readFileSync(join(folder, name), 'utf8').trimEnd().split('\n')) {

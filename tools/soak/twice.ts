@@ -19,6 +19,14 @@ const DEPENDS_ON_REAL_TIME: Readonly<Record<string, string>> = {
   'test/simulator/snapshot/snapshot.test.ts > a restored clock keeps its mode': 'The mode scaled follows real time.',
   'test/server/control/snapshots.test.ts > a restored world of a server keeps': 'The mode scaled follows real time.',
   'test/server/http/wire.test.ts > a scaled clock': 'The mode scaled follows real time.',
+  'test/server/webhooks.test.ts > ': 'The receivers listen on free ports, which are in the journal.',
+  'test/simulator/history/webhooks.test.ts > a recording with webhooks': 'The receiver listens on a free port.',
+  'test/server/http/hostile-requests.test.ts > a move of the clock ends': 'A client leaves at a real moment.',
+  'test/server/http/world-replaced.test.ts > a move is refused': 'The reset comes at a real moment of the move.',
+  'test/cli/simulate.test.ts > simulate prints the report so far': 'A signal comes at a real moment.',
+  'test/simulator/faults/transports.test.ts > latency > in a process': 'The mode scaled follows real time.',
+  'test/service/openai/waiting.long.test.ts > ': 'The mode scaled and latency in real time follow it.',
+  'test/docs/endpoints.long.test.ts > every line of docs/control.md': 'A line sets the mode scaled.',
 }
 
 const filters = process.argv.slice(2)
