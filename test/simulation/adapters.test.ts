@@ -3,7 +3,7 @@ import { ByteHash } from '../../src/kernel/random.ts'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import type { Deployment } from '../../src/simulation/deployments/deployment.ts'
 import type { LlmSpec } from '../../src/simulation/deployments/deployment-row.ts'
-import { hardwareOf } from '../../src/simulation/deployments/instance-speed.ts'
+import { hardwareOf, withAdapter } from '../../src/simulation/deployments/instance-speed.ts'
 import { InstanceEngine } from '../../src/simulation/load/engine.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
@@ -44,8 +44,9 @@ function adapters(sim: Simulator, ...names: string[]): Deployment[] {
 test('a prompt to an adapter takes a tenth more compute', () => {
   const { sim, chat } = base(1)
   const row = sim.world.deployments.read(chat.ordinal)
-  const [plain, adapted] = [false, true].map(isAdapter => {
-    const engine = new InstanceEngine({ ...hardwareOf(row, isAdapter), promptTokens: 4000, outputTokens: 2 })
+  const hardware = hardwareOf(row)
+  const [plain, adapted] = [hardware, withAdapter(hardware)].map(one => {
+    const engine = new InstanceEngine({ ...one, promptTokens: 4000, outputTokens: 2 })
     return engine.step(0, 2048)
   }) as [number, number]
   expect(adapted / plain).toBeGreaterThan(1.07)

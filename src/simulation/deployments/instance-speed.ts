@@ -17,19 +17,26 @@ export function engineClassOf({ containerImage }: Pick<DeploymentPlan, 'containe
 /** Compute that a request to a LoRA adapter takes, as a factor (A). */
 const ADAPTER_COMPUTE = 1.1
 
+/** A plan does not change, and several steps of each request need its hardware. */
+const hardwareOfPlans = new WeakMap<DeploymentPlan, InstanceHardware>()
+
 /** Returns what the speed of the instances of a deployment follows from, beside their work. */
-export function hardwareOf({ plan }: Readonly<DeploymentRow>, isAdapter = false): InstanceHardware {
-  const { weights, gpu, numGpus, maxBatchSize, extraArgs, constants: ofEngine } = plan
+export function hardwareOf({ plan }: Readonly<DeploymentRow>): InstanceHardware {
+  const known = hardwareOfPlans.get(plan)
+  if (known !== undefined) return known
+  const { weights, gpu, numGpus, maxBatchSize, extraArgs, constants } = plan
   const engineClass = engineClassOf(plan)
-  const constants = isAdapter
-    ? {
-        ...ofEngine,
-        computeShare16: ofEngine.computeShare16 / ADAPTER_COMPUTE,
-        computeShare8: ofEngine.computeShare8 / ADAPTER_COMPUTE,
-      }
-    : ofEngine
   const stepTokens = extraArgs.length === 0 ? undefined : sizeArgument(extraArgs, 'max-num-batched-tokens')
-  return instanceHardware(weights, gpu, numGpus, { engineClass, constants, stepTokens, maxBatchSize })
+  const hardware = instanceHardware(weights, gpu, numGpus, { engineClass, constants, stepTokens, maxBatchSize })
+  hardwareOfPlans.set(plan, hardware)
+  return hardware
+}
+
+/** Returns what the speed of a request to a LoRA adapter follows from, on the hardware of its base. */
+export function withAdapter(hardware: InstanceHardware): InstanceHardware {
+  const { computeShare16, computeShare8 } = hardware.constants
+  const shares = { computeShare16: computeShare16 / ADAPTER_COMPUTE, computeShare8: computeShare8 / ADAPTER_COMPUTE }
+  return { ...hardware, constants: { ...hardware.constants, ...shares } }
 }
 
 /** Returns the longest prompt and answer together, in tokens: the context of the model, if the cache of an instance holds it. */

@@ -8,7 +8,7 @@ import { type RequestCost, tokenCostOf, unitCostOf, unitPriceOf } from '../accou
 import { tokenPriceOf } from '../account/token-price.ts'
 import type { SimulationContext } from '../context.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
-import { hardwareOf } from '../deployments/instance-speed.ts'
+import { hardwareOf, withAdapter } from '../deployments/instance-speed.ts'
 import type { LoraAdapters } from '../deployments/lora-adapters.ts'
 import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
 import type { RequestWork } from '../deployments/work.ts'
@@ -294,6 +294,7 @@ export class InferenceRequests extends TablePart<InferenceRow> implements Reques
     const { deployments, instances, nodes } = this.#parts
     const row = deployments.read(deployment)
     if (isTerminal(row.status)) return
+    const hardware = hardwareOf(row)
     for (const ordinal of [...(this.#counts.queueOf(deployment) ?? [])]) {
       const waiting = this.table.read(ordinal)
       const instance = this.#serving.leastBusyInstance(row, waiting.plan.adapter)
@@ -302,7 +303,13 @@ export class InferenceRequests extends TablePart<InferenceRow> implements Reques
       if (instance < 0) continue
       const { slowdown } = nodes.read(instances.read(instance).node)
       this.#counts.leaveQueue(deployment, ordinal)
-      this.#start(ordinal, this.table.writable(ordinal), instance, hardwareOf(row, waiting.plan.adapter >= 0), slowdown)
+      this.#start(
+        ordinal,
+        this.table.writable(ordinal),
+        instance,
+        waiting.plan.adapter < 0 ? hardware : withAdapter(hardware),
+        slowdown,
+      )
       this.#counts.addToInstance(instance)
     }
   }

@@ -148,6 +148,7 @@ const CACHES: readonly string[] = [
   'service/naming/schema-shape.ts outputShapes',
   'simulation/batches/fixture-content.ts contentCache',
   'simulation/batches/fixture-content.ts parsedInputCache',
+  'simulation/deployments/instance-speed.ts hardwareOfPlans',
   'simulator/initial-worlds.ts sharedWorlds',
   'simulator/judge/answers/comparison.ts comparisons',
   'simulator/judge/answers/losses.ts reports',
