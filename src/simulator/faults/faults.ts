@@ -16,16 +16,7 @@ import type { FaultKind } from './kinds/kind.ts'
 import { LineFaults } from './line-faults.ts'
 import { namesModelInForm } from './model-fields.ts'
 import * as requestFaults from './request-fault.ts'
-import {
-  type ArmedRule,
-  countMatch,
-  drawTrigger,
-  isActive,
-  isTriggered,
-  matches,
-  type RequestFields,
-  readFields,
-} from './rule-matching.ts'
+import { type ArmedRule, countMatches, drawTrigger, matches, type RequestFields, readFields } from './rule-matching.ts'
 import type { FaultRule, ParsedRule } from './rules.ts'
 import * as ruleParser from './rules.ts'
 
@@ -268,15 +259,12 @@ export class Faults implements FaultControls {
     // The world was reset while the request waited, so its rules no longer apply.
     if (passage.backend !== world) return proceed()
     passage.incoming.onStep?.(undefined)
-    const { now } = world.clock
-    let triggered: ArmedRule | undefined
-    this.#updateRules(rule => {
-      if (!isOnRequest(rule, passage.operationId) || !isActive(rule, now) || !matches(rule, passage, body)) return rule
-      const counted = countMatch(rule, now)
-      if (triggered !== undefined || !isTriggered(counted, world)) return counted
-      triggered = { ...counted, hits: rule.hits + 1 }
-      return triggered
-    })
+    const { rules, triggered } = countMatches(
+      this.rules.rules,
+      world,
+      rule => isOnRequest(rule, passage.operationId) && matches(rule, passage, body),
+    )
+    this.rules = { ...this.rules, rules }
     return triggered === undefined ? proceed() : this.#applyFault(triggered, passage, proceed)
   }
 

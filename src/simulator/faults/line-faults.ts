@@ -5,7 +5,7 @@ import type { World } from '../../simulation/world.ts'
 import type { Rules } from './faults-state.ts'
 import * as faultKinds from './kinds/index.ts'
 import type { FaultKind } from './kinds/kind.ts'
-import { type ArmedRule, countMatch, isActive, isTriggered, matchesName } from './rule-matching.ts'
+import { type ArmedRule, countMatches, matchesName } from './rule-matching.ts'
 
 /** Receives the rules before and after the lines of a file, and the operation that they call. */
 type OnHits = (before: Rules, after: Rules, operation: string) => void
@@ -39,18 +39,10 @@ export class LineFaults implements LineRules {
     const { rules } = this.#owner
     const isHere = ({ rule, operations }: ArmedRule) => rule.in === 'batch' && operations.has(operation)
     if (!rules.rules.some(isHere)) return
-    const { now } = world.clock
-    let triggered: ArmedRule | undefined
-    const count = (armed: ArmedRule): ArmedRule => {
-      const { rule } = armed
-      if (!isHere(armed) || !isActive(armed, now)) return armed
-      if (rule.model !== undefined && !matchesName(rule.model, model)) return armed
-      const counted = countMatch(armed, now)
-      if (triggered !== undefined || !isTriggered(counted, world)) return counted
-      triggered = { ...counted, hits: armed.hits + 1 }
-      return triggered
-    }
-    this.#owner.rules = { ...rules, rules: rules.rules.map(count) }
+    const isOfModel = ({ rule }: ArmedRule) => rule.model === undefined || matchesName(rule.model, model)
+    const counted = countMatches(rules.rules, world, one => isHere(one) && isOfModel(one))
+    const { triggered } = counted
+    this.#owner.rules = { ...rules, rules: counted.rules }
     if (triggered === undefined) return
     const { fault } = triggered.rule
     const { lineError } = faultKinds.FAULT_KINDS[fault.kind] as unknown as FaultKind

@@ -28,19 +28,37 @@ export interface ArmedRule extends ParsedRule {
 export type RequestFields = Readonly<Record<string, unknown>>
 
 /** Returns whether a rule is armed and in its time window. */
-export function isActive({ isArmed, from, until }: ArmedRule, now: Micros): boolean {
+function isActive({ isArmed, from, until }: ArmedRule, now: Micros): boolean {
   return isArmed && now >= from && now < until
 }
 
+/** Counts one more match of each active rule that matches, and one more hit of the first one whose trigger fires. */
+export function countMatches(
+  rules: readonly ArmedRule[],
+  world: World,
+  isMatch: (rule: ArmedRule) => boolean,
+): { readonly rules: readonly ArmedRule[]; readonly triggered: ArmedRule | undefined } {
+  const { now } = world.clock
+  let triggered: ArmedRule | undefined
+  const counted = rules.map(rule => {
+    if (!isActive(rule, now) || !isMatch(rule)) return rule
+    const matched = countMatch(rule, now)
+    if (triggered !== undefined || !isTriggered(matched, world)) return matched
+    triggered = { ...matched, hits: rule.hits + 1 }
+    return triggered
+  })
+  return { rules: counted, triggered }
+}
+
 /** Returns the rule after one more match. */
-export function countMatch(rule: ArmedRule, now: Micros): ArmedRule {
+function countMatch(rule: ArmedRule, now: Micros): ArmedRule {
   const counted = { ...rule, matches: rule.matches + 1 }
   const { nth, for: time } = rule.rule
   return time === undefined || counted.matches !== nth ? counted : { ...counted, continuesUntil: now + micros(time) }
 }
 
 /** Returns whether the trigger of a rule fires for the request that it just counted. */
-export function isTriggered(armed: ArmedRule, world: World): boolean {
+function isTriggered(armed: ArmedRule, world: World): boolean {
   const { rule, hits, matches, continuesUntil = 0 } = armed
   const { times, nth, every, chance } = rule
   if (times !== undefined) return hits < times
