@@ -7,14 +7,7 @@ import { LIMITS } from '../../lib/limits.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { escapeControls } from '../../lib/text/control-characters.ts'
 import { isLoopback } from '../../server/control/guards.ts'
-import {
-  DEFAULT_HOST,
-  DEFAULT_PORT,
-  type Latency,
-  type ServedRequest,
-  type Server,
-  serve,
-} from '../../server/http/server.ts'
+import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type ServedRequest, serve } from '../../server/http/server.ts'
 import { PAGE_PATH } from '../../server/routing/request-router.ts'
 import * as namesProfiles from '../../service/naming/names-profile.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
@@ -253,21 +246,12 @@ export async function handler(argv: ServeArguments): Promise<void> {
   })
 }
 
-/** A server with its recordings. */
-export interface StartedServer {
-  readonly sim: Simulator
-  readonly server: Server
-  /** Undefined: the control plane needs none. */
-  readonly controlToken: string | undefined
-  /** Finishes the open requests, and ends the recordings. */
-  stop(): Promise<void>
-}
-
-/** Starts a server as the flags say. `onRequest` gets each request when it is answered. */
-export async function startServer(
-  argv: ServeArguments,
-  onRequest?: (request: ServedRequest) => void,
-): Promise<StartedServer> {
+/**
+ * Starts a server as the flags say. `stop` finishes its open requests, and ends its recordings.
+ *
+ * @param onRequest gets each request when it is answered
+ */
+export async function startServer(argv: ServeArguments, onRequest?: (request: ServedRequest) => void) {
   const sim = createServedSimulator(argv)
   const isPublic = !isLoopback(argv.host)
   // Random, not from the seed: a known seed must not reveal the token.
