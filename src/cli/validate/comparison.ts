@@ -8,7 +8,7 @@ import { GPUS, type GpuSpec } from '../../data/gpu-specs.ts'
 import { modelFigures, stepTokensOf } from '../../simulation/fleet/weights.ts'
 import { type EnginePoint, InstanceEngine } from '../../simulation/load/engine.ts'
 
-export const METRICS = ['outputTokensPerSecond', 'endToEnd', 'timePerOutputToken', 'timeToFirstToken'] as const
+const METRICS = ['outputTokensPerSecond', 'endToEnd', 'timePerOutputToken', 'timeToFirstToken'] as const
 export type Metric = (typeof METRICS)[number]
 
 const above0 = z.number().positive().max(1e15).nullish()
@@ -100,7 +100,7 @@ export function engineOfSetUp(
   setup: SetUp,
   constants: EngineConstants = ENGINE_CLASSES[classOf(setup)],
 ): InstanceEngine {
-  const gpu = findGpu(String(setup.gpu))
+  const gpu = findGpu(setup.gpu)
   if (gpu === undefined) throw new Error(`gpu '${setup.gpu}' is not known`)
   const { parameters, hidden, experts, expertsPerToken } = setup
   const hasExperts = typeof experts === 'number' && typeof expertsPerToken === 'number' && expertsPerToken < experts
@@ -177,9 +177,6 @@ export function modelValue({ setup, metric }: PublishedRow, constants?: EngineCo
  * @throws Error that says which field cannot be used
  */
 export function compareRow(row: PublishedRow, constants?: EngineConstants): ComparedRow {
-  if (!METRICS.includes(row.metric))
-    throw new Error(`metric '${row.metric}' is unknown: metrics are ${METRICS.join(', ')}`)
-  if (!(row.value > 0)) throw new Error('value is not above 0')
   const { value: published, ...rest } = row
   const model = modelValue(row, constants)
   return { ...rest, published, model, error: Math.max(model / published, published / model) - 1 }

@@ -2,6 +2,7 @@
 
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { LIMITS } from '../../lib/limits.ts'
+import { once } from '../../lib/once.ts'
 import { quote } from '../../lib/quote.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
 import type { ReceivedRequest } from '../exchanges/request-log.ts'
@@ -97,7 +98,7 @@ export function verifyRequests(
   const requests = sim.requests.filter(isWithin)
   const lost = window.from !== undefined && isWholeSince(sim, isWithin) ? 0 : sim.requestLog.dropped
   const hasWindow = window.from !== undefined || window.to !== undefined
-  const { numbers } = sim.requestLog
+  const numbers = once(() => sim.requestLog.numbers)
   const results = inOrder
     ? verifyOrder(expectations, requests, lost, numbers)
     : expectations.map(one => {
@@ -220,7 +221,7 @@ function verifyOrder(
   expectations: readonly CompiledExpectation[],
   requests: readonly ReceivedRequest[],
   lost: number,
-  numbers: ReadonlyMap<number, number>,
+  numbers: () => ReadonlyMap<number, number>,
 ): VerifiedExpectation[] {
   const bySeq = requests.toSorted((one, other) => one.seq - other.seq)
   let next = 0
@@ -246,12 +247,12 @@ function verifyOrder(
     const after =
       last === undefined
         ? ''
-        : ` after request ${numbers.get(last.seq)} (${last.operation || last.path}), where ${place} ended`
+        : ` after request ${numbers().get(last.seq)} (${last.operation || last.path}), where ${place} ended`
     const early = all.filter(request => last !== undefined && request.seq <= last.seq)
     const words = [
       isMissing ? `received ${taken.length}${after}` : `received ${all.length}`,
       ...(isMissing && early.length > 0
-        ? [`${early.length} came before, such as request ${numbers.get(early.at(-1)!.seq)}`]
+        ? [`${early.length} came before, such as request ${numbers().get(early.at(-1)!.seq)}`]
         : []),
       ...(isUnknown ? [lostWords(lost)] : []),
     ]
@@ -281,10 +282,13 @@ function toResult(
   }
 }
 
-function formatFailure({ requests, problem, near }: VerifiedExpectation, numbers: ReadonlyMap<number, number>): string {
+function formatFailure(
+  { requests, problem, near }: VerifiedExpectation,
+  numbers: () => ReadonlyMap<number, number>,
+): string {
   const lines = near.map(
     ({ seq, method, path, status, differs }) =>
-      `\n  request ${numbers.get(seq)}: ${method} ${path} → ${status === 0 ? 'no answer' : status}${differs.map(one => `\n    ${one}`).join('')}`,
+      `\n  request ${numbers().get(seq)}: ${method} ${path} → ${status === 0 ? 'no answer' : status}${differs.map(one => `\n    ${one}`).join('')}`,
   )
   return `${requests}: ${problem}${lines.join('')}`
 }

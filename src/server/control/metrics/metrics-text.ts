@@ -83,7 +83,7 @@ function samplesOf(
   if (Number.isNaN(count)) return ''
   const highest = hasTokenBounds(name) ? maxTokenBound : Number.POSITIVE_INFINITY
   let lines = ''
-  const bucket = `${name}_bucket{${labelText}${labelText === '' ? '' : ','}le="`
+  const bucket = `${name}_bucket{${joinLabels(labelText, 'le="')}`
   for (const [i, bound] of bounds.entries()) {
     if (bound > highest) break
     lines += `${bucket}${formatBound(bound)}"} ${formatValue(numbers[i]!)}\n`

@@ -173,10 +173,10 @@ function findOwnedIds(
   if (created.length === 0 || end.kind === 'unsettled') return new Set()
   const leaves = leavesOf(end.kind === 'returned' ? end.result : end.error)
   const texts = leaves.flatMap(({ place, value }) => [...place, value]).filter(one => typeof one === 'string')
-  const words = new Set(texts.flatMap(text => text.split(/[^\w.-]+/)))
+  const words = once(() => new Set(texts.flatMap(text => text.split(/[^\w.-]+/))))
   const isNamed = ({ kind, id }: Pick<CreatedThing, 'kind' | 'id'>) => {
     const name = kind === 'adapter' ? world.deployments.get(id)?.model_name.split('/').at(-1) : undefined
-    return texts.some(text => text.includes(id)) || (name !== undefined && words.has(name))
+    return texts.some(text => text.includes(id)) || (name !== undefined && words().has(name))
   }
   return new Set(created.filter(isNamed).map(({ id }) => id))
 }
