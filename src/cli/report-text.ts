@@ -2,6 +2,7 @@
 
 import { DEPLOYMENT_STATUSES } from '../data/records/enums.ts'
 import { formatDuration, HOUR, SECOND } from '../kernel/duration.ts'
+import { formatCount, plural } from '../lib/text/format-count.ts'
 import { formatEngine } from '../simulation/deployments/instance-speed.ts'
 import {
   COLD_START_PHASES,
@@ -40,7 +41,7 @@ function commands({ commands: { count, newest } }: Report): string {
   if (count === 0) return ''
   const left = count > newest.length ? `, the newest ${newest.length}` : ''
   const rows = newest.map(({ at, verb, target }) => [formatTime(at), verb, target])
-  return `${formatCounted(count, 'command')}${left}\n${formatTable(rows, 3)}`
+  return `${plural(count, 'command')}${left}\n${formatTable(rows, 3)}`
 }
 
 function money({ money: totals }: Report): string {
@@ -67,7 +68,7 @@ function money({ money: totals }: Report): string {
     ...totals.units_by_model.map(one => [`    of it ${one.model}`, formatDollars(one.units_microcents)]),
     ['closing balance', formatDollars(totals.closing_balance_microcents)],
   ]
-  const suspended = totals.suspensions > 0 ? `, account suspended ${formatCounted(totals.suspensions, 'time')}` : ''
+  const suspended = totals.suspensions > 0 ? `, account suspended ${plural(totals.suspensions, 'time')}` : ''
   return `Money, $${suspended}\n${formatTable(rows)}`
 }
 
@@ -135,10 +136,10 @@ function deployments(report: Report): string {
     ],
     ...withRequests.map(one => [
       one.model_name,
-      ...shownColumns.map(column => count(one.requests[column])),
+      ...shownColumns.map(column => formatCount(one.requests[column])),
       ...tokens(one),
     ]),
-    ['all', ...shownColumns.map(column => count(totals.requests[column])), ...tokens(totals)],
+    ['all', ...shownColumns.map(column => formatCount(totals.requests[column])), ...tokens(totals)],
   ]
   const load = withRequests.length === 0 ? '' : `\n\nRequests\n${formatTable(requests)}`
   const engines = report.deployments.flatMap(({ model_name, engine }) =>
@@ -165,9 +166,9 @@ function statuses({ deployments: all }: Report): string {
     ...changedDeployments.map(one => [
       one.model_name,
       ...shownStatuses.map(status => formatHours((one.seconds_in_status[status] * SECOND) / HOUR)),
-      count(one.cold_starts),
+      formatCount(one.cold_starts),
       one.median_cold_start_seconds === null ? '-' : `${seconds(one.median_cold_start_seconds)} s`,
-      count(one.instances_lost),
+      formatCount(one.instances_lost),
     ]),
   ]
   return changedDeployments.length === 0
@@ -184,23 +185,23 @@ function coldStarts({ cold_starts: { count: total, phases } }: Report): string {
       return [phase.replaceAll('_', ' '), ...[min_seconds, median_seconds, p95_seconds, max_seconds].map(seconds)]
     }),
   ]
-  return `${formatCounted(total, 'cold start')}, seconds\n${formatTable(rows)}`
+  return `${plural(total, 'cold start')}, seconds\n${formatTable(rows)}`
 }
 
 function failures({ failures: summary }: Report): string {
   const things = [
     summary.node_crashes > 0 && formatCounted(summary.node_crashes, 'node crash', 'node crashes'),
     summary.node_preemptions > 0 && formatCounted(summary.node_preemptions, 'node preempted', 'nodes preempted'),
-    summary.gpu_failures > 0 && formatCounted(summary.gpu_failures, 'GPU error'),
-    summary.zone_outages > 0 && formatCounted(summary.zone_outages, 'zone outage'),
+    summary.gpu_failures > 0 && plural(summary.gpu_failures, 'GPU error'),
+    summary.zone_outages > 0 && plural(summary.zone_outages, 'zone outage'),
     summary.deployments_failed > 0 &&
       formatCounted(summary.deployments_failed, 'deployment failed', 'deployments failed'),
   ].filter(thing => thing !== false)
   const lost = Object.entries(summary.instances_lost_to)
     .filter(([, times]) => times > 0)
-    .map(([what, times]) => `${count(times)} to ${what.replaceAll('_', ' ')}`)
+    .map(([what, times]) => `${formatCount(times)} to ${what.replaceAll('_', ' ')}`)
   const by = lost.length === 0 ? '' : `: ${lost.join(', ')}`
-  const instances = `${formatCounted(summary.instances_lost, 'instance')} lost${by}`
+  const instances = `${plural(summary.instances_lost, 'instance')} lost${by}`
   return things.length === 0 && summary.instances_lost === 0
     ? 'No failures'
     : `Failures: ${[...things, instances].join('; ')}`
@@ -211,13 +212,13 @@ function batches({ batches: summary }: Report): string {
   const ended = [completed, failed, expired, cancelled]
   if (created === 0 && lines_done === 0 && ended.every(one => one === 0)) return ''
   return (
-    `Batches: ${count(created)} created, ${count(completed)} completed, ${count(failed)} failed, ${count(expired)} expired, ` +
-    `${count(cancelled)} cancelled; ${formatCounted(lines_done, 'line')} done, ${count(lines_failed)} of them failed`
+    `Batches: ${formatCount(created)} created, ${formatCount(completed)} completed, ${formatCount(failed)} failed, ${formatCount(expired)} expired, ` +
+    `${formatCount(cancelled)} cancelled; ${plural(lines_done, 'line')} done, ${formatCount(lines_failed)} of them failed`
   )
 }
 
 function tokens({ tokens: { input, output } }: Pick<DeploymentReport, 'tokens'>): string[] {
-  return [input, output].map(count)
+  return [input, output].map(formatCount)
 }
 
 function hasRequests({ requests }: DeploymentReport): boolean {
@@ -247,7 +248,7 @@ export function formatHours(value: number): string {
   return formatFixed(value, 1)
 }
 
-export function seconds(value: number): string {
+function seconds(value: number): string {
   return formatFixed(value, 1)
 }
 
@@ -255,12 +256,8 @@ export function formatPercent(share: number | null): string {
   return share === null ? '-' : `${formatFixed(share * 100, 1)} %`
 }
 
-export function count(value: number): string {
-  return value.toLocaleString('en')
-}
-
-function formatCounted(value: number, one: string, many = `${one}s`): string {
-  return `${count(value)} ${value === 1 ? one : many}`
+function formatCounted(value: number, one: string, many: string): string {
+  return `${formatCount(value)} ${value === 1 ? one : many}`
 }
 
 function formatFixed(value: number, digits: number): string {
@@ -269,6 +266,6 @@ function formatFixed(value: number, digits: number): string {
 }
 
 /** Formats a time without microseconds if they are zero. */
-export function formatTime(iso: string): string {
+function formatTime(iso: string): string {
   return iso.replace('.000000+00:00', 'Z')
 }

@@ -30,13 +30,15 @@ async function comparisonOf(compare: string, args: Partial<SimulateArguments> = 
 
 const lost = ({ totals: { requests } }: Report) => requests.refused + requests.failed
 
-test('two values of a limit have one table, and the answer names the one that refuses least', async () => {
+test('two values of a limit have one table, and the answer names the one that loses the fewest', async () => {
   const { code, out } = await compared('deployments.acme/chat.settings.max_instances=10,200')
   expect(code).toBe(0)
   expect(out).toMatch(/^2026-01-01 to 2026-01-01, compared by deployments\.acme\/chat\.settings\.max_instances\n/)
-  expect(out).toMatch(/\n {2}refused or failed +[\d,]+ +[\d,]+\n {6}engines 20 % slower +[\d,]+ +[\d,]+\n/)
-  expect(out).toMatch(/\n {2}first day unlike 10 +- +2026-01-01\n/)
-  expect(out).toMatch(/\nNo value suffices\. deployments\.acme\/chat\.settings\.max_instances=200 refuses least: /)
+  expect(out).toMatch(/\n {2}lost requests +[\d,]+ +[\d,]+\n {6}engines up to 20 % slower +[\d,]+ +[\d,]+\n/)
+  expect(out).toMatch(/\n {2}first day that differs from 10 +- +2026-01-01\n/)
+  expect(out).toMatch(
+    /\nNo value suffices\. deployments\.acme\/chat\.settings\.max_instances=200 loses the fewest requests: /,
+  )
   expect(out).toContain('\nIt assumes fixture fleet, profile realistic, weather none and seed 1.')
   expect((await compared('deployments.acme/chat.settings.max_instances=10,200')).out).toBe(out)
 })
@@ -51,7 +53,7 @@ test('a value is played as a simulation with that setting, and again with slower
   expect(values[1]!.report).not.toEqual(report)
 })
 
-test('the cheapest fleet that refuses nothing suffices, unless slower engines need more', async () => {
+test('the cheapest fleet that loses nothing suffices, unless slower engines need more', async () => {
   const fixtures = folder()
   cpSync('fixtures/worlds/two-nodes', fixtures, { recursive: true })
   // An instance can do 74 requests/s.
@@ -74,9 +76,9 @@ test('the cheapest fleet that refuses nothing suffices, unless slower engines ne
     [false, false],
   ])
   const name = 'deployments.acme/chat.settings.min_instances'
-  expect(answer[0]!.replace(/ slower it refuses .*\)/, ' slower it refuses some')).toBe(
-    `${name}=2 suffices and costs least: it refuses no request, and none fails. ` +
-      `With engines 20 % slower it refuses some. ${name}=3 suffices also then.`,
+  expect(answer[0]!.replace(/ slower it loses .*\) requests/, ' slower it loses some')).toBe(
+    `${name}=2 suffices and costs least: it loses no request. ` +
+      `With engines up to 20 % slower it loses some. ${name}=3 still suffices.`,
   )
 })
 
@@ -137,7 +139,7 @@ test('a comparison that is stopped has the values that were simulated, and names
   const args = { fixtures: 'fleet', profile: 'realistic', seed: '1', for: 20 * MINUTE, compare: 'nodes=30,40' }
   expect(await simulate(args, { ...output, onSignal })).toBe(130)
   expect(written.out).toMatch(/\n {2}nodes +30\n/)
-  expect(written.out).toContain('\nIt was stopped before nodes=40.\n')
+  expect(written.out).toContain('\nThe comparison was stopped. Not simulated: nodes=40.\n')
 })
 
 test.each(['series', 'html'])('--compare with --%s is refused', async flag => {

@@ -314,6 +314,7 @@ async function compare(
     return exitCode === 0 ? { ...steppedReport(sim, step), fixture: args.fixtures } : undefined
   })
   if (comparison === undefined) return exitCode
+  const { readings: _, ...shown } = comparison
   const { setting: name, values } = comparison
   if (args.plot !== undefined) {
     const reports = new Map(values.map(({ value, report }) => [`${name}=${value}`, report]))
@@ -326,7 +327,7 @@ async function compare(
   }
   // A report without a step has no series.
   const withoutSeries = (key: string, value: unknown) => (key === 'series' ? undefined : value)
-  io.out(args.json ? `${JSON.stringify(comparison, withoutSeries, 2)}\n` : formatComparison(comparison))
+  io.out(args.json ? `${JSON.stringify(shown, withoutSeries, 2)}\n` : formatComparison(comparison))
   return exitCode
 }
 

@@ -1,11 +1,12 @@
 /** Simulates one world once for each value of a setting, and says which values suffice. */
 
 import { loadProfile } from '../../data/profiles/load.ts'
+import { formatCount } from '../../lib/text/format-count.ts'
 import { firstTokenOf } from '../../server/page/plots/report-charts.ts'
-import { type PlottedReport, readSteps } from '../../server/page/plots/report-steps.ts'
+import { readSteps, type Steps } from '../../server/page/plots/report-steps.ts'
 import type { Report } from '../../simulation/reporting/report-types.ts'
 import type { ReportStep } from '../../simulation/reporting/time-series.ts'
-import { count, formatDollars, formatHours, formatPercent, formatTable } from '../report-text.ts'
+import { formatDollars, formatHours, formatPercent, formatTable } from '../report-text.ts'
 import { type ComparedSetting, type ComparedWorld, withSetting } from './setting.ts'
 
 /** A report with the rows of its series. */
@@ -15,7 +16,7 @@ export interface ComparedValue {
   readonly value: string
   readonly report: SteppedReport
   /** The same with engines that are slower by their band. Null: no deployment has an engine whose band is known. */
-  readonly slower: Report | null
+  readonly slower: SteppedReport | null
   /** The first day on which a deployment does something else than with the first value, as `2026-01-02`. */
   readonly first_difference: string | null
 }
@@ -25,6 +26,8 @@ export interface Comparison {
   /** The widest band of the engines, as a share. Null: none is known. */
   readonly band: number | null
   readonly values: readonly ComparedValue[]
+  /** The figures of each value. */
+  readonly readings: readonly Reading[]
   /** The answer in sentences. */
   readonly answer: readonly string[]
 }
@@ -44,6 +47,7 @@ export async function compareValues(
   // Every value is checked before the first one is simulated.
   const worlds = values.map(value => withSetting(base, name, value, start))
   const compared: ComparedValue[] = []
+  const readings: Reading[] = []
   let band: number | null = null
   for (const [i, world] of worlds.entries()) {
     const report = await play(world)
@@ -57,11 +61,13 @@ export async function compareValues(
     if (slower === undefined) break
     const first = compared[0]?.report ?? report
     compared.push({ value: values[i]!, report, slower, first_difference: firstDifference(first, report) })
+    readings.push({ now: figuresOf(report), slower: slower && figuresOf(slower) })
   }
   if (compared.length === 0) return undefined
   const stopped = values.slice(compared.length).map(value => `${name}=${value}`)
-  const note = stopped.length === 0 ? [] : [`It was stopped before ${stopped.join(', ')}.`]
-  return { setting: name, band, values: compared, answer: [...note, ...answerOf(name, compared, band)] }
+  const note = stopped.length === 0 ? [] : [`The comparison was stopped. Not simulated: ${stopped.join(', ')}.`]
+  const comparison = { setting: name, band, values: compared, readings }
+  return { ...comparison, answer: [...note, ...answerOf(comparison)] }
 }
 
 function firstDifference(one: SteppedReport, other: SteppedReport): string | null {
@@ -75,7 +81,7 @@ function firstDifference(one: SteppedReport, other: SteppedReport): string | nul
 
 interface Figure {
   readonly label: string
-  read(report: Report): number | null
+  read(report: Report, steps: Steps): number | null
   format(value: number): string
   /** Whether the speed of engines changes it. */
   readonly followsEngines?: boolean
@@ -83,44 +89,61 @@ interface Figure {
   readonly isRare?: boolean
 }
 
+/** The figures of one value in the order of the table, and the same with slower engines. */
+interface Reading {
+  readonly now: readonly (number | null)[]
+  readonly slower: readonly (number | null)[] | null
+}
+
 const seconds = (value: number) => value.toFixed(value < 10 ? 2 : 1)
-const firstToken = (percent: number) => (report: Report) => firstTokenOf(readSteps(report as PlottedReport), percent)
+const firstToken = (percent: number) => (_: Report, steps: Steps) => firstTokenOf(steps, percent)
 const lostOf = ({ totals: { requests } }: Report) => requests.refused + requests.failed + requests.left
 
 const FIGURES: readonly Figure[] = [
-  { label: 'requests', read: ({ totals }) => totals.requests.arrived, format: count },
-  { label: 'refused or failed', read: lostOf, format: count, followsEngines: true },
-  { label: 'waiting at the end', read: ({ totals }) => totals.requests.waiting, format: count },
+  { label: 'requests', read: ({ totals }) => totals.requests.arrived, format: formatCount },
+  { label: 'lost requests', read: lostOf, format: formatCount, followsEngines: true },
+  { label: 'waiting at the end', read: ({ totals }) => totals.requests.waiting, format: formatCount },
   { label: 'time to first token, median, s', read: firstToken(50), format: seconds, followsEngines: true },
   { label: 'time to first token, p95, s', read: firstToken(95), format: seconds, followsEngines: true },
   { label: 'spent, $', read: spentOf, format: formatDollars, followsEngines: true },
   { label: 'GPU-hours held', read: ({ totals }) => totals.held_gpu_hours, format: formatHours, followsEngines: true },
   { label: 'GPU-hours of capacity', read: ({ totals }) => totals.capacity_gpu_hours, format: formatHours },
-  { label: 'starts', read: ({ cold_starts }) => cold_starts.count, format: count },
-  { label: 'instances lost', read: ({ failures }) => failures.instances_lost, format: count, isRare: true },
-  { label: 'deployments failed', read: ({ failures }) => failures.deployments_failed, format: count, isRare: true },
+  { label: 'starts', read: ({ cold_starts }) => cold_starts.count, format: formatCount },
+  { label: 'instances lost', read: ({ failures }) => failures.instances_lost, format: formatCount, isRare: true },
+  {
+    label: 'deployments failed',
+    read: ({ failures }) => failures.deployments_failed,
+    format: formatCount,
+    isRare: true,
+  },
 ]
+
+function figuresOf(report: SteppedReport): (number | null)[] {
+  const steps = readSteps(report)
+  return FIGURES.map(({ read }) => read(report, steps))
+}
 
 function spentOf({ money: { rent_microcents, tokens_microcents, units_microcents } }: Report): number {
   return rent_microcents + tokens_microcents + units_microcents
 }
 
 /** Returns the table of a comparison, and its answer. */
-export function formatComparison({ setting, band, values, answer }: Comparison): string {
+export function formatComparison({ setting, band, values, readings, answer }: Comparison): string {
   const { from, to } = values[0]!.report
   const rows = [[setting, ...values.map(({ value }) => value)]]
-  const cells = (read: (value: ComparedValue) => number | null | undefined, format: Figure['format']) =>
-    values.map(value => {
-      const figure = read(value) ?? null
-      return figure === null ? '-' : format(figure)
-    })
-  for (const { label, read, format, followsEngines, isRare } of FIGURES) {
-    if (isRare && values.every(({ report }) => read(report) === 0)) continue
-    rows.push([label, ...cells(({ report }) => read(report), format)])
+  for (const [row, { label, format, followsEngines, isRare }] of FIGURES.entries()) {
+    if (isRare && readings.every(({ now }) => now[row] === 0)) continue
+    const cells = (read: (reading: Reading) => number | null | undefined) =>
+      readings.map(reading => {
+        const figure = read(reading) ?? null
+        return figure === null ? '-' : format(figure)
+      })
+    rows.push([label, ...cells(({ now }) => now[row])])
     if (!followsEngines || band === null) continue
-    rows.push([`    engines ${percent(band)} slower`, ...cells(({ slower }) => slower && read(slower), format)])
+    rows.push([`    engines up to ${percent(band)} slower`, ...cells(({ slower }) => slower?.[row])])
   }
-  rows.push([`first day unlike ${values[0]!.value}`, ...values.map(({ first_difference }) => first_difference ?? '-')])
+  const differences = values.map(({ first_difference }) => first_difference ?? '-')
+  rows.push([`first day that differs from ${values[0]!.value}`, ...differences])
   return `${from.slice(0, 10)} to ${to.slice(0, 10)}, compared by ${setting}\n${formatTable(rows)}\n\n${answer.join('\n')}\n`
 }
 
@@ -128,27 +151,27 @@ function percent(share: number): string {
   return `${Math.round(100 * share)} %`
 }
 
-function answerOf(setting: string, values: readonly ComparedValue[], band: number | null): string[] {
+function answerOf({ setting, band, values, readings }: Omit<Comparison, 'answer'>): string[] {
   const { report } = values[0]!
   const weather = setting.startsWith('weather.') ? '' : `, weather ${report.weather}`
-  const assumed = `It assumes fixture ${report.fixture}, profile ${report.profile}${weather} and seed ${report.seed}. Another seed has another course of events.`
+  const assumed = `It assumes fixture ${report.fixture}, profile ${report.profile}${weather} and seed ${report.seed}. Another seed can give another result.`
   const blind = report.deployments.flatMap(({ model_name, engine }) => (engine?.band === null ? [model_name] : []))
   return [
     ...sufficient(setting, values, band),
-    ...tooSmall(values, band),
-    ...(blind.length > 0 ? [`The engines of ${blind.join(', ')} are not validated.`] : []),
+    ...tooSmall(readings, band),
+    ...(blind.length > 0 ? [`The error of the engines of ${blind.join(', ')} is unknown.`] : []),
     assumed,
   ]
 }
 
-/** Says which values refuse no request, and whether they still do so with slower engines. */
+/** Says which values lose no request, and whether they still do so with slower engines. */
 function sufficient(setting: string, values: readonly ComparedValue[], band: number | null): string[] {
   if (values.every(({ report }) => report.totals.requests.arrived === 0)) {
     return ['Which value suffices is unknown: no deployment has requests. Give a load in the fixture, or --trace.']
   }
   const named = ({ value }: ComparedValue) => `${setting}=${value}`
   const lost = (report: Report) =>
-    `${count(lostOf(report))} of ${count(report.totals.requests.arrived)} requests (${formatPercent(lostOf(report) / report.totals.requests.arrived)})`
+    `${formatCount(lostOf(report))} of ${formatCount(report.totals.requests.arrived)} (${formatPercent(lostOf(report) / report.totals.requests.arrived)})`
   const byCost = values.toSorted(
     ({ report: a }, { report: b }) =>
       spentOf(a) - spentOf(b) || a.totals.capacity_gpu_hours - b.totals.capacity_gpu_hours,
@@ -157,27 +180,27 @@ function sufficient(setting: string, values: readonly ComparedValue[], band: num
   const [chosen] = enough
   if (chosen === undefined) {
     const least = byCost.reduce((best, one) => (lostOf(one.report) < lostOf(best.report) ? one : best))
-    return [`No value suffices. ${named(least)} refuses least: ${lost(least.report)}.`]
+    return [`No value suffices. ${named(least)} loses the fewest requests: ${lost(least.report)}.`]
   }
   const cheapest = enough.length > 1 ? ' and costs least' : ''
-  const first = `${named(chosen)} suffices${cheapest}: it refuses no request, and none fails.`
+  const first = `${named(chosen)} suffices${cheapest}: it loses no request.`
   if (chosen.slower === null || band === null) return [first]
-  if (lostOf(chosen.slower) === 0) return [`${first} It also suffices with engines ${percent(band)} slower.`]
+  if (lostOf(chosen.slower) === 0) return [`${first} It also suffices with engines up to ${percent(band)} slower.`]
   const safe = enough.find(({ slower }) => slower !== null && lostOf(slower) === 0)
-  const instead = safe === undefined ? 'No value suffices then.' : `${named(safe)} suffices also then.`
-  return [`${first} With engines ${percent(band)} slower it refuses ${lost(chosen.slower)}. ${instead}`]
+  const instead = safe === undefined ? 'Then no value suffices.' : `${named(safe)} still suffices.`
+  return [`${first} With engines up to ${percent(band)} slower it loses ${lost(chosen.slower)} requests. ${instead}`]
 }
 
-/** Names the figures whose differences an error of the engine can make. */
-function tooSmall(values: readonly ComparedValue[], band: number | null): string[] {
-  const labels = FIGURES.filter(({ followsEngines }) => followsEngines).flatMap(({ label, read }) => {
-    const figures = values.map(({ report }) => read(report) ?? 0)
-    const errors = values.map(({ slower }, i) => (slower === null ? 0 : Math.abs((read(slower) ?? 0) - figures[i]!)))
-    const spread = Math.max(...figures) - Math.min(...figures)
+/** Names the figures that an error of the engine changes more than the setting does. */
+function tooSmall(readings: readonly Reading[], band: number | null): string[] {
+  const labels = FIGURES.flatMap(({ label, followsEngines }, row) => {
+    if (!followsEngines) return []
+    const values = readings.map(({ now }) => now[row] ?? 0)
+    const errors = readings.map(({ slower }, i) => (slower === null ? 0 : Math.abs((slower[row] ?? 0) - values[i]!)))
+    const spread = Math.max(...values) - Math.min(...values)
     return spread > 0 && spread < Math.max(...errors) ? [label] : []
   })
   if (labels.length === 0) return []
-  return [
-    `The differences of these figures are smaller than the error of the engines (± ${percent(band!)}): ${labels.join('; ')}.`,
-  ]
+  const error = `An engine error of up to ${percent(band!)}`
+  return [`${error} changes these figures more than the setting does: ${labels.join('; ')}.`]
 }

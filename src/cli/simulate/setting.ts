@@ -109,11 +109,8 @@ function setField(target: object, path: readonly string[], value: unknown): void
 function setCounts(fixture: FixtureInput, prefix: string | undefined, value: unknown): void {
   const groups = fixture.nodes!.pools.flatMap(({ nodes }) => nodes)
   const chosen = prefix === undefined ? groups : groups.filter(group => group.prefix === prefix)
-  if (chosen.length === 0)
-    throw unknown(
-      prefix ?? 'nodes',
-      groups.map(group => group.prefix),
-    )
+  const prefixes = groups.map(group => group.prefix)
+  if (chosen.length === 0) throw unknown(prefix ?? 'nodes', prefixes)
   for (const group of chosen) group.count = value as number
 }
 
@@ -144,6 +141,6 @@ function namesOf(list: readonly object[]): Map<string, unknown> {
 
 function unknown(part: string, names: Iterable<string>): UsageError {
   const known = [...names]
-  const fallback = known.length === 0 ? 'The world has none.' : `Give one of ${known.join(', ')}.`
+  const fallback = known.length === 0 ? 'The world has none of that kind.' : `Give one of ${known.join(', ')}.`
   return new UsageError(`Failed to read --compare: unknown name '${part}'. ${formatSuggestion(part, known, fallback)}`)
 }

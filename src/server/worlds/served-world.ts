@@ -14,10 +14,7 @@ export function clientVariables(url: string, token: string): Readonly<Record<str
 }
 
 /** Returns the variables by which clients reach a server of this machine directly: a proxy cannot reach it. */
-export function proxyVariables(
-  environment: Readonly<Record<string, string | undefined>>,
-  url: string,
-): Readonly<Record<string, string>> {
+export function proxyVariables(environment: Readonly<Record<string, string | undefined>>, url: string) {
   const noProxy = [environment.NO_PROXY ?? environment.no_proxy, new URL(url).hostname].filter(Boolean).join(',')
   return { NO_PROXY: noProxy, no_proxy: noProxy }
 }
