@@ -20,7 +20,7 @@ interface Arguments extends ServeArguments {
 }
 
 export const command = 'exec'
-export const describe = 'Run a command against a server that lives as long as it'
+export const describe = 'Start a server, run a command against it, then stop the server'
 export const takesOtherCommand = true
 
 export function builder(argv: Argv): Argv<Arguments> {
@@ -31,7 +31,7 @@ export function builder(argv: Argv): Argv<Arguments> {
       // Their variables have other users: a server beside, and the recordings of a test runner.
       port: argument('Port to listen on. Default: a free one', integer('port', { min: 0, max: 65_535 }, 4010)),
       record: argument('New file for a recording of every request, prompts included', text('record')),
-      wait: toggle('wait', 'Serve on when the command has ended, until Ctrl-C'),
+      wait: toggle('wait', 'Keep the server running after the command has ended, until Ctrl-C'),
     })
     .middleware(() => requireKnownVariables([...Object.keys(options), 'wait', 'port', 'record']))
     .usage('$0 exec [flags] -- COMMAND')
@@ -39,7 +39,7 @@ export function builder(argv: Argv): Argv<Arguments> {
     .example('$0 exec --fixtures empty --weather rough -- pytest', 'with the flags of serve')
     .epilogue(
       'The command finds the server by MODELHOST_SIM_URL, MODELHOST_SIM_TOKEN, OPENAI_BASE_URL and OPENAI_API_KEY.\n' +
-        'Exit codes: that of the command, 128 and the number of its signal, 2 could not run.',
+        'Exit codes: that of the command, 128 plus the number of a signal that ended it, 2 exec could not start.',
     ) as unknown as Argv<Arguments>
 }
 
@@ -52,12 +52,8 @@ export async function handler(argv: Arguments): Promise<void> {
   const record = argv.record ?? join(folder!, 'recording.ndjson')
   let hasFailed = false
   try {
-    const { sim, server, controlToken, stop } = await startServer({
-      ...argv,
-      port: argv.port ?? 0,
-      record,
-      open: false,
-    })
+    const options = { ...argv, port: argv.port ?? 0, record, open: false }
+    const { sim, server, controlToken, stop } = await startServer(options)
     const env = {
       ...process.env,
       ...proxyVariables(process.env, server.url),
@@ -77,7 +73,7 @@ export async function handler(argv: Arguments): Promise<void> {
   }
   if (hasFailed) {
     process.stderr.write(
-      `Failed with exit code ${process.exitCode}. Play its requests again:\n  npx modelhost-sim replay ${record}\n`,
+      `The command failed with exit code ${process.exitCode}. To replay its requests:\n  npx modelhost-sim replay ${record}\n`,
     )
   }
   exitProcess()
@@ -91,11 +87,12 @@ export async function handler(argv: Arguments): Promise<void> {
  */
 async function runCommand([program, ...args]: readonly [string, ...string[]], env: NodeJS.ProcessEnv): Promise<number> {
   // A process group without the terminal cannot read from it, and Ctrl-C does not reach it.
-  const hasTerminal = process.stdin.isTTY === true
   const isWindows = process.platform === 'win32'
-  const groups = new ProcessGroups()
+  const hasTerminal = process.stdin.isTTY === true
+  const hasGroup = !hasTerminal && !isWindows
+  const groups = hasGroup ? new ProcessGroups() : undefined
   let child: ChildProcess | undefined
-  const send = (signal: NodeJS.Signals) => kill(child, signal, hasTerminal)
+  const send = (signal: NodeJS.Signals) => kill(child, signal, hasGroup)
   const onExit = () => send('SIGKILL')
   process.once('exit', onExit)
   // Before the start: a signal may come as soon as the command does something.
@@ -106,8 +103,8 @@ async function runCommand([program, ...args]: readonly [string, ...string[]], en
   try {
     return await new Promise((resolve, reject) => {
       // Windows starts npm and npx by its shell only.
-      child = spawn(program, args, { env, stdio: 'inherit', detached: !hasTerminal && !isWindows, shell: isWindows })
-      if (!hasTerminal) groups.add(child.pid)
+      child = spawn(program, args, { env, stdio: 'inherit', detached: hasGroup, shell: isWindows })
+      groups?.add(child.pid)
       child.once('error', reject)
       child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal!]))
     })
@@ -116,24 +113,23 @@ async function runCommand([program, ...args]: readonly [string, ...string[]], en
   } finally {
     release()
     process.off('exit', onExit)
-    if (!hasTerminal) send('SIGKILL')
-    groups.close()
+    // What the command left in its group.
+    if (hasGroup) send('SIGKILL')
+    groups?.close()
   }
 }
 
 function startError(program: string, { code, message }: NodeJS.ErrnoException): UsageError {
   const reason = code === 'ENOENT' ? 'no such program' : code === 'EACCES' ? 'it is not executable' : message
-  return new UsageError(
-    `Failed to run '${program}': ${reason}. Give a program of this machine, as in exec -- npm test.`,
-  )
+  return new UsageError(`Failed to run '${program}': ${reason}. Check its name, or install it.`)
 }
 
 /** Sends a signal to a command, and to all of its group if it has one. */
-function kill(child: ChildProcess | undefined, signal: NodeJS.Signals, hasTerminal: boolean): void {
+function kill(child: ChildProcess | undefined, signal: NodeJS.Signals, hasGroup: boolean): void {
   if (child?.pid === undefined) return
   try {
-    if (hasTerminal || process.platform === 'win32') child.kill(signal)
-    else process.kill(-child.pid, signal)
+    if (hasGroup) process.kill(-child.pid, signal)
+    else child.kill(signal)
   } catch {
     // Nothing of it is left.
   }

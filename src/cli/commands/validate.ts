@@ -30,10 +30,10 @@ export function builder(argv: Argv): Argv<Arguments> {
     })
     .options({
       json: { type: 'boolean', default: false, describe: 'Print the rows as one JSON object' },
-      calibrate: textFlag('calibrate', 'File with rows of your own: print a profile whose engine is nearest to them'),
+      calibrate: textFlag('calibrate', 'File with rows of your own: fit the engine to them, and print the profile'),
     })
     .example('$0 validate', 'errors by class, and the worst rows')
-    .example('$0 validate mine.json --json', 'each of your rows with what the model says')
+    .example('$0 validate mine.json --json', 'each of your rows with its simulated value')
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
 }
 
@@ -41,7 +41,7 @@ export function handler({ files, json, calibrate: own }: Arguments): void {
   if (own !== undefined) {
     if (files.length > 0) {
       throw new UsageError(
-        `Failed to calibrate: '${files[0]}' and --calibrate both name rows. Give the rows to fit to --calibrate only.`,
+        `Failed to calibrate: '${files[0]}' and --calibrate both name rows. Give one file, after --calibrate.`,
       )
     }
     printProfile(own)

@@ -267,7 +267,7 @@ function operationsOfLines(
     const kinds = Object.entries<Pick<FaultKind, 'lineError'>>(FAULT_KINDS)
       .filter(([, kind]) => kind.lineError !== undefined)
       .map(([name]) => `'${name}'`)
-    throw invalidRule(`a line of a batch cannot have '${fault.kind}'. Give ${oneOf(kinds)}.`, ['fault', 'kind'])
+    throw invalidRule(`'${fault.kind}' is not possible with in: 'batch'. Give ${oneOf(kinds)}.`, ['fault', 'kind'])
   }
   const isOfLines = (name: string) => name === 'kind' || lineError.fields.includes(name)
   const used = schema.parse(Object.fromEntries(Object.entries(fault).filter(([name]) => isOfLines(name))))
@@ -276,11 +276,14 @@ function operationsOfLines(
     Object.entries(fault).find(([name, value]) => value !== used[name])?.[0]
   if (place !== undefined) {
     const path = Object.hasOwn(rule, place) ? [place] : ['fault', place]
-    throw invalidRule(`a line of a batch has no '${place}'. Leave it out.`, path)
+    throw invalidRule(`it is not possible with in: 'batch'. Remove it.`, path)
   }
   const { status } = lineError.of(fault)
   if (status < 400) {
-    throw invalidRule(`a line fails with a status of 400 or more, got ${status}.`, ['fault', 'status'])
+    throw invalidRule(`expected a status of 400 or more with in: 'batch', got ${status}. Raise it.`, [
+      'fault',
+      'status',
+    ])
   }
   return new Set(applicable)
 }

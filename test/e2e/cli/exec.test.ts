@@ -1,4 +1,4 @@
-/** `exec`: a command against a server that lives as long as it. Each program is small, so the starts are the cost. */
+/** `exec`: a server for one command. Each program is small, so the starts are the cost. */
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -28,9 +28,10 @@ test('a command that succeeds leaves nothing, and one that fails leaves a record
   const [url, compatible] = success.stdout.trim().split(' ')
   expect(compatible).toBe(`${url}/v1`)
   expect(failure.code).toBe(7)
-  const [, file] = /^Failed with exit code 7\. Play its requests again:\n {2}npx modelhost-sim replay (.*)\n$/.exec(
-    failure.stderr,
-  )!
+  const [, file] =
+    /^The command failed with exit code 7\. To replay its requests:\n {2}npx modelhost-sim replay (.*)\n$/.exec(
+      failure.stderr,
+    )!
   onTestFinished(() => rmSync(resolve(file!, '..'), { recursive: true }))
   const replayed = await run(['replay', file!])
   expect(replayed).toMatchObject({ code: 0, stdout: expect.stringContaining('1 request replayed') })

@@ -89,25 +89,25 @@ test.each<[string, object, string]>([
     .map(({ example }): [string, object, string] => [
       `the kind ${example.kind}`,
       { on: '*', fault: example },
-      `$.fault.kind: a line of a batch cannot have '${example.kind}'. Give 'rateLimit' or 'status'.`,
+      `$.fault.kind: '${example.kind}' is not possible with in: 'batch'. Give 'rateLimit' or 'status'.`,
     ]),
   [
     'a field without meaning for a line',
     { on: ON, fault: { ...DOWN, effect: 'done' } },
-    "$.fault.effect: a line of a batch has no 'effect'. Leave it out.",
+    "$.fault.effect: it is not possible with in: 'batch'. Remove it.",
   ],
   [
     'a status of success',
     { on: ON, fault: { kind: 'status', status: 200 } },
-    '$.fault.status: a line fails with a status of 400 or more, got 200.',
+    "$.fault.status: expected a status of 400 or more with in: 'batch', got 200. Raise it.",
   ],
   [
     'another operation',
     { on: 'listDeployments', fault: DOWN },
     '$.on: no line of a batch calls listDeployments. Give createChatCompletion, createCompletion or createEmbeddings.',
   ],
-  ['a token', { on: ON, token: 'a', fault: DOWN }, "$.token: a line of a batch has no 'token'. Leave it out."],
-  ['a path', { on: ON, path: '/v1/*', fault: DOWN }, "$.path: a line of a batch has no 'path'. Leave it out."],
+  ['a token', { on: ON, token: 'a', fault: DOWN }, "$.token: it is not possible with in: 'batch'. Remove it."],
+  ['a path', { on: ON, path: '/v1/*', fault: DOWN }, "$.path: it is not possible with in: 'batch'. Remove it."],
   ['another place', { on: ON, in: 'batches', fault: DOWN }, "$.in: expected 'batch', got 'batches'"],
 ])('a rule in a batch refuses %s', (_, rule, reason) => {
   const { faults } = createSimulator({ fixtures: 'empty', seed: 1 })

@@ -31,7 +31,7 @@ export function describeCard(card: Card, findings: number): string[] {
   if (said.length > 0) lines.push(`  It said what is missing in ${places(said)}.`)
   if (unclear.length > 0) {
     lines.push(
-      `  Does ${places(unclear)} say that something is missing? Only you know: give tells in the options of the flow.`,
+      `  Does ${places(unclear)} say that something is missing? Only you know: set the option tells of the flow.`,
     )
   }
   return [`  ${verdictOf(card, findings)}`, ...lines]
