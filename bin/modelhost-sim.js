@@ -18,7 +18,8 @@ if (found[0] >= 22) process.getBuiltinModule('node:module').enableCompileCache?.
 const SOURCE = new URL('../src/', import.meta.url)
 const BUNDLE = new URL('../dist/cli.js', import.meta.url)
 
-const { main } = existsSync(SOURCE) && !isFresh() ? await fromSource() : await import(BUNDLE.href)
+const { importSource } = existsSync(SOURCE) && !isFresh() ? await import('../tools/build/start-source.js') : {}
+const { main } = importSource ? await importSource() : await import(BUNDLE.href)
 await main(process.argv.slice(2))
 
 /** Returns whether the bundle is newer than every file that goes into it. */
@@ -30,24 +31,4 @@ function isFresh() {
   // Folders too: their time changes when a file is removed.
   const entries = readdirSync(SOURCE, { recursive: true })
   return ['', ...entries].every(entry => changed(new URL(entry.replaceAll('\\', '/'), SOURCE)) <= built)
-}
-
-async function fromSource() {
-  // Since Node 22.18, Node reads TypeScript itself.
-  if (!process.features.typescript) {
-    const tsx = await import('tsx/esm/api')
-    // tsx otherwise reads the tsconfig.json of the current folder, and class fields compile in another way without ours.
-    tsx.register({
-      tsconfig: process.getBuiltinModule('node:url').fileURLToPath(new URL('../tsconfig.json', import.meta.url)),
-    })
-  }
-  // The effect of `node --conditions=modelhost-sim-source` without a second process.
-  process
-    .getBuiltinModule('node:module')
-    .register(
-      `data:text/javascript,${encodeURIComponent(
-        "export const resolve = (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, 'modelhost-sim-source'] })",
-      )}`,
-    )
-  return import(new URL('cli/index.ts', SOURCE).href)
 }

@@ -21,7 +21,8 @@ export function commandOf({ root, outdir }: Bench, kind: Kind): string {
   if (!existsSync(copy)) {
     const { files } = JSON.parse(readFileSync(join(outdir, 'package.json'), 'utf8')) as { files: string[] }
     mkdirSync(copy)
-    for (const part of ['package.json', 'tsconfig.json', 'src', ...files.filter(file => file !== 'dist')]) {
+    const own = ['package.json', 'package-lock.json', 'tsconfig.json', 'src', 'tools/build']
+    for (const part of [...own, ...files.filter(file => file !== 'dist')]) {
       if (existsSync(join(root, part))) cpSync(join(root, part), join(copy, part), { recursive: true })
     }
   }

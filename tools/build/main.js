@@ -4,12 +4,11 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { bundledWorlds, writeBundledWorlds } from './browser-worlds.js'
 import { bundlePage } from './bundle-page.js'
-import { deferredImports } from './defer-modules.js'
+import { buildCommandLine, COMMON, FOR_NODE } from './command-line.js'
 import { joinChunks } from './join-chunks.js'
 import { writeSavedPageParts } from './pages.js'
 
@@ -24,18 +23,6 @@ if (!values['no-types']) {
   run([tsc, '-p', 'tsconfig.build.json', '--outDir', `${outdir}/types`])
 }
 
-const common = {
-  bundle: true,
-  // The entries share their chunks, and so their classes. Code that few calls need stays in a chunk of its own.
-  splitting: true,
-  format: 'esm',
-  target: 'node20.19',
-  // Engines read less. Names stay, for stack traces.
-  minifySyntax: true,
-  minifyWhitespace: true,
-  legalComments: 'none',
-  logLevel: 'warning',
-}
 const entries = {
   index: 'src/index.ts',
   client: 'src/server/control/client/index.ts',
@@ -45,31 +32,11 @@ const entries = {
   scenario: 'src/workbench/scenario/index.ts',
   vitest: 'src/workbench/testing/vitest.ts',
 }
-/** Packages that are large and rarely needed, or the user's own copy: loaded from node_modules on demand. */
-const external = [
-  '@modelcontextprotocol/sdk',
-  '@msw/data',
-  'gpt-tokenizer',
-  '@faker-js/faker',
-  'tsx',
-  'esbuild',
-  'msw',
-  'vitest',
-]
-/** Dependencies in CommonJS load Node's modules with `require`. This one loads nothing itself, unlike `node:module`. */
-const banner = { js: 'const require = process.getBuiltinModule' }
-
 const { metafile: libraryFiles } = await build({
-  ...common,
-  metafile: true,
+  ...FOR_NODE,
   entryPoints: entries,
   outdir,
   chunkNames: 'library-[name]-[hash]',
-  platform: 'node',
-  conditions: ['modelhost-sim-source'],
-  external,
-  banner,
-  plugins: [deferredImports],
 })
 
 await joinChunks({ metafile: libraryFiles, outdir, entry: 'index.js', name: 'library.js' })
@@ -78,58 +45,18 @@ await joinChunks({ metafile: libraryFiles, outdir, entry: 'index.js', name: 'lib
 // bundler.
 const { client, explore, scenario, vitest, ...inBrowsers } = entries
 await build({
-  ...common,
+  ...COMMON,
   entryPoints: inBrowsers,
   outdir: `${outdir}/browser`,
   chunkNames: 'library-[hash]',
   platform: 'browser',
   packages: 'external',
-  conditions: ['modelhost-sim-source'],
   plugins: [bundledWorlds],
 })
 writeBundledWorlds(`${outdir}/browser`)
 await writeSavedPageParts(`${outdir}/pages`)
 
-const { metafile: cliFiles } = await build({
-  ...common,
-  metafile: true,
-  entryPoints: { cli: 'src/cli/index.ts' },
-  outdir,
-  chunkNames: 'cli-[name]-[hash]',
-  platform: 'node',
-  conditions: ['modelhost-sim-source'],
-  external,
-  banner,
-  plugins: [
-    deferredImports,
-    {
-      // What lays out the help makes an Intl.Segmenter when it is loaded, which takes 10 ms, and few starts show any.
-      name: 'help on demand',
-      setup: build => {
-        build.onResolve({ filter: /^(cliui|string-width)$/ }, ({ path, importer, resolveDir }) =>
-          /[\\/]platform-shims[\\/]esm\.mjs$/.test(importer)
-            ? { path, namespace: 'on demand', pluginData: resolveDir }
-            : undefined,
-        )
-        build.onLoad({ filter: /./, namespace: 'on demand' }, ({ path, pluginData }) => ({
-          contents: `export default (...args) => require('${path}').default(...args)`,
-          resolveDir: pluginData,
-        }))
-      },
-    },
-  ],
-})
-
-// Most starts serve. Other commands read the same file, of which they need a part.
-await joinChunks({
-  metafile: cliFiles,
-  outdir,
-  entry: Object.keys(cliFiles.outputs)
-    .map(path => basename(path))
-    .find(name => name.startsWith('cli-serve-')),
-  apart: 'cli.js',
-  name: 'cli-server.js',
-})
+await buildCommandLine(outdir)
 
 mkdirSync(`${outdir}/ui`)
 for (const [name, text] of Object.entries(await bundlePage())) writeFileSync(`${outdir}/ui/${name}`, text)

@@ -1,5 +1,5 @@
 /** The files of the control room, as a server sends them. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { PAGE_PATH, type PageFiles } from '../routing/request-router.ts'
 
 /** The page loads only its own files, and sends requests only to its own server. */
@@ -41,8 +41,9 @@ export class BundledPageFiles implements PageFiles {
   }
 
   async #read(name: string): Promise<string> {
-    if (!import.meta.url.endsWith('.ts')) return readFileSync(new URL(`ui/${name}`, import.meta.url), 'utf8')
-    // From the source: the bundle may be older than the files.
+    const built = new URL(`ui/${name}`, import.meta.url)
+    if (existsSync(built)) return readFileSync(built, 'utf8')
+    // From the source.
     const { bundlePage } = await import(new URL('../../../tools/build/bundle-page.js', import.meta.url).href)
     return (await bundlePage())[name]!
   }

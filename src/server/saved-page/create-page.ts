@@ -1,6 +1,6 @@
 /** Creates the text of a saved page from recordings, with the parts of the package. */
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { SavedContent } from './content.ts'
 import { preparePage } from './page-recording.ts'
 import type { CompressedScript, PageParts } from './parts.ts'
@@ -22,12 +22,13 @@ export async function createSavedPage(content: SavedContent): Promise<string> {
  * @param needsTokenizer whether the page has to count tokens, which makes it three times as large
  */
 export async function readPageParts(needsTokenizer: boolean): Promise<PageParts> {
-  const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`pages/${name}`, import.meta.url), 'utf8'))
-  if (!import.meta.url.endsWith('.ts')) {
+  const built = (name: string) => new URL(`pages/${name}`, import.meta.url)
+  if (existsSync(built('saved-page.json'))) {
+    const read = (name: string): unknown => JSON.parse(readFileSync(built(name), 'utf8'))
     const parts = read('saved-page.json') as PageParts
     return needsTokenizer ? { ...parts, tokenizer: read('tokenizer.json') as CompressedScript } : parts
   }
-  // From the source: the built parts may be older than the files.
+  // From the source.
   const { bundleSavedPage } = await import(new URL('../../../tools/build/pages.js', import.meta.url).href)
   const { tokenizer, ...parts } = (await bundleSavedPage()) as Required<PageParts>
   return needsTokenizer ? { ...parts, tokenizer } : parts

@@ -1,6 +1,6 @@
 /** The program as a user starts it who cloned the project and built nothing. */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -8,7 +8,8 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const NOT_COPIED = ['.git', '.tmp', 'dist', 'docs', 'node_modules', 'test']
 
-test('the program runs a scenario from the source when the current folder has no tsconfig.json or another one', async () => {
+/** Returns a clone in a folder of its own. */
+function cloneProject(): { folder: string; clone: string } {
   const folder = mkdtempSync(join(tmpdir(), 'cloned-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const clone = join(folder, 'clone')
@@ -16,14 +17,36 @@ test('the program runs a scenario from the source when the current folder has no
     cpSync(name, join(clone, name), { recursive: true })
   }
   symlinkSync(resolve('node_modules'), join(clone, 'node_modules'))
-  writeFileSync(join(folder, 'story.yaml'), 'title: a story\nsteps:\n  - advance: 1m\n')
+  return { folder, clone }
+}
 
-  const runStory = () =>
-    promisify(execFile)(process.execPath, [join(clone, 'bin/modelhost-sim.js'), 'run', 'story.yaml', '--update'], {
-      cwd: folder,
-    })
-  expect((await runStory()).stdout).toContain('1 scenario')
+async function run(clone: string, args: readonly string[], cwd: string): Promise<string> {
+  const command = [join(clone, 'bin/modelhost-sim.js'), ...args]
+  return (await promisify(execFile)(process.execPath, command, { cwd })).stdout
+}
+
+test('the program runs scenarios from the source when the current folder has no tsconfig.json or another one', async () => {
+  const { folder, clone } = cloneProject()
+  writeFileSync(join(folder, 'story.yaml'), 'title: a story\nsteps:\n  - advance: 1m\n')
+  const runStory = () => run(clone, ['run', 'story.yaml', '--update'], folder)
+  expect(await runStory()).toContain('1 scenario')
 
   writeFileSync(join(folder, 'tsconfig.json'), '{ "compilerOptions": { "useDefineForClassFields": true } }')
-  expect((await runStory()).stdout).toContain('1 scenario')
+  expect(await runStory()).toContain('1 scenario')
+  // This script imports the package, which is the source here.
+  expect(await run(clone, ['run', join(clone, 'scenarios/deploy/cold-start.ts')], folder)).toContain('1 scenario')
+})
+
+test('a start after a change of the source runs the changed source', async () => {
+  const { folder, clone } = cloneProject()
+  const source = join(clone, 'src/cli/commands/snapshot.ts')
+  const text = readFileSync(source, 'utf8')
+  const helpWith = async (describe: string) => {
+    writeFileSync(source, text.replace(/describe = '[^']*'/, `describe = '${describe}'`))
+    return run(clone, ['--help'], folder)
+  }
+  expect(await helpWith('Keep the world of today')).toContain('Keep the world of today')
+  expect(await helpWith('Keep the world of tomorrow')).toContain('Keep the world of tomorrow')
+  // An older state of the source has its earlier bundle.
+  expect(await helpWith('Keep the world of today')).toContain('Keep the world of today')
 })

@@ -1,0 +1,79 @@
+// Starts the command line of a clone, for bin/modelhost-sim.js. Node that strips types reads the source. For an older
+// Node, esbuild bundles the source, and later starts use this bundle until a file of the source changes.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { register as registerHook } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+/** Bundles, each in a folder that has the digest of its source as its name. As deep as the folders of src/server. */
+const BUNDLES = join(ROOT, '.tmp/start')
+/** Bundles that stay, because a server that still runs may load a chunk. */
+const KEPT_BUNDLES = 5
+
+/** Returns the exports of the command line. */
+export async function importSource() {
+  if (!process.features.typescript) return import(pathToFileURL(join(await bundledSource(), 'cli.js')).href)
+  registerCondition()
+  return import(new URL('../../src/cli/index.ts', import.meta.url).href)
+}
+
+/** Registers tsx, for scripts in TypeScript. Their imports of this package find its source. */
+export async function register() {
+  const tsx = await import('tsx/esm/api')
+  // tsx otherwise reads the tsconfig.json of the current folder, and class fields compile in another way without ours.
+  tsx.register({ tsconfig: join(ROOT, 'tsconfig.json') })
+  registerCondition()
+}
+
+/** Has the effect of `node --conditions=modelhost-sim-source` without a second process. */
+function registerCondition() {
+  const hook =
+    "export const resolve = (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, 'modelhost-sim-source'] })"
+  registerHook(`data:text/javascript,${encodeURIComponent(hook)}`)
+}
+
+/** Returns the folder with the bundle of the source as it is now. */
+async function bundledSource() {
+  const folder = join(BUNDLES, digestOfSource())
+  if (existsSync(folder)) return folder
+  const { buildCommandLine } = await import('./command-line.js')
+  // Another process never sees a part of a bundle.
+  const unfinished = `${folder}-${process.pid}`
+  mkdirSync(unfinished, { recursive: true })
+  await buildCommandLine(unfinished, [scriptLoader])
+  try {
+    renameSync(unfinished, folder)
+  } catch (error) {
+    rmSync(unfinished, { recursive: true })
+    // Another process was first.
+    if (!existsSync(folder)) throw error
+  }
+  removeOldBundles()
+  return folder
+}
+
+/** Replaces tsx, which the command line loads with the first script in TypeScript, by this module. */
+const scriptLoader = {
+  name: 'loader of scripts',
+  setup: build => build.onResolve({ filter: /^tsx\/esm\/api$/ }, () => ({ path: import.meta.url, external: true })),
+}
+
+function digestOfSource() {
+  const digest = createHash('sha256')
+  for (const folder of ['src', 'tools/build']) {
+    for (const name of readdirSync(join(ROOT, folder), { recursive: true }).sort()) {
+      if (/\.(ts|tsx|js)$/.test(name)) digest.update(name).update(readFileSync(join(ROOT, folder, name)))
+    }
+  }
+  for (const name of ['package-lock.json', 'tsconfig.json']) digest.update(readFileSync(join(ROOT, name)))
+  return digest.digest('hex').slice(0, 16)
+}
+
+function removeOldBundles() {
+  const folders = readdirSync(BUNDLES).map(name => join(BUNDLES, name))
+  const age = new Map(folders.map(folder => [folder, Date.now() - statSync(folder).mtimeMs]))
+  const old = folders.sort((a, b) => age.get(a) - age.get(b)).slice(KEPT_BUNDLES)
+  for (const folder of old) rmSync(folder, { recursive: true, force: true })
+}
