@@ -131,20 +131,25 @@ function isPositional(name: string, { command }: Command): boolean {
 function missingArgument({ args, words: others, flags, module }: Given): string {
   const unknown = args.map(toFlagName).find(name => name !== undefined && !flags.includes(name))
   if (unknown !== undefined) return unknownArgument(unknown, args, flags)
-  const { command, example, actions } = module
+  const { command, actions } = module
   const words = [String(command).split(' ', 1)[0]!, ...others]
   const [action] = others
-  if (actions !== undefined && action !== undefined && !actions.includes(action)) {
-    return unknownChoice('the action', action, actions.map(word => `"${word}"`).join(', '))
+  const isAction = actions !== undefined && action !== undefined
+  if (isAction && !Object.hasOwn(actions, action)) {
+    return unknownChoice(
+      'the action',
+      action,
+      Object.keys(actions)
+        .map(word => `"${word}"`)
+        .join(', '),
+    )
   }
+  const example = isAction ? [...words, actions[action]].join(' ') : module.example
   const required = Array.from(String(command).matchAll(/<(\w+)(?:\.\.)?>/g), ([, name]) => name!)
   const missing = required.slice(words.length - 1).map(name => `the ${name}`)
   const isOne = missing.length === 1 && !String(command).endsWith('..>')
   const [verb, object] = isOne ? ['is', 'it'] : ['are', 'them']
-  const advice =
-    example === undefined
-      ? 'See --help.'
-      : `Give ${object}, as in: modelhost-sim ${[...words, ...example.split(' ').slice(words.length)].join(' ')}`
+  const advice = example === undefined ? 'See --help.' : `Give ${object}, as in: modelhost-sim ${example}`
   return `Failed to run '${words.join(' ')}': ${missing.join(' and ')} ${verb} missing. ${advice}`
 }
 

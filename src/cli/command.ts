@@ -10,8 +10,8 @@ export interface Command {
   readonly example?: string
   /** Whether the words after `--` are those of another command. The handler gets them as `otherCommand`. */
   readonly takesOtherCommand?: boolean
-  /** The values of an argument `<action>`. */
-  readonly actions?: readonly string[]
+  /** The values of an argument `<action>`, each with an example of the argument after it. */
+  readonly actions?: Readonly<Record<string, string>>
   builder(argv: Argv): Argv<never>
   /** Resolves when the command has ended. A command that leaves a server open is ended by a signal. */
   handler(argv: never): void | Promise<void>

@@ -13,16 +13,12 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<unkn
     simulate: () => import('./commands/simulate.ts'),
     explain: () => import('./commands/explain.ts'),
     judge: () => import('./commands/judge.ts'),
-    snapshot: () => import('./commands/snapshot.ts'),
   },
-  'Run and explore': {
+  'Run, replay and explore': {
     run: () => import('./commands/run.ts'),
+    replay: () => import('./commands/replay.ts'),
     explore: () => import('./commands/explore.ts'),
     merge: () => import('./commands/merge.ts'),
-  },
-  Recordings: {
-    replay: () => import('./commands/replay.ts'),
-    export: () => import('./commands/export.ts'),
   },
   'Fixtures and profiles': {
     fixture: () => import('./commands/fixture.ts'),

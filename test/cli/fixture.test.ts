@@ -91,19 +91,25 @@ test('fixture check ends with 1 when the world cannot start', async () => {
 
 test.each([
   [['fixture', 'check', './missing'], "Failed to check './missing': the folder is missing."],
-  [['fixture', 'chek', '.'], 'Failed to read the action \'chek\': did you mean \'check\'? Words are "check", "new".'],
-  [['fixture', 'chek'], 'Failed to read the action \'chek\': did you mean \'check\'? Words are "check", "new".'],
+  [
+    ['fixture', 'chek', '.'],
+    'Failed to read the action \'chek\': did you mean \'check\'? Words are "check", "new", "save", "restore".',
+  ],
+  [
+    ['fixture', 'chek'],
+    'Failed to read the action \'chek\': did you mean \'check\'? Words are "check", "new", "save", "restore".',
+  ],
   [
     ['fixture'],
-    "Failed to run 'fixture': the action and the folder are missing. Give them, as in: modelhost-sim fixture check my-world\n",
+    "Failed to run 'fixture': the action and the path are missing. Give them, as in: modelhost-sim fixture check my-world\n",
   ],
   [
     ['fixture', 'new'],
-    "Failed to run 'fixture new': the folder is missing. Give it, as in: modelhost-sim fixture new my-world\n",
+    "Failed to run 'fixture new': the path is missing. Give it, as in: modelhost-sim fixture new my-world\n",
   ],
   [
-    ['snapshot'],
-    "Failed to run 'snapshot': the file is missing. Give it, as in: modelhost-sim snapshot before.snapshot\n",
+    ['fixture', 'save'],
+    "Failed to run 'fixture save': the path is missing. Give it, as in: modelhost-sim fixture save before.snapshot\n",
   ],
 ])('%j ends with 2', async (args, message) => {
   const { code, stderr } = await commanded(args)

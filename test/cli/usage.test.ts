@@ -58,7 +58,15 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['replay', '--set', 'a=b'],
     "Failed to run 'replay': the file is missing. Give it, as in: modelhost-sim replay run.ndjson",
   ],
-  [['export', 'run.ndjson', '--out', 'run.test.ts'], 'Failed to read --out: unknown flag.'],
+  [['replay', 'run.ndjson', '--out', 'run.test.ts'], 'Failed to read --out: unknown flag.'],
+  [
+    ['replay', 'run.ndjson', '--export', 'run.test.ts', '--set', 'a=b'],
+    'Failed to read --set: an export changes nothing. Leave it out, or leave out --export.',
+  ],
+  [
+    ['replay', 'run.har', '--record', 'run.ndjson', '--export', 'run.test.ts'],
+    'Failed to read --export: it is for a recording. Leave it out, or leave out --record.',
+  ],
   [['explain', 'h100-0', '--weather', 'rough'], "Failed to explain 'h100-0': --weather needs --fixtures."],
   [
     ['explain', 'h100-0', '--fixtures', 'empty', '--weather', 'rouhg'],

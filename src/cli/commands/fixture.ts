@@ -1,42 +1,100 @@
-/** `modelhost-sim fixture`: checks the files of a fixture, and writes a small one to begin with. */
+/** `modelhost-sim fixture`: checks and writes folders of a fixture, and keeps the world of a server in a file. */
 
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { FixtureError } from '../../data/fixtures/problem-report.ts'
 import type { Fixture } from '../../data/records/fixture.ts'
 import { escapeControls } from '../../lib/text/control-characters.ts'
-import { plural } from '../../lib/text/format-count.ts'
+import { formatCount, plural } from '../../lib/text/format-count.ts'
+import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
+import { readSnapshotFile, writeSnapshotFile } from '../../simulator/checkpoint/files.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
+import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
+import { requireKnownVariables } from '../values.ts'
 
-interface Arguments {
-  action: 'check' | 'new'
-  folder: string
-}
-
-export const command = 'fixture <action> <folder>'
-export const actions = ['check', 'new'] as const
+export const command = 'fixture <action> <path>'
+export const actions = {
+  check: 'my-world',
+  new: 'my-world',
+  save: 'before.snapshot',
+  restore: 'before.snapshot',
+} as const
 export const example = 'fixture check my-world'
-export const describe = 'Check the files of a fixture, or write a small one'
+export const describe = 'Check a fixture, write a small one, or save and restore the world of a server'
+
+interface Arguments extends ServerArguments {
+  action: keyof typeof actions
+  path: string
+}
 
 export function builder(argv: Argv): Argv<Arguments> {
+  const options = serverFlags()
   return argv
     .positional('action', {
-      choices: actions,
+      choices: Object.keys(actions),
       describe:
-        'check: list the mistakes, with a correct value where there is one. new: write a small world; existing files stay',
+        'check: list the mistakes, with a correct value where there is one. new: write a small world; existing files ' +
+        'stay. save: write the world of a running server to a file, which replaces an existing one. restore: set the ' +
+        'world of a running server back to such a file',
     })
-    .positional('folder', { type: 'string', describe: 'The folder of the fixture' })
+    .positional('path', {
+      type: 'string',
+      describe: `check, new: the folder of the fixture. save, restore: a file that ends in ${SNAPSHOT_ENDING}`,
+    })
+    .options(options)
+    .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 fixture new my-world', 'three models and two nodes, to edit')
     .example('$0 fixture check my-world', 'all mistakes of the files at once')
-    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
+    .example('$0 fixture save before.snapshot', 'the default world of a server on this machine')
+    .example('$0 serve --fixtures before.snapshot', 'continues from there')
+    .epilogue(
+      `A saved file holds the tokens of the world; only its owner can read it.\n${EXIT_CODES}`,
+    ) as unknown as Argv<Arguments>
 }
 
-export function handler({ action, folder }: Arguments): void {
-  if (action === 'new') writeWorld(folder)
-  else checkWorld(folder)
+export function handler({ action, path, ...server }: Arguments): void | Promise<void> {
+  if (action === 'save') return saveTo(path, server)
+  if (action === 'restore') return restoreFrom(path, server)
+  if (action === 'new') writeWorld(path)
+  else checkWorld(path)
+}
+
+async function saveTo(file: string, server: ServerArguments): Promise<void> {
+  if (!file.endsWith(SNAPSHOT_ENDING)) {
+    throw new UsageError(
+      `Failed to write '${file}': the name of a snapshot file ends in ${SNAPSHOT_ENDING}. Rename it.`,
+    )
+  }
+  const taken = await requestServer(server, 'snapshots', 'a snapshot', { method: 'POST' })
+  const { snapshot, now, seed, digest } = (await taken.json()) as Readonly<Record<string, string>>
+  let bytes: Uint8Array
+  try {
+    const path = `snapshots/${snapshot}/export`
+    const exported = await requestServer(server, path, 'a snapshot', {}, 'application/octet-stream')
+    bytes = new Uint8Array(await exported.arrayBuffer())
+  } finally {
+    await requestServer(server, `snapshots/${snapshot}`, 'a snapshot', { method: 'DELETE' })
+  }
+  writeSnapshotFile(file, bytes)
+  process.stdout.write(`${file}: ${now}, seed ${seed}, digest ${digest}, ${formatCount(bytes.length)} bytes\n`)
+}
+
+async function restoreFrom(file: string, server: ServerArguments): Promise<void> {
+  const form = new FormData()
+  form.set('file', new Blob([new Uint8Array(readSnapshotFile(file))]), basename(file))
+  // Stored for the duration of the command, under a name that is unlikely to exist.
+  const path = `snapshots/restore-${process.pid}`
+  await requestServer(server, `${path}/import`, 'a restore', { method: 'POST', body: form })
+  try {
+    const restored = await requestServer(server, `${path}/restore`, 'a restore', { method: 'POST' })
+    const { now, digest } = (await restored.json()) as Readonly<Record<string, string>>
+    process.stdout.write(`${server.url}: ${now}, digest ${digest}\n`)
+  } finally {
+    await requestServer(server, path, 'a restore', { method: 'DELETE' })
+  }
 }
 
 function writeWorld(folder: string): void {

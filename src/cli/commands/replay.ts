@@ -1,4 +1,7 @@
-/** `modelhost-sim replay`: replays a recording, and compares each answer; with a change, it prints the consequences. */
+/**
+ * `modelhost-sim replay`: replays a recording, and compares each answer; with a change, it prints the consequences. With
+ * `--export`, it writes the recording as a test or a scenario.
+ */
 
 import { readFileSync, statSync } from 'node:fs'
 import type { Argv } from 'yargs'
@@ -14,13 +17,14 @@ import { parseHar, playHar } from '../../simulator/history/replay/har.ts'
 import { type ReplayResult, replayRecording } from '../../simulator/history/replay/perform-lines.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import { UsageError } from '../command.ts'
+import { exportRecording } from '../export-recording.ts'
 import { tableRow } from '../markdown.ts'
 import { partialFlag, readRecordingToEnd } from '../recording-files.ts'
 import { requireKnownVariables, textFlag } from '../values.ts'
 
 export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
-export const describe = 'Replay a recording: the same requests in the same world, and each answer compared byte by byte'
+export const describe = 'Replay a recording and compare each answer byte by byte, or write it as a test or a scenario'
 
 interface Arguments extends HarArguments {
   partial: boolean
@@ -28,6 +32,7 @@ interface Arguments extends HarArguments {
   set: string | undefined
   profile: string | undefined
   weather: string | undefined
+  export: string | undefined
 }
 
 export function builder(argv: Argv): Argv<Arguments> {
@@ -39,6 +44,10 @@ export function builder(argv: Argv): Argv<Arguments> {
       'Another profile: realistic, quick, rough, or a file. With --record: that of the new world',
     ),
     weather: textFlag('weather', 'Another weather, or none'),
+    export: textFlag(
+      'export',
+      'Write the recording to this file: *.test.ts for vitest, *.yaml or another *.ts for a scenario with its trace',
+    ),
     ...partialFlag(),
     ...harFlags(),
   }
@@ -51,6 +60,7 @@ export function builder(argv: Argv): Argv<Arguments> {
     .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 replay run.ndjson', 'the same requests in a new world')
     .example('$0 replay run.ndjson --without fault:1', 'what came of the first fault')
+    .example('$0 replay run.ndjson --export run.test.ts', 'a test for vitest')
     .example('$0 replay browser.har --record run.ndjson', 'the requests of a browser, in a new world')
     .epilogue(
       'Exit codes: 0 the same, 1 diverged, 2 could not run, 130 and 143 on signals.',
@@ -61,6 +71,7 @@ export async function handler(args: Arguments): Promise<void> {
   requireFittingFlags(args)
   if (args.record !== undefined) return playHarFile(args, args.record)
   const { file, partial, without, set, profile, weather } = args
+  if (args.export !== undefined) return exportRecording(file, args.export, partial)
   const isChanged = [without, set, profile, weather].some(change => change !== undefined)
   let recording: ParsedRecording
   try {
@@ -135,18 +146,18 @@ function harFlags() {
   }
 }
 
-/** Rejects flags that the given kind of file does not read. */
-function requireFittingFlags({ record, without, set, weather, partial, basePath, fixtures, seed }: Arguments): void {
+/** Rejects flags that the given use of the file does not read. */
+function requireFittingFlags(args: Arguments): void {
+  const { record, without, set, profile, weather, basePath, fixtures, seed } = args
+  const ofHar = { 'base-path': basePath, fixtures, seed }
+  const ofChange = { without, set, weather }
+  const partial = args.partial || undefined
   const [unread, reason] =
-    record === undefined
-      ? [
-          { 'base-path': basePath, fixtures, seed },
-          'it is for a HAR file that is played. Give --record, or leave it out',
-        ]
-      : [
-          { without, set, weather, partial: partial || undefined },
-          'it is for a recording. Leave it out, or leave out --record',
-        ]
+    record !== undefined
+      ? [{ ...ofChange, partial, export: args.export }, 'it is for a recording. Leave it out, or leave out --record']
+      : args.export !== undefined
+        ? [{ ...ofHar, ...ofChange, profile }, 'an export changes nothing. Leave it out, or leave out --export']
+        : [ofHar, 'it is for a HAR file that is played. Give --record, or leave it out']
   const [name] = Object.entries(unread).find(([, value]) => value !== undefined) ?? []
   if (name !== undefined) throw new UsageError(`Failed to read --${name}: ${reason}.`)
 }

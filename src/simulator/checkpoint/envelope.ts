@@ -51,7 +51,7 @@ export function readEnvelope(bytes: Uint8Array, what: string): { about: Snapshot
   const magic = encode(MAGIC)
   if (bytes.length < magic.length || magic.some((byte, i) => bytes[i] !== byte)) {
     return refuse(
-      'it is not a snapshot of modelhost-sim. Give a file that `modelhost-sim snapshot` or `saveSnapshot` wrote.',
+      'it is not a snapshot of modelhost-sim. Give a file that `modelhost-sim fixture save` or `saveSnapshot` wrote.',
     )
   }
   const [form, afterForm] = readLine(bytes, magic.length)

@@ -15,7 +15,7 @@ export function readSnapshotFile(path: string): Uint8Array {
     return readFileSync(path)
   } catch (error) {
     throw new SnapshotError(
-      `Failed to read the snapshot '${path}': ${describeFileError(error)}. Give a file that \`modelhost-sim snapshot\` or \`saveSnapshot\` wrote.`,
+      `Failed to read the snapshot '${path}': ${describeFileError(error)}. Give a file that \`modelhost-sim fixture save\` or \`saveSnapshot\` wrote.`,
     )
   }
 }

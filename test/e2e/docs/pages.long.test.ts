@@ -210,7 +210,7 @@ describe('docs/snapshots.md', () => {
       'sh curl -X POST 127.0.0.1:4010/_sim/snapshots/before-the-storm/restore',
       `sh curl --json '{"snapshot":"before-the-storm"}' 127.0.0.1:4010/_sim/worlds`,
       'sh curl -o before.snapshot 127.0.0.1:4010/_sim/snapshots/before-the-storm/export',
-      'sh npx modelhost-sim snapshot before.snapshot',
+      'sh npx modelhost-sim fixture save before.snapshot',
     ])
   })
 

@@ -34,7 +34,7 @@ test('the page records in a process, and its commands replay, export and convert
   await folder.server([...record.with(-1, 'served.ndjson'), '--clock', 'manual'])
   expect(readdirSync(folder.path)).toContain('served.ndjson')
 
-  const lines = blocks.find(({ code }) => code.includes('export run.ndjson'))!.code
+  const lines = blocks.find(({ code }) => code.includes('--export'))!.code
   for (const line of lines.trim().split('\n')) expect(await folder.command(line)).toMatchObject({ code: 0 })
   expect(readdirSync(folder.path)).toEqual(expect.arrayContaining(['run.test.ts', 'run.yaml', 'again.ts']))
   // The scenarios pass at once.

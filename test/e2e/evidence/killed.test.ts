@@ -48,11 +48,11 @@ test('a recording of a killed server has every request but those of the last mom
   })
   expect(await run(['judge', torn, '--fail-on', 'none', '--partial'])).toMatchObject({ code: 0, stderr: '' })
   const scenario = join(folder, 'torn.yaml')
-  expect(await run(['export', torn, scenario])).toMatchObject({
+  expect(await run(['replay', torn, '--export', scenario])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('to its end: the recording is cut off in line'),
   })
-  expect(await run(['export', torn, scenario, '--partial'])).toMatchObject({
+  expect(await run(['replay', torn, '--export', scenario, '--partial'])).toMatchObject({
     code: 0,
     stderr: expect.stringContaining('The lines before are used.'),
   })

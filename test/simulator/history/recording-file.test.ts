@@ -148,7 +148,7 @@ test('replay exits with 2 and names the line when the file is cut, unless --part
 
 test.each([
   ['replay', ['--weather', 'none']],
-  ['export', ['made.test.ts']],
+  ['replay', ['--export', 'made.test.ts']],
 ])('%s exits with 2 and writes nothing when the file is cut, unless --partial accepts it', async (command, args) => {
   const folder = temporaryFolder()
   const file = join(folder, 'run.ndjson')

@@ -1816,8 +1816,8 @@ class Control:
         return result
 
     def get_past_recording(self) -> str:
-        """Return the past of the world as a recording, for the commands `replay`, `trace` and
-        `export`. It contains every request with its body, and hashes as credentials.
+        """Return the past of the world as a recording, for the command `replay`. It contains every
+        request with its body, and hashes as credentials.
 
         Sends `GET /_sim/past/recording`.
         Refused with 409: the past is not kept, or waits for requests in progress.

@@ -136,7 +136,7 @@ test.each([
 })
 
 test('export refuses an unknown kind of test', async () => {
-  expect(await commanded(['export', file, join(folder, 'run.rb')])).toMatchObject({
+  expect(await commanded(['replay', file, '--export', join(folder, 'run.rb')])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('Give *.test.ts for vitest, or *.yaml'),
   })
@@ -144,7 +144,7 @@ test('export refuses an unknown kind of test', async () => {
 
 test('export says that the folder of its file is missing, before it reads the recording', async () => {
   const out = join(folder, 'missing', 'run.test.ts')
-  expect(await commanded(['export', 'none.ndjson', out])).toMatchObject({
+  expect(await commanded(['replay', 'none.ndjson', '--export', out])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining(
       `Failed to write '${out}': there is no folder '${join(folder, 'missing')}'. Create it, or give a file in another.`,
@@ -154,7 +154,7 @@ test('export says that the folder of its file is missing, before it reads the re
 
 test('an exported test for vitest is valid TypeScript that names each step', async () => {
   const out = join(folder, 'run.test.ts')
-  expect(await commanded(['export', file, out])).toMatchObject({ code: 0, stderr: '' })
+  expect(await commanded(['replay', file, '--export', out])).toMatchObject({ code: 0, stderr: '' })
   const source = readFileSync(out, 'utf8')
   expect(source).toContain('sim.cluster.node("h100-0").crash()')
   expect(source).toContain('sim.faults.add({"on":"listDeployments"')

@@ -53,7 +53,7 @@ async function exported(text: string, name: string): Promise<string> {
   const file = join(folder, 'run.ndjson')
   writeFileSync(file, text)
   const out = join(folder, name)
-  expect(await commanded(['export', file, out])).toMatchObject({ code: 0, stderr: '' })
+  expect(await commanded(['replay', file, '--export', out])).toMatchObject({ code: 0, stderr: '' })
   expect(await played(name)).toMatchObject({ code: 0, error: '' })
   return readFileSync(out, 'utf8')
 }
@@ -259,24 +259,24 @@ test('export refuses a scenario whose trace is that of another scenario', async 
   const file = join(folder, 'run.ndjson')
   writeFileSync(file, await story())
   const [yaml, script] = [join(folder, 'run.yaml'), join(folder, 'run.ts')]
-  const first = await commanded(['export', file, yaml])
+  const first = await commanded(['replay', file, '--export', yaml])
   expect(first).toMatchObject({ code: 0, stderr: '' })
   expect(first.stdout).toBe(`${yaml} and its trace are written. Play it with: npx modelhost-sim run ${yaml}\n`)
   const trace = readFileSync(join(folder, 'run.trace'), 'utf8')
-  expect(await commanded(['export', file, script])).toMatchObject({
+  expect(await commanded(['replay', file, '--export', script])).toMatchObject({
     code: 2,
     stderr: `Failed to export to '${script}': run.trace is the trace of run.yaml. Give a file with another name.\n`,
   })
   expect(existsSync(script)).toBe(false)
   expect(readFileSync(join(folder, 'run.trace'), 'utf8')).toBe(trace)
   // The same file again is no other one.
-  expect(await commanded(['export', file, yaml])).toMatchObject({ code: 0, stderr: '' })
+  expect(await commanded(['replay', file, '--export', yaml])).toMatchObject({ code: 0, stderr: '' })
 })
 
 test('export names the kinds of files for another ending', async () => {
   const file = join(folder, 'run.ndjson')
   writeFileSync(file, await story())
-  expect(await commanded(['export', file, join(folder, 'run.js')])).toMatchObject({
+  expect(await commanded(['replay', file, '--export', join(folder, 'run.js')])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('Give *.test.ts for vitest, or *.yaml or another *.ts for a scenario.'),
   })
