@@ -9,6 +9,12 @@ if (found[0] < NEEDED[0] || (found[0] === NEEDED[0] && found[1] < NEEDED[1])) {
   )
   process.exit(2)
 }
+try {
+  process.cwd()
+} catch {
+  process.stderr.write('Failed to start: the current folder was deleted. Change to another folder.\n')
+  process.exit(2)
+}
 
 // An import of these modules would load more of them.
 const { existsSync, readdirSync, statSync } = process.getBuiltinModule('node:fs')

@@ -1,6 +1,10 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
-import { run } from './process.ts'
+import { BIN, run } from './process.ts'
 
 test('a mistake ends the program with 2 and one line', async () => {
   const { code, stdout, stderr } = await run(['--prot', '4011'])
@@ -13,11 +17,20 @@ test('--version and --help exit with 0', async () => {
   expect(help.code).toBe(0)
   for (const word of [
     'Serve and simulate:\n  serve ',
-    'Recordings:\n  replay ',
+    'Run, replay and explore:\n  run ',
     '\n  env ',
     '--allow-host',
     'Examples:',
     'Exit codes:',
   ])
     expect(help.stdout).toContain(word)
+})
+
+test('a start in a deleted folder ends with 2 and one line', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'deleted-'))
+  const { status, stderr } = spawnSync('sh', ['-c', `rmdir "${folder}" && "${process.execPath}" "${BIN}" --version`], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  expect([status, stderr]).toEqual([2, 'Failed to start: the current folder was deleted. Change to another folder.\n'])
 })
