@@ -1,40 +1,11 @@
 import { expect, test } from 'vitest'
-import type { ProfileInput } from '../../src/data/profiles/load.ts'
-import { countReady, pool } from './spot-pool.ts'
+import { observe } from './spot-pool.ts'
 
-const HOUR = 3_600_000_000
-const DAY = 24 * HOUR
-
-/** Returns the share of the time that the nodes of a pool are usable, up-times in hours, and the nodes lost at each moment. */
-function observe(count: number, weather: NonNullable<ProfileInput['weather']>, days: number, seed = 1) {
-  const timings = { node_provisioning: '3m' }
-  const sim = pool({ count, min: count, max: count }, { weather, timings }, seed)
-  const since = new Map(Array.from({ length: count }, (_, i) => [`spot-${i}`, 0]))
-  const upTimes: number[] = []
-  const losses = new Map<number, number>()
-  sim.journal.listen(({ kind, time, subject }) => {
-    if (kind === 'node.ready') since.set(subject, time)
-    if (kind !== 'node.preemptionNoticed') return
-    upTimes.push((time - since.get(subject)!) / HOUR)
-    losses.set(time, (losses.get(time) ?? 0) + 1)
-  })
-  let nodeTime = 0
-  let before = count
-  for (let at = 0; at < days * DAY && sim.world.next(); ) {
-    nodeTime += before * (sim.world.clock.now - at)
-    before = countReady(sim)
-    at = sim.world.clock.now
-  }
-  upTimes.sort((a, b) => a - b)
-  const mean = upTimes.reduce((sum, hours) => sum + hours, 0) / upTimes.length
-  const median = upTimes[Math.floor(upTimes.length / 2)]!
-  return { share: nodeTime / count / sim.world.clock.now, mean, median, losses: [...losses.values()] }
-}
-
-test.each([1, 3, 4])('ten spot nodes are there for 80 to 92 % of 45 days of spot-2023: seed %i', seed => {
-  const { share } = observe(10, { pack: 'spot-2023' }, 45, seed)
-  expect(share).toBeGreaterThan(0.8)
-  expect(share).toBeLessThan(0.92)
+test('ten spot nodes are there for 80 to 92 % of 45 days of spot-2023, in the mean of four seeds', () => {
+  const shares = [1, 2, 3, 4].map(seed => observe(10, { pack: 'spot-2023' }, 45, seed).share)
+  const mean = shares.reduce((sum, share) => sum + share) / shares.length
+  expect(mean).toBeGreaterThan(0.8)
+  expect(mean).toBeLessThan(0.92)
 })
 
 const only = (correlation: number) => ({
