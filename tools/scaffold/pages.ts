@@ -2,10 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import * as z from 'zod'
-import { profilePage } from '../../src/cli/commands/profile.ts'
-import { validationTables } from '../../src/cli/commands/validate.ts'
+import { settingRows } from '../../src/cli/commands/profile.ts'
+import { figure, percent, setUpOf, signed } from '../../src/cli/commands/validate.ts'
 import { tableRow } from '../../src/cli/markdown.ts'
 import { type ListedScenario, list } from '../../src/cli/run/list.ts'
+import { type ClassErrors, compareRows, errorsByClass, publishedRows } from '../../src/cli/validate/rows.ts'
 import {
   BATCH_LIFECYCLE,
   CONTAINER_LIFECYCLE,
@@ -13,6 +14,7 @@ import {
   HOSTED_LIFECYCLE,
 } from '../../src/data/records/enums.ts'
 import type { Lifecycle } from '../../src/data/records/lifecycle.ts'
+import { groupBy } from '../../src/lib/group-by.ts'
 import { LIMIT_SECTIONS } from '../../src/lib/limits.ts'
 import { controlOperations } from '../../src/server/control/index.ts'
 import { operations } from '../../src/service/index.ts'
@@ -37,7 +39,7 @@ export async function generatedPages(): Promise<GeneratedFile[]> {
       `${endpointsTable(endpointTable(operations))}\n`,
     ),
     page('docs/control.md', '## ', `${controlPage(controlOperations)}\n`),
-    page('docs/profile.md', '## timings', profilePage('realistic')),
+    page('docs/profile.md', '## timings', profileTables()),
     page('docs/validation.md', '## Errors by class', validationTables()),
     page('docs/incidents.md', '## ', await scenarioTables()),
     page('docs/journal.md', '### Requests', journalTables()),
@@ -219,4 +221,41 @@ function formatExample(fault: object): string {
 
 function formatValue(value: unknown): string {
   return typeof value === 'string' ? `'${value}'` : JSON.stringify(value)
+}
+
+/** Returns a table for each section of the profile `realistic`. */
+function profileTables(): string {
+  const rows = settingRows('realistic')
+  const sections = [...new Set(rows.map(({ place }) => place.split('.')[0]!))]
+  const tables = sections.map(section => {
+    const lines = rows
+      .filter(({ place }) => place.startsWith(`${section}.`))
+      .map(({ place, value, meaning, source }) =>
+        tableRow([`\`${place.slice(section.length + 1)}\``, value, meaning, source]),
+      )
+    return `## ${section}\n\n| Setting | Value | Meaning | Source |\n|---|---|---|---|\n${lines.join('\n')}\n`
+  })
+  return `${tables.join('\n')}\n`
+}
+
+/** Returns the errors by class, and every row. */
+function validationTables(): string {
+  const { compared } = compareRows(publishedRows())
+  const classes = errorsByClass(compared).map((one: ClassErrors) =>
+    tableRow([one.name, String(one.rows), percent(one.median), percent(one.p90), percent(one.within25)]),
+  )
+  const sources = [...groupBy(compared, ({ source }) => source ?? '')]
+  const list = sources.map(([source], i) => tableRow([`${i + 1}`, source]))
+  const tables = sources.map(([, rows], i) => {
+    const lines = rows.map(row =>
+      tableRow([row.id, setUpOf(row), row.metric, figure(row.published), figure(row.model), signed(row)]),
+    )
+    const head = '| Row | Set-up | Metric | Published | Model | Error |\n|---|---|---|--:|--:|--:|'
+    return `### Source ${i + 1}\n\n${head}\n${lines.join('\n')}\n`
+  })
+  const head = '| Class | Rows | Median | p90 | Within 25 % |\n|---|--:|--:|--:|--:|'
+  return [
+    ...['## Errors by class', '', head, ...classes, '', '## Sources of the rows', ''],
+    ...['| Source | Where |', '|--:|---|', ...list, '', ...tables],
+  ].join('\n')
 }

@@ -18,12 +18,10 @@ import {
 import { formatDuration } from '../../kernel/duration.ts'
 import { toSnakeCase } from '../../lib/text/snake-case.ts'
 import { EXIT_CODES } from '../command.ts'
-import { tableRow } from '../markdown.ts'
 import { text } from '../values.ts'
 
 interface Arguments {
   name: string
-  markdown: boolean
 }
 
 export const command = 'profile [name]'
@@ -37,23 +35,17 @@ export function builder(argv: Argv): Argv<Arguments> {
       coerce: text('name'),
       describe: 'A profile, or a file',
     })
-    .options({ markdown: { type: 'boolean', default: false, describe: 'Print Markdown tables, one for each section' } })
     .example('$0 profile', 'the settings of the default profile')
     .example('$0 profile ./mine.json', 'the settings of your own profile, inherited ones included')
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
 }
 
-export function handler({ name, markdown }: Arguments): void {
-  const lines = () => settingRows(name).map(row => `${row.place}  ${row.value}\n  ${row.meaning}\n  ${row.source}\n`)
-  process.stdout.write(markdown ? profilePage(name) : lines().join(''))
+export function handler({ name }: Arguments): void {
+  const lines = settingRows(name).map(row => `${row.place}  ${row.value}\n  ${row.meaning}\n  ${row.source}\n`)
+  process.stdout.write(lines.join(''))
 }
 
-/** Returns the tables of docs/profile.md. */
-export function profilePage(name: string): string {
-  return `${markdownSections(settingRows(name)).join('\n')}\n`
-}
-
-interface SettingRow {
+export interface SettingRow {
   /** The place in the file, as in `timings.image_pull`. */
   readonly place: string
   readonly value: string
@@ -61,7 +53,8 @@ interface SettingRow {
   readonly source: string
 }
 
-function settingRows(name: string): SettingRow[] {
+/** Returns the settings of a profile, those that it inherits included. */
+export function settingRows(name: string): SettingRow[] {
   const profile = loadProfile(name)
   const rows: SettingRow[] = []
   const walk = (section: ProfileSection, values: object, place: string) => {
@@ -107,16 +100,4 @@ function formatSetting({ kind }: ProfileSetting<unknown, unknown>, value: unknow
     return typeof one === 'number' && key !== 'sigma' ? unit(one) : String(one)
   }
   return formatPart(value)
-}
-
-function markdownSections(rows: readonly SettingRow[]): string[] {
-  const sections = [...new Set(rows.map(({ place }) => place.split('.')[0]!))]
-  return sections.map(section => {
-    const lines = rows
-      .filter(({ place }) => place.startsWith(`${section}.`))
-      .map(({ place, value, meaning, source }) =>
-        tableRow([`\`${place.slice(section.length + 1)}\``, value, meaning, source]),
-      )
-    return `## ${section}\n\n| Setting | Value | Meaning | Source |\n|---|---|---|---|\n${lines.join('\n')}\n`
-  })
 }

@@ -1,11 +1,9 @@
 /** `modelhost-sim validate`: how far the engine is from published measurements, or from your own. */
 import type { Argv } from 'yargs'
-import { groupBy } from '../../lib/group-by.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
-import { tableRow } from '../markdown.ts'
 import { calibrate } from '../validate/calibration.ts'
 import type { ComparedRow } from '../validate/comparison.ts'
-import { type ClassErrors, compareRows, errorsByClass, publishedRows, readRows } from '../validate/rows.ts'
+import { compareRows, errorsByClass, publishedRows, readRows } from '../validate/rows.ts'
 import { textFlag, texts } from '../values.ts'
 
 interface Arguments {
@@ -84,34 +82,12 @@ function summary(compared: readonly ComparedRow[]): string {
   return `${[...classes, '', `Worst ${worst.length}:`, ...worst].join('\n')}\n`
 }
 
-/** Returns the tables of docs/validation.md: errors by class, and every row. */
-export function validationTables(): string {
-  const { compared } = compareRows(publishedRows())
-  const classes = errorsByClass(compared).map((one: ClassErrors) =>
-    tableRow([one.name, String(one.rows), percent(one.median), percent(one.p90), percent(one.within25)]),
-  )
-  const sources = [...groupBy(compared, ({ source }) => source ?? '')]
-  const list = sources.map(([source], i) => tableRow([`${i + 1}`, source]))
-  const tables = sources.map(([, rows], i) => {
-    const lines = rows.map(row =>
-      tableRow([row.id, setUpOf(row), row.metric, figure(row.published), figure(row.model), signed(row)]),
-    )
-    const head = '| Row | Set-up | Metric | Published | Model | Error |\n|---|---|---|--:|--:|--:|'
-    return `### Source ${i + 1}\n\n${head}\n${lines.join('\n')}\n`
-  })
-  const head = '| Class | Rows | Median | p90 | Within 25 % |\n|---|--:|--:|--:|--:|'
-  return [
-    ...['## Errors by class', '', head, ...classes, '', '## Sources of the rows', ''],
-    ...['| Source | Where |', '|--:|---|', ...list, '', ...tables],
-  ].join('\n')
-}
-
 function worstOf(compared: readonly ComparedRow[]): readonly ComparedRow[] {
   return [...compared].sort((a, b) => b.error - a.error).slice(0, WORST)
 }
 
 /** Returns a set-up in short: `llama-3.1-8b fp8, 1 × H100, 128 in, 2048 out, 64 at once`. */
-function setUpOf({ setup }: ComparedRow): string {
+export function setUpOf({ setup }: ComparedRow): string {
   const { model, precision, gpus, gpu, promptTokens, outputTokens, rate, concurrency, direct } = setup
   const load =
     typeof rate === 'number'
@@ -123,15 +99,17 @@ function setUpOf({ setup }: ComparedRow): string {
   return `${model ?? 'a model'} ${precision ?? '16 bit'}, ${gpus ?? 1} × ${gpu}, ${lengths}, ${load}${direct ? ', no server' : ''}`
 }
 
-function percent(share: number): string {
+/** Returns a share in words, as in `7.4 %`. */
+export function percent(share: number): string {
   return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`
 }
 
 /** Returns an error with its sign: + if the model has more. */
-function signed({ model, published, error }: ComparedRow): string {
+export function signed({ model, published, error }: ComparedRow): string {
   return `${model >= published ? '+' : '−'}${percent(error)}`
 }
 
-function figure(value: number): string {
+/** Returns a figure with four digits. */
+export function figure(value: number): string {
   return value >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(4)))
 }

@@ -158,19 +158,6 @@ test('run prints progress on a terminal at most ten times a second and removes i
   expect(shown[shown.indexOf('result') - 1]).toBe('')
 })
 
-test('run prints TAP', async () => {
-  write('a.ts', STORY('one').replace("'running'", "'stopped'"))
-  write('b.ts', STORY('two # of two'))
-  const { code, out } = await play({ scenarios: ['.'], reporter: 'tap', seed: '1' })
-  expect(code).toBe(1)
-  expect(out).toMatch(
-    /^TAP version 13\nnot ok 1 - one\n {2}---\n {2}message: \|\n {4}a\.ts.*\n[\s\S]* {2}\.\.\.\nok 2 - two \\# of two\n1\.\.2\n$/,
-  )
-  expect((await play({ scenarios: ['b.ts'], reporter: 'tap', seeds: ['3', '4'] })).out).toBe(
-    'TAP version 13\nok 1 - two \\# of two (seed 3)\nok 2 - two \\# of two (seed 4)\n1..2\n',
-  )
-})
-
 test('workers give the same results in the same order as one process', () => {
   write('a.yaml', 'title: from a file\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
   write('b.js', UNSURE)

@@ -8,7 +8,7 @@ import { plural } from '../../../lib/text/format-count.ts'
 import { type Failure, formatVirtualTime } from '../play/failures.ts'
 import type { FileResult } from './jobs.ts'
 
-export const REPORTERS = ['pretty', 'json', 'junit', 'tap'] as const
+export const REPORTERS = ['pretty', 'json', 'junit'] as const
 export type ReporterName = (typeof REPORTERS)[number]
 
 export interface Reporter {
@@ -34,7 +34,6 @@ export interface ReporterOptions {
 export function reporter(name: ReporterName, options: ReporterOptions): Reporter {
   if (name === 'json') return { result: () => {}, end: (...ended) => options.write(formatJson(...ended)) }
   if (name === 'junit') return { result: () => {}, end: (...ended) => options.write(formatJunit(...ended, options)) }
-  if (name === 'tap') return tapReporter(options)
   return options.seeded ? seeded(options) : prettyReporter(options)
 }
 
@@ -113,26 +112,6 @@ const MAX_LISTED_SEEDS = 12
 function formatSeeds(seeds: readonly string[]): string {
   const more = seeds.length - MAX_LISTED_SEEDS
   return `${seeds.slice(0, MAX_LISTED_SEEDS).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
-}
-
-function tapReporter(options: ReporterOptions): Reporter {
-  const { write, folder = process.cwd() } = options
-  let count = 0
-  return {
-    result(result) {
-      if (count === 0) write('TAP version 13\n')
-      const name = `${++count} - ${formatResultName(result, options).replaceAll('#', '\\#')}`
-      write(`${result.passed ? 'ok' : 'not ok'} ${name}\n`)
-      if (!result.failure) return
-      // A literal block of YAML.
-      const text = failureText(result, result.failure, folder).replace(/^/gm, '    ')
-      write(`  ---\n  message: |\n${text}\n  ...\n`)
-    },
-    end(results, _, loadErrors) {
-      for (const message of loadErrors) write(`not ok ${++count} - ${summaryLine(message).replaceAll('#', '\\#')}\n`)
-      write(`1..${results.length + loadErrors.length}\n`)
-    },
-  }
 }
 
 /** Adds the seed to the name: readers of reports keep only the last of several results with equal names. */

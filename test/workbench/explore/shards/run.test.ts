@@ -44,7 +44,7 @@ test.each<[args: RunArguments, message: string]>([
     { seeds, out: 'o', bail: true },
     "Failed to read --out: it writes results for 'modelhost-sim merge', and excludes --bail. Leave it out.",
   ],
-  [{ seeds, out: 'o', reporter: 'tap' }, 'and excludes --reporter. Leave it out.'],
+  [{ seeds, out: 'o', reporter: 'json' }, 'and excludes --reporter. Leave it out.'],
   [{ seeds, out: 'o', shard: 'auto' }, "JOB_COMPLETION_INDEX is 'x', which is not a count. Give a whole number."],
   [{ seeds, out: 'o', filter: 'nothing of this' }, 'none is selected. Try other words in --filter or --tag.'],
   [{ seeds, out: 'o', scenarios: ['missing'] }, "Failed to find the scenario 'missing': the file is missing."],
