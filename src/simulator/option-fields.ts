@@ -67,16 +67,6 @@ export function assertForkOptions(options: ForkOptions): void {
 /** Options as JSON, by the names of their HTTP fields. */
 export type OptionFields = Readonly<Record<string, unknown>>
 
-/** Returns the fields of `POST /_sim/worlds` that set these options. */
-export function toHttpFields(options: Readonly<Partial<Record<OptionName, unknown>>>): OptionFields {
-  return Object.fromEntries(
-    OPTIONS.flatMap(([name, { http }]) => {
-      const value = options[name]
-      return http === undefined || value === undefined ? [] : [[toSnakeCase(name), value]]
-    }),
-  )
-}
-
 /** Returns the options that fields over HTTP set. `null` sets an option to undefined, which is the default of createSimulator. */
 export function fromHttpFields(fields: OptionFields): Partial<SimulatorOptions> {
   return Object.fromEntries(

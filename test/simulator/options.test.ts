@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import yargs from 'yargs'
 import { builder } from '../../src/cli/commands/serve.ts'
 import { optionsFromFlags } from '../../src/cli/option-flags.ts'
+import { toSnakeCase } from '../../src/lib/text/snake-case.ts'
 import { createWorld } from '../../src/server/control/endpoints/worlds.ts'
-import { fromHttpFields, toHttpFields } from '../../src/simulator/option-fields.ts'
+import { fromHttpFields } from '../../src/simulator/option-fields.ts'
 import { OPTIONS } from '../../src/simulator/options.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { GivenWorld } from '../../src/workbench/scenario/documents/schema.ts'
@@ -31,7 +32,7 @@ const VALUES = {
 } as const
 
 test('a body of POST /_sim/worlds sets the options that it was made from', () => {
-  const fields = toHttpFields(VALUES)
+  const fields = Object.fromEntries(Object.entries(VALUES).map(([name, value]) => [toSnakeCase(name), value]))
   expect(fields).toMatchObject({ documented_only: true, inference_pace: 'instant', max_storage_bytes: 1024 })
   expect(fromHttpFields(createWorld.body.parse(fields)!)).toEqual(VALUES)
 })

@@ -10,11 +10,6 @@ export function canonicalText(plan: Plan): string {
   return `[${plan.map(itemText).sort().join(',')}]`
 }
 
-/** Returns the hash of a plan as 16 hexadecimal digits. Equal plans have equal hashes. */
-export function planHash(plan: Plan): string {
-  return hashOf(canonicalText(plan))
-}
-
 /** Returns the items of a plan, each once. */
 export function withoutRepeats(plan: Plan): Plan {
   return [...new Map(plan.map(item => [itemText(item), item])).values()]

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { canonicalText, planHash, withContentName } from '../../../../src/workbench/explore/plan/canonical.ts'
+import { canonicalText, withContentName } from '../../../../src/workbench/explore/plan/canonical.ts'
 import type { Plan } from '../../../../src/workbench/explore/plan/plan.ts'
 import { assertPlan } from '../../../../src/workbench/explore/plan/plan-form.ts'
 
@@ -29,8 +29,7 @@ describe('a plan', () => {
       { fault: { fault, nth, on } as typeof RESET },
     ]
     expect(canonicalText(reordered)).toBe(canonicalText(PLAN))
-    expect(planHash(reordered)).toBe(planHash(PLAN))
-    expect(planHash(PLAN.slice(1))).not.toBe(planHash(PLAN))
+    expect(canonicalText(PLAN.slice(1))).not.toBe(canonicalText(PLAN))
   })
 
   test('names its rules by their content alone', () => {
