@@ -58,8 +58,10 @@ test('the blocks of inference.md answer a chat, make an image, and script an ans
 
 test('the blocks of faults.md and model.md run', async () => {
   const [blocks, weather] = [blocksOf('faults', 'ts'), blocksOf('model', 'ts')]
-  expect([blocks.length, weather.length]).toEqual([2, 2])
-  expect(await runTypeScript('request-fault', blocks[1]!)).toBe('503\n')
+  expect([blocks.length, weather.length]).toEqual([3, 2])
+  const lineRule = `${blocks[1]}console.log(sim.faults.list().map(({ rule }) => rule.in))`
+  expect(await runTypeScript('line-fault', lineRule)).toBe("[ 'batch' ]\n")
+  expect(await runTypeScript('request-fault', blocks[2]!)).toBe('503\n')
   expect(await runTypeScript('faults', `${blocks[0]}\n${weather.join('\n')}`)).toBe('0\n')
 })
 

@@ -30,6 +30,7 @@ describe('docs/clients.md', async () => {
       // This one runs in a page, in test/e2e/transports/page.long.test.ts.
       "js import { createSimulator } from 'modelhost-sim'",
       "ts import { expect, test } from 'modelhost-sim/vitest'",
+      'sh npx modelhost-sim exec -- npm test',
       'sh npx modelhost-sim serve --clock manual',
       'sh export $(npx modelhost-sim env)',
     ])
@@ -44,6 +45,13 @@ describe('docs/clients.md', async () => {
   const file = join(SCRATCH, 'clients-vitest.ts')
   writeFileSync(file, blockWith(blocks, 'modelhost-sim/vitest'))
   await import(/* @vite-ignore */ file)
+
+  test('runs the tests of a project with a server, and ends with their exit code', async () => {
+    const code =
+      "fetch(process.env.MODELHOST_SIM_URL + '/_sim/health').then(({ status }) => process.exit(status - 193))"
+    writeFileSync(join(folder.path, 'package.json'), JSON.stringify({ scripts: { test: `node -e "${code}"` } }))
+    expect((await folder.command(blockWith(blocks, 'exec').trim())).code).toBe(7)
+  })
 
   test('sets the environment that it names for the server that it starts', async () => {
     const address = await folder.server(blockWith(blocks, '--clock manual').trim().split(' ').slice(2))

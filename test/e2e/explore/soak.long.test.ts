@@ -32,7 +32,7 @@ test('a killed shard is completed, and the merge equals that of one process', as
   expect(digests).toEqual([expect.any(String), digests[0]])
   expect(said).toMatch(/^soak: passed$/m)
   expect(code).toBe(0)
-}, 120_000)
+}, 300_000)
 
 test('an unknown soak and a number that is too small are refused', async () => {
   const [unknown, few] = await Promise.all([soak('shard'), soak('shards', '--processes', '1')])
