@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 import { render } from 'preact'
 import { parseJsonOrText } from '../../lib/json-text.ts'
 import { shellQuote } from '../../lib/quote.ts'
+import { inSlices } from '../../lib/slices.ts'
 import { openPage } from '../page/main.tsx'
 import { CopyButton } from '../page/parts/buttons.tsx'
 import type { Connection } from '../page/store/ask.ts'
@@ -296,10 +297,10 @@ for (const base of ['', '/_sim/worlds/' + world]) {
 
 /** Returns a page that runs recordings again. Rejects if the parts cannot be loaded. */
 async function writePage(content: SavedContent): Promise<string> {
-  const prepared = preparePage(content)
+  const prepared = await inSlices(preparePage(content))
   const parts = await load<PageParts>('saved-page.json')
   const tokenizer = prepared.needsTokenizer ? await load<CompressedScript>('tokenizer.json') : undefined
-  return savedPage({ ...parts, tokenizer }, prepared.content)
+  return inSlices(savedPage({ ...parts, tokenizer }, prepared.content))
 }
 
 async function load<Part>(name: string): Promise<Part> {

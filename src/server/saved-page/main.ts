@@ -1,6 +1,7 @@
 /** The code of a saved page: runs its worlds again, then opens the control room. */
 
 import './without-eval.ts'
+import { inSlices } from '../../lib/slices.ts'
 import { openPage } from '../page/main.tsx'
 import { decodeContent, type SavedContent } from './content.ts'
 import { readOwnParts, textOf } from './own-parts.ts'
@@ -32,8 +33,8 @@ async function open(): Promise<void> {
 }
 
 /** Writes a page with the parts of this one. */
-function writePage(content: SavedContent): string {
-  return savedPage(readOwnParts(), content)
+function writePage(content: SavedContent): Promise<string> {
+  return inSlices(savedPage(readOwnParts(), content))
 }
 
 function showMessage(text: string): void {

@@ -1,6 +1,7 @@
 /** Writes one HTML file that holds the simulator and recordings, and runs the worlds again when it is opened. */
 
 import { escapeXml } from '../../lib/quote.ts'
+import type { Steps } from '../../lib/slices.ts'
 import { encodeContent, type SavedContent } from './content.ts'
 import { ELEMENTS, type PageParts } from './parts.ts'
 
@@ -8,7 +9,7 @@ import { ELEMENTS, type PageParts } from './parts.ts'
  * Returns the text of a saved page. Its policy lets no request leave, and runs only the scripts of its parts. Equal
  * contents give equal texts.
  */
-export function savedPage(parts: PageParts, content: SavedContent): string {
+export function* savedPage(parts: PageParts, content: SavedContent): Steps<string> {
   const { loader, style, code, tokenizer } = parts
   const scripts = [loader, code, ...(tokenizer === undefined ? [] : [tokenizer])]
   const policy = [
@@ -20,6 +21,8 @@ export function savedPage(parts: PageParts, content: SavedContent): string {
     "form-action 'none'",
   ].join('; ')
   const title = escapeXml(content.title)
+  const encoded = toDataBlock(yield* encodeContent(content))
+  yield
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -38,7 +41,7 @@ export function savedPage(parts: PageParts, content: SavedContent): string {
 </main>
 </div>
 <script type="application/json" id="${ELEMENTS.parts}">${toDataBlock(JSON.stringify({ loader: { hash: loader.hash }, style: { hash: style.hash }, code, tokenizer }))}</script>
-<script type="application/json" id="${ELEMENTS.content}">${toDataBlock(encodeContent(content))}</script>
+<script type="application/json" id="${ELEMENTS.content}">${encoded}</script>
 <script id="${ELEMENTS.loader}">${loader.text}</script>
 </body>
 </html>

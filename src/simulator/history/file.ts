@@ -2,6 +2,7 @@
 
 import { tryParseJson } from '../../lib/json-text.ts'
 import { quote } from '../../lib/quote.ts'
+import { type Steps, withoutPause } from '../../lib/slices.ts'
 import { VERSION } from '../../lib/version.ts'
 import { createCrc32, formatCrc32 } from './crc32.ts'
 import { findLineProblem } from './line-schemas.ts'
@@ -33,6 +34,11 @@ export interface ParsedRecording {
  * @throws RecordingError for another format or version, and for a line that was changed, moved or removed
  */
 export function parseRecording(text: string, what: string): ParsedRecording {
+  return withoutPause(parseInSteps(text, what))
+}
+
+/** Does the same with a pause after each line. */
+export function* parseInSteps(text: string, what: string): Steps<ParsedRecording> {
   const rows = text.split('\n')
   const rest = rows.pop()!
   const fail = (line: number, problem: string, remedy: string) =>
@@ -73,6 +79,7 @@ export function parseRecording(text: string, what: string): ParsedRecording {
     if (problem !== undefined)
       throw new RecordingError(`Failed to read the recording ${what}: line ${line}: ${problem}`)
     parsed.push(fields)
+    yield
   }
   const [header, ...steps] = parsed as [HeaderLine, ...StepLines[]]
   const reader = new StepReader((line, problem) => fail(line, problem, UNCHANGED))

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { withoutPause } from '../../../src/lib/slices.ts'
 import type { Connection } from '../../../src/server/page/store/ask.ts'
 import type { SavedContent } from '../../../src/server/saved-page/content.ts'
 import { createSavedPage, readPageParts } from '../../../src/server/saved-page/create-page.ts'
@@ -27,8 +28,9 @@ pageSuite('a saved page', () => {
   }, 60_000)
 
   const pageOf = (content: SavedContent) => {
-    const prepared = preparePage(content)
-    return savedPage(prepared.needsTokenizer ? parts : { ...parts, tokenizer: undefined }, prepared.content)
+    const prepared = withoutPause(preparePage(content))
+    const usedParts = prepared.needsTokenizer ? parts : { ...parts, tokenizer: undefined }
+    return withoutPause(savedPage(usedParts, prepared.content))
   }
 
   afterAll(async () => {
@@ -186,7 +188,7 @@ pageSuite('a saved page', () => {
 
     const lines = content.worlds[0]!.recording.trimEnd().split('\n')
     const broken = { ...content, worlds: [{ title: 'the run', recording: 'no recording' }] }
-    const changed = await open(savedPage(parts, broken))
+    const changed = await open(withoutPause(savedPage(parts, broken)))
     await changed.page.getByRole('alert').getByText('Failed to read the recording of the run: line 1').waitFor()
 
     const code = html.replace(
@@ -197,7 +199,7 @@ pageSuite('a saved page', () => {
     await otherCode.page.getByRole('alert').getByText('Failed to open this page').waitFor()
 
     const shorter = { ...content, worlds: [{ title: 'the run', recording: `${lines.slice(0, -1).join('\n')}\n` }] }
-    const { page } = await open(savedPage(parts, shorter))
+    const { page } = await open(withoutPause(savedPage(parts, shorter)))
     await page.getByRole('alert').getByText('the run: the recording is cut off after line').waitFor()
     await digestIn(page)
   }, 120_000)
@@ -212,7 +214,8 @@ pageSuite('a saved page', () => {
     writer.add(header)
     for (const { line: _, ...line } of lines) writer.add('answer' in line ? { ...line, status: 299 } : line)
     writer.flush()
-    const { page } = await open(savedPage(parts, { ...content, worlds: [{ title: 'the run', recording }] }))
+    const differing = { ...content, worlds: [{ title: 'the run', recording }] }
+    const { page } = await open(withoutPause(savedPage(parts, differing)))
     const alert = page.locator('.saved-page-alert')
     await alert
       .getByText(/the run differs from its recording at .* POST \/deploy\/llm .*Recorded: status 299/)

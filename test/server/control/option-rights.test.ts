@@ -7,6 +7,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createToolServer } from '../../../src/cli/mcp/tool-server.ts'
 import { createSimulator, replay, type SimulatorOptions } from '../../../src/index.ts'
+import { withoutPause } from '../../../src/lib/slices.ts'
 import { givenBody } from '../../../src/server/control/body-schema.ts'
 import { controlOperations } from '../../../src/server/control/index.ts'
 import { type Server, serve } from '../../../src/server/http/server.ts'
@@ -99,7 +100,7 @@ const WAYS_IN: Readonly<Record<string, (options: object) => Promise<Answer>>> = 
   },
   'export to a scenario': options => attempt(() => toScenario(parsed(options), { format: 'yaml' })),
   'export to a test': options => attempt(() => planTest(parsed(options), 'it')),
-  'saving a page': options => attempt(() => preparePage({ title: 'p', worlds: worldsOf(options) })),
+  'saving a page': options => attempt(() => withoutPause(preparePage({ title: 'p', worlds: worldsOf(options) }))),
   'opening a saved page': options => attempt(() => runAgain(worldsOf(options), {}, () => {})),
 }
 

@@ -1,5 +1,6 @@
 /** Lines of batches in the metrics of the engines that work on them. */
 import { describe, expect, test } from 'vitest'
+import { withoutPause } from '../../../src/lib/slices.ts'
 import { EngineReader } from '../../../src/server/control/metrics/engine-values.ts'
 import { metricsPage } from '../../../src/server/control/metrics/metrics-text.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
@@ -22,7 +23,10 @@ function served(): Simulator {
 /** Returns the sums of the samples of each name, by pod. */
 function read(sim: Simulator, reader = new EngineReader(sim.world)): Map<string, Record<string, number>> {
   const byPod = new Map<string, Record<string, number>>()
-  const families = parseExposition(metricsPage(reader.readAll(), 'openmetrics'), 'openmetrics')
+  const families = parseExposition(
+    [...metricsPage(withoutPause(reader.readAll()), 'openmetrics')].join(''),
+    'openmetrics',
+  )
   for (const { name, labels, value } of [...families.values()].flatMap(({ samples }) => samples)) {
     const { pod = '', le } = labels
     if (le !== undefined && le !== '+Inf') continue

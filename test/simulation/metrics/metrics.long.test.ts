@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OfferedLoadInput } from '../../../src/data/offered-load.ts'
+import { withoutPause } from '../../../src/lib/slices.ts'
 import { EngineReader } from '../../../src/server/control/metrics/engine-values.ts'
 import { readGpus } from '../../../src/server/control/metrics/gpu-metrics.ts'
 import { metricsPage } from '../../../src/server/control/metrics/metrics-text.ts'
@@ -26,10 +27,10 @@ function pageText(world: World, format: 'prometheus' | 'openmetrics' = 'promethe
   const sources = [
     ...readWorld(world),
     ...readDeployments(world),
-    ...new EngineReader(world).readAll(),
+    ...withoutPause(new EngineReader(world).readAll()),
     ...readGpus(world),
   ]
-  return metricsPage(sources, format)
+  return [...metricsPage(sources, format)].join('')
 }
 
 function samples(
@@ -139,7 +140,7 @@ describe('the metrics of engines', () => {
       pass(sim, '47s')
       if (step === 30) sim.cluster.node(node).degrade(3)
       if (step === 50) sim.cluster.node(node).recover()
-      const [one, other] = [kept.readAll(), new EngineReader(sim.world).readAll()]
+      const [one, other] = [withoutPause(kept.readAll()), withoutPause(new EngineReader(sim.world).readAll())]
       expect(one.map(({ labels }) => labels)).toEqual(other.map(({ labels }) => labels))
       for (const [i, { values }] of one.entries()) {
         const differences = values.map((value, k) => Math.abs(value - other[i]!.values[k]!) / Math.max(1, value))

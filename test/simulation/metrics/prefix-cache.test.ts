@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { withoutPause } from '../../../src/lib/slices.ts'
 import { EngineReader } from '../../../src/server/control/metrics/engine-values.ts'
 import { metricsPage } from '../../../src/server/control/metrics/metrics-text.ts'
 import { hardwareOf } from '../../../src/simulation/deployments/instance-speed.ts'
@@ -55,7 +56,7 @@ async function chat(sim: Simulator, question: string, system = SYSTEM, fields: o
 
 /** Returns the sum of the samples of a name over all engines. */
 function metric({ world }: Simulator, name: string): number {
-  const text = metricsPage(new EngineReader(world).readAll(), 'openmetrics')
+  const text = [...metricsPage(withoutPause(new EngineReader(world).readAll()), 'openmetrics')].join('')
   return [...parseExposition(text, 'openmetrics').values()]
     .flatMap(({ samples }) => samples)
     .filter(sample => sample.name === name)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { withoutPause } from '../../../src/lib/slices.ts'
 import { EngineReader } from '../../../src/server/control/metrics/engine-values.ts'
 import { readGpus } from '../../../src/server/control/metrics/gpu-metrics.ts'
 import { metricsPage } from '../../../src/server/control/metrics/metrics-text.ts'
@@ -39,7 +40,9 @@ function ask({ world }: Simulator, answerTokens: number, isCut = false): Inferen
 
 /** Returns the sum of the samples of a name with these labels. */
 function metric(sim: Simulator, name: string, labels: Record<string, string> = {}): number {
-  const text = metricsPage([...new EngineReader(sim.world).readAll(), ...readGpus(sim.world)], 'openmetrics')
+  const text = [
+    ...metricsPage([...withoutPause(new EngineReader(sim.world).readAll()), ...readGpus(sim.world)], 'openmetrics'),
+  ].join('')
   const found = [...parseExposition(text, 'openmetrics').values()]
     .flatMap(({ samples }) => samples)
     .filter(sample => sample.name === name)
@@ -106,7 +109,8 @@ describe('the metrics of single requests', () => {
     const sim = served()
     ask(sim, 50)
     pass(sim, '1m')
-    const text = (of: Simulator) => metricsPage(new EngineReader(of.world).readAll(), 'prometheus')
+    const text = (of: Simulator) =>
+      [...metricsPage(withoutPause(new EngineReader(of.world).readAll()), 'prometheus')].join('')
     const expected = text(sim)
     const before = sim.snapshot().toBytes()
     expect(text(sim.fork())).toBe(expected)

@@ -1,7 +1,10 @@
 import * as z from 'zod'
+import { inSlices, type Steps, withoutPause } from '../../../lib/slices.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { Bytes } from '../../../service/results.ts'
 import type { World } from '../../../simulation/world.ts'
+import type { Simulator } from '../../../simulator/simulator.ts'
+import type { Worlds } from '../../worlds/worlds.ts'
 import { control } from '../endpoint.ts'
 import { EngineReader, hasEngine } from '../metrics/engine-values.ts'
 import { readGpus } from '../metrics/gpu-metrics.ts'
@@ -18,17 +21,7 @@ export const getMetrics = control({
     'The format follows Accept: text 0.0.4 or OpenMetrics. docs/metrics.md lists the metrics',
   produces: TEXT_FORMATS.prometheus,
   returns: z.string(),
-  handle: ({ sim, worlds, request }) => {
-    const { world } = sim
-    const sources = [
-      ...readSimulator(sim, worlds),
-      ...readWorld(world),
-      ...readDeployments(world),
-      ...new EngineReader(world).readAll(),
-      ...readGpus(world),
-    ]
-    return toPage(world, request, sources)
-  },
+  handle: ({ sim, worlds, request }) => inSlices(wholePage(sim, worlds, request)),
 })
 
 export const getEngineMetrics = control({
@@ -53,12 +46,32 @@ export const getEngineMetrics = control({
     }
     const engine = new EngineReader(world).read(ordinal)
     const { model_name = '', engine: index = '' } = engine.labels
-    return toPage(world, request, [{ ...engine, labels: { engine: index, model_name } }])
+    return withoutPause(toPage(world, request, [{ ...engine, labels: { engine: index, model_name } }]))
   },
 })
 
-function toPage({ apiTokens }: World, request: Request, sources: readonly MetricValues[]): Bytes {
+function* wholePage(sim: Simulator, worlds: Worlds, request: Request): Steps<Bytes> {
+  // The world may change at a pause, and its copy does not.
+  const world = sim.world.fork()
+  const sources = [...readSimulator(sim, worlds), ...readWorld(sim.world)]
+  for (const source of readDeployments(world)) {
+    sources.push(source)
+    yield
+  }
+  sources.push(...(yield* new EngineReader(world).readAll()))
+  for (const source of readGpus(world)) {
+    sources.push(source)
+    yield
+  }
+  return yield* toPage(world, request, sources)
+}
+
+function* toPage({ apiTokens }: World, request: Request, sources: readonly MetricValues[]): Steps<Bytes> {
   const format = acceptedFormat(request.headers.get('accept') ?? '')
-  const text = metricsPage(sources, format, label => apiTokens.hideSecrets(label))
-  return new Bytes([new TextEncoder().encode(text)], { contentType: TEXT_FORMATS[format] })
+  const chunks: Uint8Array[] = []
+  for (const piece of metricsPage(sources, format, label => apiTokens.hideSecrets(label))) {
+    chunks.push(new TextEncoder().encode(piece))
+    yield
+  }
+  return new Bytes(chunks, { contentType: TEXT_FORMATS[format] })
 }

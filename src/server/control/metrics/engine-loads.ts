@@ -1,4 +1,5 @@
 import type { Micros } from '../../../kernel/duration.ts'
+import type { Steps } from '../../../lib/slices.ts'
 import type { InstanceRow } from '../../../simulation/deployments/instance-row.ts'
 import { slowdownAt } from '../../../simulation/fleet/node-row.ts'
 import type { World } from '../../../simulation/world.ts'
@@ -28,7 +29,7 @@ export class EngineLoads {
   }
 
   /** Returns the load of each of these instances since its engine started. Time must not go back between two calls. */
-  read(instances: readonly number[]): LoadTotals[] {
+  *read(instances: readonly number[]): Steps<LoadTotals[]> {
     const { now } = this.#world.clock
     const rows = instances.map(instance => this.#world.instances.read(instance))
     const engines = new Map<string, KnownEngine>()
@@ -41,18 +42,19 @@ export class EngineLoads {
       .sort((a, b) => a.at - b.at)
     for (const { row, at, isStart } of byTime) {
       const known = engines.get(row.id) ?? this.#engines.get(row.id)
-      if (isStart) engines.set(row.id, this.#keepFitting(row, known) ?? this.#begin(row, at))
-      else if (known && known.end === undefined) known.end = known.reader.readAt(at)
+      if (isStart) engines.set(row.id, this.#keepFitting(row, known) ?? (yield* this.#begin(row, at)))
+      else if (known && known.end === undefined) known.end = yield* known.reader.readAt(at)
     }
     this.#engines = engines
     const readings = new Map<LoadReader, LoadTotals>()
-    return rows.map(({ id }) => {
+    const totals: LoadTotals[] = []
+    for (const { id } of rows) {
       const { reader, start, end } = engines.get(id)!
-      if (end) return difference(start, end)
-      const reading = readings.get(reader) ?? reader.readAt(now)
-      readings.set(reader, reading)
-      return difference(start, reading)
-    })
+      const reading = end ?? readings.get(reader) ?? (yield* reader.readAt(now))
+      if (!end) readings.set(reader, reading)
+      totals.push(difference(start, reading))
+    }
+    return totals
   }
 
   /** Returns a known engine; undefined if its node has become slow since, so that it needs a reader of its own. */
@@ -60,9 +62,9 @@ export class EngineLoads {
     return known?.reader === this.#shared && this.#wasSlow(row) && known?.end === undefined ? undefined : known
   }
 
-  #begin(row: Readonly<InstanceRow>, at: Micros): KnownEngine {
+  *#begin(row: Readonly<InstanceRow>, at: Micros): Steps<KnownEngine> {
     const reader = this.#wasSlow(row) ? this.#ownReader(row) : this.#sharedReader(at)
-    return { reader, start: reader.readAt(at), end: undefined }
+    return { reader, start: yield* reader.readAt(at), end: undefined }
   }
 
   #wasSlow({ node }: Readonly<InstanceRow>): boolean {

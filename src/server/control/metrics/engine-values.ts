@@ -1,3 +1,4 @@
+import { type Steps, withoutPause } from '../../../lib/slices.ts'
 import type { BatchRow } from '../../../simulation/batches/batch-row.ts'
 import { hasEngines, LineEngines } from '../../../simulation/batches/line-engines.ts'
 import type { DeploymentRow } from '../../../simulation/deployments/deployment-row.ts'
@@ -68,22 +69,24 @@ export class EngineReader {
   }
 
   /** Returns the values of all engines, by deployment and instance. */
-  readAll(): MetricValues[] {
+  *readAll(): Steps<MetricValues[]> {
     const { deployments } = this.#world
     const inFlight = new RequestsInFlight(this.#world)
-    return deployments.list().flatMap(({ ordinal }) => {
+    const all: MetricValues[] = []
+    for (const { ordinal } of deployments.list()) {
       const engines = deployments.read(ordinal).instances.filter(instance => hasEngine(this.#world, instance))
-      return this.#readEngines(ordinal, engines, inFlight)
-    })
+      all.push(...(yield* this.#readEngines(ordinal, engines, inFlight)))
+    }
+    return all
   }
 
   /** Returns the values of one engine, which must answer. */
   read(instance: number): MetricValues {
     const { deployment } = this.#world.instances.read(instance)
-    return this.#readEngines(deployment, [instance], new RequestsInFlight(this.#world))[0]!
+    return withoutPause(this.#readEngines(deployment, [instance], new RequestsInFlight(this.#world)))[0]!
   }
 
-  #readEngines(deployment: number, engines: readonly number[], inFlight: RequestsInFlight): MetricValues[] {
+  *#readEngines(deployment: number, engines: readonly number[], inFlight: RequestsInFlight): Steps<MetricValues[]> {
     if (engines.length === 0) {
       this.#loads.delete(deployment)
       return []
@@ -91,7 +94,7 @@ export class EngineReader {
     const loads = this.#loads.get(deployment) ?? new EngineLoads(this.#world, deployment)
     this.#loads.set(deployment, loads)
     const state = servingState(this.#world, deployment)
-    const totals = loads.read(engines)
+    const totals = yield* loads.read(engines)
     return engines.map((instance, i) => this.#valuesOf(instance, totals[i]!, state, inFlight))
   }
 

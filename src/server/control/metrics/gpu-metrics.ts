@@ -63,10 +63,10 @@ interface GpuUse {
 const UNUSED: GpuUse = { labels: {}, utilisation: 0, usedBytes: 0 }
 
 /**
- * Returns the values of the GPUs of all nodes that are up, by node and GPU. GPUs of other customers are missing. The
+ * Yields the values of the GPUs of all nodes that are up, by node and GPU. GPUs of other customers are missing. The
  * programs of rentals are not simulated, so their GPUs are idle.
  */
-export function readGpus(world: World): MetricValues[] {
+export function* readGpus(world: World): Generator<MetricValues> {
   const inFlight = new RequestsInFlight(world)
   const states = new Map<number, ServingState>()
   const stateOf = (deployment: number) => {
@@ -74,16 +74,14 @@ export function readGpus(world: World): MetricValues[] {
     states.set(deployment, state)
     return state
   }
-  const gpus: MetricValues[] = []
   for (const [, node] of world.nodes.entries()) {
     if (node.state !== 'ready' && node.state !== 'cordoned') continue
     const uses = usesOf(world, node, stateOf, inFlight)
     for (let gpu = 0; gpu < node.group.gpus; gpu++) {
       const isOfOthers = ((node.group.occupied | node.heldByOthers) & (1 << gpu)) !== 0
-      if (!isOfOthers) gpus.push(valuesOf(world, node, gpu, uses[gpu] ?? UNUSED))
+      if (!isOfOthers) yield valuesOf(world, node, gpu, uses[gpu] ?? UNUSED)
     }
   }
-  return gpus
 }
 
 /** Returns what runs on each GPU of a node, by the number of the GPU. */

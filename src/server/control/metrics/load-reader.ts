@@ -1,4 +1,5 @@
 import { type Micros, SECOND } from '../../../kernel/duration.ts'
+import type { Steps } from '../../../lib/slices.ts'
 import {
   bucketOf,
   createHistograms,
@@ -61,11 +62,12 @@ export class LoadReader {
   }
 
   /** Returns the totals at a time that is neither before the last one nor in the future. */
-  readAt(at: Micros): LoadTotals {
+  *readAt(at: Micros): Steps<LoadTotals> {
     this.#findSegments()
     for (let next = this.#next.at(-1); next !== undefined && next.at <= at; next = this.#next.at(-1)) {
       this.#next.pop()
       this.#enter(next)
+      yield
     }
     this.#completeUntil(at)
     const histograms = this.#histograms.slice()

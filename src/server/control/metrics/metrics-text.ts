@@ -8,17 +8,20 @@ export const TEXT_FORMATS = {
 } as const
 export type TextFormat = keyof typeof TEXT_FORMATS
 
+/** Characters of a piece of a page. */
+const PIECE_CHARACTERS = 60_000
+
 /**
- * Returns the page of metrics of sources. Sources with the same table follow each other in their order.
+ * Yields the page of metrics of sources, in pieces. Sources with the same table follow each other in their order.
  *
  * @param hide hides secrets in labels, which have texts of clients. Default: they stay
  */
-export function metricsPage(
-  sources: readonly MetricValues[],
+export function* metricsPage(
+  sources: Iterable<MetricValues>,
   format: TextFormat,
   hide: (text: string) => string = text => text,
-): string {
-  const labelTexts = new Map(sources.map(({ labels }) => [labels, hide(formatLabels(labels))]))
+): Generator<string> {
+  const labelTexts = new Map<Labels, string>()
   const byTable = new Map<MetricTable, MetricValues[]>()
   for (const source of sources) {
     const ofTable = byTable.get(source.table)
@@ -29,19 +32,25 @@ export function metricsPage(
   for (const [table, ofTable] of byTable) {
     for (const metric of table.metrics) {
       const offset = table.offsetOf(metric.name)
-      let samples = ''
+      let isFirst = true
       for (const source of ofTable) {
         const { values, labels, ownLabels, maxTokenBound } = source
         const own = metric.hasOwnLabels
           ? hide(formatLabels({ ...labels, ...ownLabels?.[metric.name] }))
-          : labelTexts.get(labels)!
+          : (labelTexts.get(labels) ?? hide(formatLabels(labels)))
+        if (!metric.hasOwnLabels) labelTexts.set(labels, own)
         const numbers = values.subarray(offset, offset + widthOf(metric))
-        samples += samplesOf(metric, own, numbers, format, maxTokenBound)
+        const samples = samplesOf(metric, own, numbers, format, maxTokenBound)
+        if (samples === '') continue
+        text += isFirst ? header(metric, format) + samples : samples
+        isFirst = false
+        if (text.length < PIECE_CHARACTERS) continue
+        yield text
+        text = ''
       }
-      if (samples !== '') text += header(metric, format) + samples
     }
   }
-  return format === 'openmetrics' ? `${text}# EOF\n` : text
+  yield format === 'openmetrics' ? `${text}# EOF\n` : text
 }
 
 /** Returns the lines of metadata of a metric. */

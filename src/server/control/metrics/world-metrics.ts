@@ -67,27 +67,25 @@ export const EVENT_METRICS = new MetricTable([
   { name: 'modelhost_sim_events', type: 'counter', help: 'Events of the world by kind of journal entry.' },
 ])
 
-/** Returns the values of all deployments that are not deleted, by creation. */
-export function readDeployments(world: World): MetricValues[] {
-  return world.deployments
-    .list()
-    .filter(({ type }) => type === 'llm')
-    .map(({ ordinal }) => {
-      const row = world.deployments.read(ordinal)
-      const state = servingState(world, ordinal)
-      const load = toWholeRequests(world.history.totalsAt(row, world.clock.now).served ?? EMPTY_FLOW)
-      const { requests } = row
-      const counts = INSTANCE_STATES.map(
-        name => row.instances.filter(instance => world.instances.read(instance).state === name).length,
-      )
-      const ended = [load.served + requests.served, load.refused + requests.refused, requests.failed, requests.left]
-      const { arrivalRate, waiting, estimate } = state
-      return {
-        table: DEPLOYMENT_METRICS,
-        labels: { deploy_id: row.id, model_name: row.plan.modelName, gpu: row.gpu },
-        values: Float64Array.from([...counts, ...[row.desired, arrivalRate, waiting, estimate.utilisation], ...ended]),
-      }
-    })
+/** Yields the values of all deployments that are not deleted, by creation. */
+export function* readDeployments(world: World): Generator<MetricValues> {
+  for (const { ordinal, type } of world.deployments.list()) {
+    if (type !== 'llm') continue
+    const row = world.deployments.read(ordinal)
+    const state = servingState(world, ordinal)
+    const load = toWholeRequests(world.history.totalsAt(row, world.clock.now).served ?? EMPTY_FLOW)
+    const { requests } = row
+    const counts = INSTANCE_STATES.map(
+      name => row.instances.filter(instance => world.instances.read(instance).state === name).length,
+    )
+    const ended = [load.served + requests.served, load.refused + requests.refused, requests.failed, requests.left]
+    const { arrivalRate, waiting, estimate } = state
+    yield {
+      table: DEPLOYMENT_METRICS,
+      labels: { deploy_id: row.id, model_name: row.plan.modelName, gpu: row.gpu },
+      values: Float64Array.from([...counts, ...[row.desired, arrivalRate, waiting, estimate.utilisation], ...ended]),
+    }
+  }
 }
 
 /** Returns the values of the world, and of each kind of event. */

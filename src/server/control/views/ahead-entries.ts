@@ -3,14 +3,11 @@
 import type { Micros } from '../../../kernel/duration.ts'
 import type { Entry } from '../../../kernel/journal.ts'
 import { LIMITS } from '../../../lib/limits.ts'
-import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
+import { Slices } from '../../../lib/slices.ts'
 import type { World } from '../../../simulation/world.ts'
 import { requireWithinMaxAge } from '../../../simulator/clock/moves/arguments.ts'
 import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
 import { MINOR_KINDS } from './lifecycle.ts'
-
-/** Longest real time without a turn of the event loop, in milliseconds. */
-const SLICE_MS = 8
 
 /** An entry that the journal will have. */
 export interface ComingEntry {
@@ -63,7 +60,7 @@ export async function lookAheadFrom(world: World, { by, limit, isVisibleOnly }: 
   let step: Entry[] = []
   future.journal.listen(entry => step.push(entry))
   let events = 0
-  let sliceStart = monotonicMs()
+  const slices = new Slices()
   const conclude = (stoppedBy: AheadEnd, to: Micros): Ahead => ({ from, to, stoppedBy, events, entries })
   while (events < LIMITS.aheadEvents) {
     const before = future.visibleChanges
@@ -77,9 +74,8 @@ export async function lookAheadFrom(world: World, { by, limit, isVisibleOnly }: 
       if (entries.length >= limit) return conclude('limit', time)
     }
     step = []
-    if (monotonicMs() - sliceStart < SLICE_MS) continue
-    await eventLoopTurn()
-    sliceStart = monotonicMs()
+    const turn = slices.turnIfDue()
+    if (turn) await turn
   }
   return conclude('events', future.clock.now)
 }

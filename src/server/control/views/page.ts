@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { inSlices } from '../../../lib/slices.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { Bytes } from '../../../service/results.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
@@ -21,7 +22,7 @@ export const savePage = control({
     }
     const past = requirePast(pasts, sim, 'save a page')
     const name = worlds.findBySimulator(sim)?.name ?? 'world'
-    const recording = await refuseInvalid(() => past.recording(), 409)
+    const recording = await refuseInvalid(() => inSlices(past.recording()), 409)
     const worldsOfPage = [{ title: `the world '${name}'`, recording }]
     const page = await writePage({ title: `The world '${name}' at ${sim.clock.iso}`, worlds: worldsOfPage })
     // As bytes with a name: a browser must not run it with the rights of this address.

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
+import { inSlices } from '../../../lib/slices.ts'
 import { Bytes } from '../../../service/results.ts'
 import * as scenarios from '../../../simulator/history/export/scenario.ts'
 import { parseRecording } from '../../../simulator/history/file.ts'
@@ -83,7 +84,7 @@ export const getPastRecording = control({
   returns: z.string(),
   handle: async ({ sim, pasts }) => {
     const past = requirePast(pasts, sim, 'return the recording')
-    const text = await refuseInvalid(() => past.recording(), 409)
+    const text = await refuseInvalid(() => inSlices(past.recording()), 409)
     return new Bytes([new TextEncoder().encode(text)], { filename: 'past.ndjson' })
   },
 })
@@ -104,7 +105,7 @@ export const getPastScenario = control({
   returns: z.string(),
   handle: async ({ query: { format, only }, sim, pasts }) => {
     const past = requirePast(pasts, sim, 'return the scenario')
-    const text = await refuseInvalid(() => past.recording(only && isActionOrEnd), 409)
+    const text = await refuseInvalid(() => inSlices(past.recording(only && isActionOrEnd)), 409)
     const what = 'the past'
     const scenario = await refuseInvalid(() => scenarios.toScenario(parseRecording(text, what), { format, what }))
     return new Bytes([new TextEncoder().encode(scenario)])

@@ -1,14 +1,11 @@
 /** Performs moves for a server: in time slices, so that other worlds and the health endpoint go on in between. */
 
 import type { Micros } from '../../../kernel/duration.ts'
-import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
+import { Slices } from '../../../lib/slices.ts'
 import type { WorldTime } from '../world-time.ts'
 import { type MovingClients, NO_LIMIT } from './moves.ts'
 import type { MoveDriver } from './runner.ts'
 import { SilentEvents } from './silent-events.ts'
-
-/** Longest real time of a slice in milliseconds. */
-const SLICE_MS = 20
 
 export class SlicedMoves implements MoveDriver {
   readonly clients: MovingClients
@@ -18,7 +15,7 @@ export class SlicedMoves implements MoveDriver {
   #isInterrupted = false
   /** Aborted when the client of the move in progress has left. */
   #client: AbortSignal | undefined
-  #sliceStartMs = 0
+  #slices = new Slices()
 
   constructor(time: WorldTime) {
     this.#time = time
@@ -60,7 +57,7 @@ export class SlicedMoves implements MoveDriver {
     this.currentMove = new Promise(resolve => {
       release = resolve
     })
-    this.#sliceStartMs = monotonicMs()
+    this.#slices = new Slices()
     try {
       this.#client = client
       this.#time.catchUp()
@@ -80,7 +77,7 @@ export class SlicedMoves implements MoveDriver {
   async runTo(target: Micros): Promise<boolean> {
     const { world } = this.#time
     while (world.next(target)) {
-      const turn = this.#yieldIfDue()
+      const turn = this.#slices.turnIfDue()
       if (turn) await turn
       this.#time.assertSameWorld(world)
       if (this.isStopped()) return false
@@ -100,20 +97,12 @@ export class SlicedMoves implements MoveDriver {
         if (limit < NO_LIMIT) this.#time.fire(limit)
         return false
       }
-      const turn = this.#yieldIfDue()
+      const turn = this.#slices.turnIfDue()
       if (turn) await turn
       this.#time.assertSameWorld(world)
       if (this.isStopped()) return false
     }
     this.#time.wakeSleepers()
     return true
-  }
-
-  /** Returns a turn of the event loop to await if the slice is over. */
-  #yieldIfDue(): Promise<void> | undefined {
-    if (monotonicMs() - this.#sliceStartMs < SLICE_MS) return undefined
-    return eventLoopTurn().then(() => {
-      this.#sliceStartMs = monotonicMs()
-    })
   }
 }

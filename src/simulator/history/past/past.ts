@@ -3,6 +3,7 @@
 import type { Micros } from '../../../kernel/duration.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { eventLoopTurn } from '../../../lib/real-time.ts'
+import type { Steps } from '../../../lib/slices.ts'
 import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
 import type { ClockSetting } from '../../clock/settings.ts'
 import { isControlRequest } from '../../observer.ts'
@@ -18,8 +19,6 @@ import { isInput, isStep, OpenRequests, requestOf, sizeOf } from './past-lines.t
 
 /** Inputs and journal entries after which the next quiet moment becomes a checkpoint. */
 const CHECKPOINT_AFTER = { inputs: 200, entries: 10_000 } as const
-/** Longest real time without a turn of the event loop, in milliseconds. */
-const SLICE_MS = 8
 
 export interface PastOptions {
   /** The bytes beyond which the oldest part is dropped. Default: 64 MiB. */
@@ -145,20 +144,25 @@ export class Past implements RecordingSink {
   }
 
   /**
-   * Returns the recording of the past, as `serve --record` writes it.
+   * Returns the recording of the past up to the first step, as `serve --record` writes it.
    *
    * @param isMeant selects lines. Default: all
    */
-  recording(isMeant: (line: StepLines) => boolean = () => true): string {
+  *recording(isMeant: (line: StepLines) => boolean = () => true): Steps<string> {
     const [first] = this.#checkpoints
     if (first === undefined) throw waitingError()
+    const lines = [...this.#lines]
+    const end = { digest: this.#sim.digest, at: this.#recorder.position }
     let text = ''
     const writer = new LineWriter(line => {
       text += line
     })
     writer.add(this.#header ?? createLaterHeader(createFromCheckpoint(first, this.#sim), this.#sim, first))
-    for (const { line } of this.#lines) if (isMeant(line)) writer.add(line)
-    writer.add({ digest: this.#sim.digest, at: this.#recorder.position })
+    for (const { line } of lines) {
+      if (isMeant(line)) writer.add(line)
+      yield
+    }
+    writer.add(end)
     writer.flush()
     return text
   }
@@ -207,7 +211,7 @@ export class Past implements RecordingSink {
     const end = this.#recorder.position
     const sim = createFromCheckpoint(start, this.#sim)
     const open = new OpenRequests()
-    const player = new Player(sim, start.at, lines, { sliceMs: SLICE_MS, onLine: (_, line) => open.note(line) })
+    const player = new Player(sim, start.at, lines, { onLine: (_, line) => open.note(line) })
     const { time, isThere } = endAt(moment, sim)
     try {
       if (!(await player.play({ stop, time, isThere }))) {

@@ -33,9 +33,6 @@ export interface ReplayResult {
 /** How many journal entries before a divergence are shown. */
 const ENTRIES_BEFORE = 3
 
-/** Longest real time without a turn of the event loop, in milliseconds. */
-const SLICE_MS = 20
-
 /** The lines of a recording that were performed in a simulator. */
 export interface PerformedLines extends ReplayResult {
   /** Ends the requests that still wait for an answer: their clients leave. */
@@ -55,7 +52,7 @@ export async function performLines(
   onLine: (done: number) => void = () => {},
   onBeforeAction: (action: ControlAction) => void = () => {},
 ): Promise<PerformedLines> {
-  const player = new Player(sim, header.at, lines, { compares: true, sliceMs: SLICE_MS, onLine, onBeforeAction })
+  const player = new Player(sim, header.at, lines, { compares: true, onLine, onBeforeAction })
   const conclude = (divergence: Divergence | undefined): PerformedLines => ({
     ...{ lines: lines.length + 1, requests: player.requestCount, divergence, cut },
     close: () => player.close(),

@@ -1,7 +1,7 @@
 /** Plays recorded lines in a world: exactly their events, and each step of a request at its line. */
 
 import type { Micros } from '../../../kernel/duration.ts'
-import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
+import { Slices } from '../../../lib/slices.ts'
 import type { World } from '../../../simulation/world.ts'
 import type { ControlAction } from '../../observer.ts'
 import type { Simulator } from '../../simulator-interface.ts'
@@ -23,8 +23,6 @@ export class Mismatch extends Error {
 export interface PlayerOptions {
   /** Whether each answer has to be that of the line. Default: false. */
   readonly compares?: boolean
-  /** Longest real time without a turn of the event loop, in milliseconds. */
-  readonly sliceMs: number
   /** Called before an action, at its time. */
   onBeforeAction?(action: ControlAction): void
   /** Called after each line with the number of lines so far. */
@@ -52,7 +50,7 @@ export class Player {
   readonly #facts: ReadonlyMap<number, RequestFacts>
   readonly #requests = new Map<number, ReplayedRequest>()
   #eventsBefore: number
-  #sliceStartMs = monotonicMs()
+  readonly #slices = new Slices()
   #sender: World['webhooks']['sender']
 
   /** @param start the position of `sim` in the recording */
@@ -103,7 +101,7 @@ export class Player {
       if ('action' in line) this.#muteWebhooks()
       this.#options.onLine?.(++this.performed, line)
       if (isThere(line)) return true
-      const turn = this.#turnIfDue()
+      const turn = this.#slices.turnIfDue()
       if (turn) await turn
     }
     return false
@@ -117,19 +115,12 @@ export class Player {
     const { world } = this.#sim
     while (this.position[1] < events && world.next(time)) {
       if (isThere(undefined)) return true
-      const turn = this.#turnIfDue()
+      const turn = this.#slices.turnIfDue()
       if (turn) await turn
     }
     const isWhole = events === Number.POSITIVE_INFINITY || this.position[1] === events
     if (isWhole && world.clock.now < time && world.agenda.nextTime > time) world.runTo(time)
     return false
-  }
-
-  #turnIfDue(): Promise<void> | undefined {
-    if (monotonicMs() - this.#sliceStartMs < this.#options.sliceMs) return undefined
-    return eventLoopTurn().then(() => {
-      this.#sliceStartMs = monotonicMs()
-    })
   }
 
   #requirePosition([time, events]: Position): void {

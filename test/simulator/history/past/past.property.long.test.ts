@@ -2,6 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Simulator } from '../../../../src/index.ts'
+import { withoutPause } from '../../../../src/lib/slices.ts'
 import { loadTokenizer } from '../../../../src/service/openai/tokenizer.ts'
 import { parseRecording } from '../../../../src/simulator/history/file.ts'
 import { Past } from '../../../../src/simulator/history/past/past.ts'
@@ -96,7 +97,7 @@ test('a world of the past is as the world was then, when plays, clocks and paces
           const present = await past.forkAt({ time: sim.world.clock.now })
           expect(stateOf(present)).toEqual(stateOf(sim as unknown as Simulator))
           await present[Symbol.asyncDispose]()
-          const result = await replayRecording(parseRecording(past.recording(), 'past'), 'past')
+          const result = await replayRecording(parseRecording(withoutPause(past.recording()), 'past'), 'past')
           expect(result.divergence).toBeUndefined()
         }
         await player.close()
