@@ -66,6 +66,12 @@ export class Agenda {
     return this.#size > 0 ? this.#heapTime[0]! : Number.POSITIVE_INFINITY
   }
 
+  /** The kind and the subject of the earliest entry; undefined if the agenda is empty. */
+  get next(): { readonly kind: number; readonly subject: number } | undefined {
+    const slot = this.#heapSlot[0]!
+    return this.#size > 0 ? { kind: this.#kind[slot]!, subject: this.#subject[slot]! } : undefined
+  }
+
   /** Whether an entry is due at a time. */
   isDue(time: Micros): boolean {
     return this.#size > 0 && this.#heapTime[0]! <= time

@@ -21,8 +21,7 @@ export class Slices {
 }
 
 /** Does the work in slices. Resolves to its result. */
-export async function inSlices<Result>(work: Steps<Result>): Promise<Result> {
-  const slices = new Slices()
+export async function inSlices<Result>(work: Steps<Result>, slices = new Slices()): Promise<Result> {
   for (;;) {
     const step = work.next()
     if (step.done) return step.value

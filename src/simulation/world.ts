@@ -8,6 +8,7 @@ import { DEFAULT_EVENT_LIMITS, type EventLimits, Loop } from '../kernel/loop.ts'
 import type { Chance } from '../kernel/random.ts'
 import type { Generation, Row } from '../kernel/row.ts'
 import { deepFreeze } from '../lib/deep-freeze.ts'
+import type { Steps } from '../lib/slices.ts'
 import { AccountAccess } from './account/access/account-access.ts'
 import { ApiTokens } from './account/access/api-tokens.ts'
 import { SshKeys } from './account/access/ssh-keys.ts'
@@ -25,7 +26,7 @@ import { Instances } from './deployments/instances.ts'
 import { LoraAdapters } from './deployments/lora-adapters.ts'
 import { AccountModels } from './deployments/model-versions.ts'
 import { createEventFiring, type OnEventError } from './event-failures.ts'
-import { EVENT_NAMES, EVENTS, type EventParts } from './events.ts'
+import { EVENT_NAMES, EVENTS, type EventOf, type EventParts } from './events.ts'
 import { Downloads } from './fleet/downloads.ts'
 import { Environment } from './fleet/environment.ts'
 import { NodeAutoscaler } from './fleet/node-autoscaler.ts'
@@ -313,6 +314,22 @@ export class World implements EventParts {
     this.#requireTokenizer()
     this.#context.beginMove()
     return this.#loop.fireNext(limit)
+  }
+
+  /**
+   * Returns the long work of the next event up to `limit`, which can pause, and sets the clock to its time. The work
+   * changes nothing in the world. If it is done before the event fires, the event is short. Undefined: it has none.
+   */
+  prepareNext(limit: Micros): Steps<void> | undefined {
+    const { agenda, batches } = this
+    if (batches.active.length === 0 || !agenda.isDue(limit)) return undefined
+    const { kind, subject } = agenda.next!
+    const { name, part } = EVENTS[kind]!
+    if (part !== 'batches') return undefined
+    this.#requireTokenizer()
+    this.#context.beginMove()
+    this.clock.moveTo(agenda.nextTime)
+    return batches.prepare(name as EventOf<'batches'>, subject)
   }
 
   /** Whether time cannot move because the tokenizer for batches is not loaded. */

@@ -8,9 +8,11 @@ import type { StoredLineErrors, StoredResults } from '../../src/data/fixtures/st
 import { ProfileChain } from '../../src/data/profiles/chain.ts'
 import { loadProfile } from '../../src/data/profiles/load.ts'
 import type { Fixture } from '../../src/data/records/fixture.ts'
+import { withoutPause } from '../../src/lib/slices.ts'
 import { BatchLineAnswerer } from '../../src/service/batch-line-answerer.ts'
 import { ScriptedAnswers } from '../../src/service/openai/scripted-answers.ts'
 import { fixtureFileContent, readInput } from '../../src/simulation/batches/fixture-content.ts'
+import type { OnLine } from '../../src/simulation/batches/input-lines.ts'
 import { jsonSchemas } from './schemas.ts'
 
 const target = process.argv[2] as string
@@ -45,13 +47,14 @@ function lineErrorsOf(
 ): StoredLineErrors {
   const answerer = new BatchLineAnswerer(new ScriptedAnswers(), false)
   const errors: [string, StoredLineErrors[string]][] = []
-  const { errors: invalidLines } = readInput(input, endpoint, ({ customId, body }) => {
+  const onLine: OnLine = ({ customId, body }) => {
     const error = answerer.validate(endpoint, body, undefined)
     if (error === undefined) return undefined
     if ('invalidField' in error) return error
     errors.push([customId, error])
     return undefined
-  })
+  }
+  const { errors: invalidLines } = withoutPause(readInput(input, endpoint, onLine))
   if (invalidLines.length > 0)
     throw new Error(`Failed to store the results of a completed batch: ${JSON.stringify(invalidLines)}. Fix its input.`)
   return Object.fromEntries(errors)

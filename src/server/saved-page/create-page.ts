@@ -1,7 +1,7 @@
 /** Creates the text of a saved page from recordings, with the parts of the package. */
 
 import { existsSync, readFileSync } from 'node:fs'
-import { inSlices } from '../../lib/slices.ts'
+import { inSlices, Slices } from '../../lib/slices.ts'
 import type { SavedContent } from './content.ts'
 import { preparePage } from './page-recording.ts'
 import type { CompressedScript, PageParts } from './parts.ts'
@@ -13,8 +13,9 @@ import { savedPage } from './saved-page.ts'
  * @throws RecordingError for a text that is not a recording of this version
  */
 export async function createSavedPage(content: SavedContent): Promise<string> {
-  const prepared = await inSlices(preparePage(content))
-  return inSlices(savedPage(await readPageParts(prepared.needsTokenizer), prepared.content))
+  const slices = new Slices()
+  const prepared = await inSlices(preparePage(content), slices)
+  return inSlices(savedPage(await readPageParts(prepared.needsTokenizer), prepared.content), slices)
 }
 
 /**

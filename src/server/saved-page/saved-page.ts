@@ -21,7 +21,12 @@ export function* savedPage(parts: PageParts, content: SavedContent): Steps<strin
     "form-action 'none'",
   ].join('; ')
   const title = escapeXml(content.title)
-  const encoded = toDataBlock(yield* encodeContent(content))
+  yield
+  const partsData = toDataBlock(
+    JSON.stringify({ loader: { hash: loader.hash }, style: { hash: style.hash }, code, tokenizer }),
+  )
+  yield
+  const contentData = toDataBlock(yield* encodeContent(content))
   yield
   return `<!doctype html>
 <html lang="en">
@@ -40,8 +45,8 @@ export function* savedPage(parts: PageParts, content: SavedContent): Steps<strin
 <p role="status">This page runs a simulation again. If it stays like this, the file is incomplete, or scripts are off.</p>
 </main>
 </div>
-<script type="application/json" id="${ELEMENTS.parts}">${toDataBlock(JSON.stringify({ loader: { hash: loader.hash }, style: { hash: style.hash }, code, tokenizer }))}</script>
-<script type="application/json" id="${ELEMENTS.content}">${encoded}</script>
+<script type="application/json" id="${ELEMENTS.parts}">${partsData}</script>
+<script type="application/json" id="${ELEMENTS.content}">${contentData}</script>
 <script id="${ELEMENTS.loader}">${loader.text}</script>
 </body>
 </html>

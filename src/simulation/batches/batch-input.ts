@@ -1,6 +1,7 @@
 import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
 import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
 import { LIMITS } from '../../lib/limits.ts'
+import { type Steps, withoutPause } from '../../lib/slices.ts'
 import type { SimulationContext } from '../context.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import { BatchLines } from './batch-lines.ts'
@@ -96,17 +97,29 @@ const REFUSED_ANSWER: LineAnswer = { ...PENDING_ANSWER, answerTokens: 0 }
 /** Returns the target of a model with the task of the endpoint; undefined for any other model. */
 export type FindTarget = (model: string, endpoint: BatchEndpoint) => ModelTarget | undefined
 
-/** Answers each line of the input file in order. Returns the errors of the file. */
-export function answerLines(
-  row: BatchRow,
+/** The errors of an input file, or its lines that will run. */
+export interface ReadLines {
+  readonly errors: readonly BatchError[]
+  readonly work: BatchWork | undefined
+}
+
+/** Lines with their answers. */
+export interface AnsweredLines extends ReadLines {
+  /** The answerer after the last line, whose scripted answers are used up. */
+  readonly answerer: LineAnswerer
+}
+
+/** Answers each line of the input file in order. It changes nothing in the world, and can pause after each line. */
+export function* answerLines(
+  row: Readonly<BatchRow>,
   findTarget: FindTarget,
   answerer: LineAnswerer,
   world: LineWorld,
-): readonly BatchError[] {
+): Steps<AnsweredLines> {
   // A file that fails validation must not use up scripted answers.
   const trial = answerer.fork()
   const { endpoint } = row.spec
-  const errors = readLines(
+  const lines = yield* readLines(
     row,
     findTarget,
     world.chance,
@@ -114,8 +127,7 @@ export function answerLines(
     body => trial.parse(endpoint, body),
     trial.toInternalLine && (line => trial.toInternalLine!(endpoint, line)),
   )
-  if (errors.length === 0) answerer.adopt(trial)
-  return errors
+  return { ...lines, answerer: trial }
 }
 
 /**
@@ -126,32 +138,33 @@ export function answerLines(
  * @param storedErrors the errors of its failed lines; undefined to validate them now
  */
 export function readFixtureLines(
-  row: BatchRow,
+  row: Readonly<BatchRow>,
   findTarget: FindTarget,
   { chance, profile }: Pick<SimulationContext, 'chance' | 'profile'>,
   validator: LineAnswerer | undefined,
   storedErrors: StoredLineErrors | undefined,
-): readonly BatchError[] {
+): ReadLines {
   const isLax = profile.policies.validation === 'lax'
-  return readLines(row, findTarget, chance, ({ customId, body }) => {
+  const answer = ({ customId, body }: LineRequest) => {
     if (validator === undefined) return PENDING_ANSWER
     const isStored = storedErrors !== undefined && isLax && !validator.isStrict
     return (
       (isStored ? storedErrors[customId] : validator.validate(row.spec.endpoint, body, profile.policies)) ??
       PENDING_ANSWER
     )
-  })
+  }
+  return withoutPause(readLines(row, findTarget, chance, answer))
 }
 
-/** Reads the input file into the work list of a batch. Returns the errors of the file. */
-function readLines(
-  row: BatchRow,
+/** Reads the input file of a batch. */
+function* readLines(
+  row: Readonly<BatchRow>,
   findTarget: FindTarget,
   chance: Chance,
   answer: (request: LineRequest, model: string, target: ModelTarget) => LineAnswer | LineError | InvalidBody,
   read?: (body: LineRequest['body']) => unknown,
   translate?: TranslateLine,
-): readonly BatchError[] {
+): Steps<ReadLines> {
   const work = new WorkListBuilder(countLines(row.inputChunks))
   let target: ModelTarget | undefined
   const onLine: OnLine = (request, modelName) => {
@@ -161,12 +174,12 @@ function readLines(
     work.add(request.customId, lineAnswer)
     return undefined
   }
-  const { errors, model } = readInput(row.inputChunks, row.spec.endpoint, onLine, read, translate)
-  if (errors.length > 0) return errors
+  const { errors, model } = yield* readInput(row.inputChunks, row.spec.endpoint, onLine, read, translate)
+  if (errors.length > 0) return { errors, work: undefined }
   if (target === undefined) {
     const message = `no model ${JSON.stringify(model)} that can be called`
-    return [{ code: 'unknown_model', line: null, message, param: 'body.model' }]
+    return { errors: [{ code: 'unknown_model', line: null, message, param: 'body.model' }], work: undefined }
   }
-  row.work = work.build(model, chance, row.key)
-  return []
+  yield
+  return { errors, work: work.build(model, chance, row.key) }
 }

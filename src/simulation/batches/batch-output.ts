@@ -1,5 +1,6 @@
 import type { Micros } from '../../kernel/duration.ts'
 import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
+import type { Steps } from '../../lib/slices.ts'
 import type { TokenPrice } from '../account/token-price.ts'
 import type { SimulationContext } from '../context.ts'
 import type { BatchRow, FixtureBatch } from './batch-row.ts'
@@ -12,20 +13,29 @@ const ANSWER_ID = purpose('batch.answerId')
 const OUTPUT_FILE_ID = purpose('batch.outputFileId')
 const ERROR_FILE_ID = purpose('batch.errorFileId')
 
+/** A batch with its progress. */
+export type ProgressedBatch = Pick<
+  BatchRow,
+  'id' | 'key' | 'spec' | 'createdAt' | 'statusTimes' | 'work' | 'doneLines' | 'progressMarks'
+>
+
+/** The content of the output file and of the error file of a batch. */
+export type ComposedFiles = NonNullable<BatchRow['pendingOutput']>
+
 /**
  * Composes the output and error files of a batch. Each done line gets its answer or error. The rows have the order in
- * which the lines ran.
+ * which the lines ran. It can pause before each line.
  *
  * @param price the price of the tokens, for the estimated cost of a chat
  * @param unfinishedError the error of each other line
  */
-export function composeOutput(
+export function* composeOutput(
   { chance, clock }: SimulationContext,
   answerer: LineAnswerer,
-  row: BatchRow,
+  row: Readonly<ProgressedBatch>,
   price: TokenPrice,
   unfinishedError: LineError,
-): void {
+): Steps<ComposedFiles> {
   const { model, lines, promptBefore, answerTokens, isCut } = row.work!
   const { endpoint } = row.spec
   const output = new JsonlWriter(row.doneLines)
@@ -34,6 +44,7 @@ export function composeOutput(
   const rowIdPrefix = JSON.stringify(`batch_req_${row.id.replace(/^batch_/, '')}_`).slice(0, -1)
   const lineTimes = new LineTimes(row)
   for (let i = 0; i < lines.length; i++) {
+    yield
     const line = lines.at(i)
     const id = `${rowIdPrefix}${String(line.inputIndex).padStart(6, '0')}"`
     const customId = JSON.stringify(line.customId)
@@ -60,7 +71,7 @@ export function composeOutput(
     const response = `{"status_code":200,"request_id":"${requestId}","endpoint":"${endpoint}","body":${JSON.stringify(body)}}`
     output.push(`{"id":${id},"custom_id":${customId},"response":${response},"error":null}`)
   }
-  row.pendingOutput = { output: output.finish(), error: error.finish() }
+  return { output: output.finish(), error: error.finish() }
 }
 
 /** Returns millionths of cents in USD, with ten decimals. */
@@ -98,10 +109,10 @@ export function writeFiles(files: Files, row: BatchRow): void {
 
 /** The moments at which the lines of a batch began, between the moments at which its progress was counted. */
 class LineTimes {
-  readonly #row: Readonly<BatchRow>
+  readonly #row: Readonly<ProgressedBatch>
   #next = 0
 
-  constructor(row: Readonly<BatchRow>) {
+  constructor(row: Readonly<ProgressedBatch>) {
     this.#row = row
   }
 

@@ -202,7 +202,7 @@ export class BatchPacing implements BatchWork {
   }
 
   /** Returns the price in force of the tokens of a batch; undefined if its lines run on a deployment of the account. */
-  tokenPrice(row: Readonly<BatchRow>): TokenPrice | undefined {
+  tokenPrice(row: Pick<BatchRow, 'spec' | 'work'>): TokenPrice | undefined {
     const target = this.findTarget(row)
     if (target?.kind !== 'catalog') return undefined
     const { store, profile } = this.#context
@@ -274,7 +274,7 @@ export class BatchPacing implements BatchWork {
   }
 
   /** Returns the target of the lines of a batch. A model that is deprecated while the batch runs still serves it. */
-  findTarget({ spec, work }: Readonly<BatchRow>): ModelTarget | undefined {
+  findTarget({ spec, work }: Pick<BatchRow, 'spec' | 'work'>): ModelTarget | undefined {
     const target = work && findModelTarget(this.#models, work.model, true)
     return target?.task === taskOf(spec.endpoint) ? target : undefined
   }

@@ -3,19 +3,27 @@ import { draw } from '../../data/profiles/distribution.ts'
 import { BATCH_LIFECYCLE, type BatchStatus } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
+import { type Steps, withoutPause } from '../../lib/slices.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
 import { type Batch, type BatchEnds, createBatchHandle } from './batch-handle.ts'
-import { answerLines, type FindTarget, readFixtureLines } from './batch-input.ts'
-import { composeOutput, toFileIds, toUnfinishedError, writeFiles } from './batch-output.ts'
+import { type AnsweredLines, answerLines, type FindTarget, readFixtureLines } from './batch-input.ts'
+import {
+  type ComposedFiles,
+  composeOutput,
+  type ProgressedBatch,
+  toFileIds,
+  toUnfinishedError,
+  writeFiles,
+} from './batch-output.ts'
 import { BatchPacing, type BatchPacingParts } from './batch-pacing.ts'
-import { BatchRow, type BatchSpec, type FixtureBatch } from './batch-row.ts'
+import { BatchRow, type BatchSpec, doneLinesAt, type FixtureBatch, progressOf } from './batch-row.ts'
 import { BatchTable } from './batch-table.ts'
 import type { Files } from './files.ts'
 import type { BatchError } from './input-lines.ts'
 import { countLines } from './jsonl-writer.ts'
-import type { LineAnswerer, LineError, LineWorld } from './line-answering.ts'
+import type { LineAnswerer, LineWorld } from './line-answering.ts'
 
 const VALIDATION = purpose('batch.validation')
 const FINALIZING = purpose('batch.finalizing')
@@ -44,6 +52,13 @@ const PROGRESS_STEPS = 100
 
 type LaterStatus = Exclude<BatchStatus, 'validating'>
 
+/** Long work of an event. It changes nothing in the world. */
+interface LongWork<Result> {
+  /** What the result depends on. */
+  readonly of: string
+  readonly steps: Steps<Result>
+}
+
 /** The lower parts that batches use. */
 export interface BatchesParts extends BatchPacingParts {
   readonly files: Files
@@ -66,6 +81,8 @@ export class Batches extends BatchTable {
     stall: ordinal => this.#stall(ordinal),
   }
   #ports!: BatchesPorts
+  /** The long work that was done before its event fired. */
+  #doneWork: { readonly of: string; readonly result: unknown } | undefined
   /** Answers the lines. It must be ready before the first event of a batch. */
   lineAnswerer: LineAnswerer | undefined
 
@@ -141,8 +158,9 @@ export class Batches extends BatchTable {
   ): readonly BatchError[] {
     const row = this.table.writable(ordinal)
     const validator = status === 'completed' ? this.lineAnswerer : undefined
-    const errors = readFixtureLines(row, this.#findTarget, this.context, validator, storedErrors)
+    const { errors, work } = readFixtureLines(row, this.#findTarget, this.context, validator, storedErrors)
     if (errors.length > 0) return errors
+    row.work = work
     row.statusTimes = statusTimes
     row.status = status
     if (status === 'in_progress') {
@@ -153,6 +171,37 @@ export class Batches extends BatchTable {
     row.filesWritten = true
     this.#finish(ordinal, row)
     return []
+  }
+
+  /** Returns the long work of an event that is due now, to be done before it fires. Undefined: it has none. */
+  prepare(event: EventOf<'batches'>, ordinal: number): Steps<void> | undefined {
+    const row = this.table.read(ordinal)
+    const { work, status, stepEnd } = row
+    if (event === 'batch.validated' || event === 'batch.resumed') return this.#doEarly(this.#answerLines(row))
+    const isLastStep = event === 'batch.chunkDone' && stepEnd === work?.lines.length
+    const isCutOff = event === 'batch.expired' && status === 'in_progress'
+    if (work === undefined || !(isLastStep || isCutOff || event === 'batch.cancelSettled')) return undefined
+    const { now } = this.context.clock
+    const tokens = Math.max(progressOf(row, now).doneTokens, isLastStep ? work.tokensBefore[stepEnd]! : 0)
+    const lines = doneLinesAt(work, tokens)
+    const marks = [...row.progressMarks, ...(lines > row.doneLines ? [{ lines, at: now }] : [])]
+    const progress = { doneLines: Math.max(lines, row.doneLines), progressMarks: marks }
+    return this.#doEarly(this.#composeFiles(row, progress, event === 'batch.cancelSettled' ? 'cancelled' : 'expired'))
+  }
+
+  *#doEarly<Result>({ of, steps }: LongWork<Result>): Steps<void> {
+    try {
+      this.#doneWork = { of, result: yield* steps }
+    } catch {
+      // The event throws it again, and its batch fails.
+    }
+  }
+
+  /** Returns the result of long work, which may be done already. */
+  #resultOf<Result>({ of, steps }: LongWork<Result>): Result {
+    const done = this.#doneWork
+    this.#doneWork = undefined
+    return done?.of === of ? (done.result as Result) : withoutPause(steps)
   }
 
   onEvent(event: EventOf<'batches'>, ordinal: number): void {
@@ -184,7 +233,7 @@ export class Batches extends BatchTable {
         break
       case 'batch.cancelSettled':
         if (row.work) {
-          this.#composeOutput(row, toUnfinishedError('cancelled'))
+          this.#composeOutput(row, 'cancelled')
           writeFiles(this.#parts.files, row)
         }
         this.#setStatus(row, 'cancelled')
@@ -232,13 +281,23 @@ export class Batches extends BatchTable {
 
   /** Answers the lines of a batch. If one of them is invalid, the batch fails. */
   #hasValidLines(ordinal: number, row: BatchRow): boolean {
-    const errors = answerLines(row, this.#findTarget, this.#requireLineAnswerer(), this.#ports.world)
-    if (errors.length === 0) return true
+    const { errors, work, answerer } = this.#resultOf(this.#answerLines(row))
+    if (errors.length === 0) {
+      this.#requireLineAnswerer().adopt(answerer)
+      row.work = work
+      return true
+    }
     row.errors = errors
     row.work = undefined
     this.#setStatus(row, 'failed', { errors: errors.length, first: errors[0]!.code })
     this.#finish(ordinal, row)
     return false
+  }
+
+  #answerLines(row: Readonly<BatchRow>): LongWork<AnsweredLines> {
+    const { clock, journal } = this.context
+    const steps = answerLines(row, this.#findTarget, this.#requireLineAnswerer(), this.#ports.world)
+    return { of: `${row.id} ${clock.now} ${journal.last}`, steps }
   }
 
   #requireLineAnswerer(): LineAnswerer {
@@ -268,17 +327,28 @@ export class Batches extends BatchTable {
     return true
   }
 
-  /** Composes the files of a batch. `unfinishedError` is the error of each line that is not done. */
-  #composeOutput(row: BatchRow, unfinishedError: LineError): void {
-    const price = this.pacing.tokenPrice(row) ?? { input: 0, output: 0 }
-    composeOutput(this.context, this.#requireLineAnswerer(), row, price, unfinishedError)
+  #composeOutput(row: BatchRow, status: 'cancelled' | 'expired'): void {
+    row.pendingOutput = this.#resultOf(this.#composeFiles(row, row, status))
+  }
+
+  /** Composes the files of a batch that has come so far. `status` is the reason why each other line did not run. */
+  #composeFiles(
+    { id, key, spec, createdAt, statusTimes, work }: Readonly<BatchRow>,
+    { doneLines, progressMarks }: Pick<ProgressedBatch, 'doneLines' | 'progressMarks'>,
+    status: 'cancelled' | 'expired',
+  ): LongWork<ComposedFiles> {
+    const batch = { id, key, spec, createdAt, statusTimes, work, doneLines, progressMarks }
+    const price = this.pacing.tokenPrice(batch) ?? { input: 0, output: 0 }
+    const of = [id, this.context.clock.now, doneLines, progressMarks.length, status, price.input, price.output].join()
+    const unfinishedError = toUnfinishedError(status)
+    return { of, steps: composeOutput(this.context, this.#requireLineAnswerer(), batch, price, unfinishedError) }
   }
 
   #startNextStep(ordinal: number, row: BatchRow): void {
     const { lines } = row.work!
     if (row.doneLines === lines.length) {
       this.pacing.stopLines(row)
-      this.#composeOutput(row, toUnfinishedError('expired'))
+      this.#composeOutput(row, 'expired')
       this.#setStatus(row, 'finalizing')
       this.pacing.rebalance(row)
       const bytes = row.pendingOutput!.output.bytes + row.pendingOutput!.error.bytes
@@ -303,7 +373,7 @@ export class Batches extends BatchTable {
     if (row.status !== 'validating' && row.status !== 'in_progress') return false
     this.pacing.stopLines(row)
     if (row.status === 'in_progress') {
-      this.#composeOutput(row, toUnfinishedError('expired'))
+      this.#composeOutput(row, 'expired')
       writeFiles(this.#parts.files, row)
     }
     this.#setStatus(row, 'expired')

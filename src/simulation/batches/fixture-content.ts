@@ -3,6 +3,7 @@ import { storedFileHash } from '../../data/fixtures/stored-results.ts'
 import type { FileSeed } from '../../data/records/seeds.ts'
 import { ByteHash } from '../../kernel/random.ts'
 import { once } from '../../lib/once.ts'
+import type { Steps } from '../../lib/slices.ts'
 import { decodeLines, type FileContent, isUtf8 } from './files.ts'
 import {
   type BatchEndpoint,
@@ -51,16 +52,16 @@ function hashOf(bytes: Uint8Array): string {
  * @param parseBody parses a body independently of the world; undefined to parse it later
  * @param translate Default: the lines have neutral names
  */
-export function readInput(
+export function* readInput(
   input: readonly Uint8Array[],
   endpoint: BatchEndpoint,
   onLine: OnLine,
   parseBody?: (body: LineRequest['body']) => unknown,
   translate?: TranslateLine,
-): InputSummary {
+): Steps<InputSummary> {
   const cached = parsedInputCache.get(input)
   if (cached === undefined)
-    return readBatchLines(
+    return yield* readBatchLines(
       decodeLines(input),
       endpoint,
       onLine,
@@ -69,28 +70,29 @@ export function readInput(
     )
   let parsedInput = cached.find(one => one.endpoint === endpoint)
   if (parsedInput === undefined || (parseBody !== undefined && !parsedInput.hasParsedBodies)) {
-    parsedInput = parseFixtureInput(input, endpoint, parseBody)
+    parsedInput = yield* parseFixtureInput(input, endpoint, parseBody)
     parsedInputCache.set(input, [...cached.filter(one => one.endpoint !== endpoint), parsedInput])
   }
   const bodyErrors: BatchError[] = []
   for (const request of parsedInput.requests) {
+    yield
     const invalidBody = onLine(request, parsedInput.model)
     if (invalidBody) bodyErrors.push(toInvalidLine(endpoint, request.line, invalidBody))
   }
   return bodyErrors.length === 0 ? parsedInput : { ...parsedInput, errors: [...parsedInput.errors, ...bodyErrors] }
 }
 
-function parseFixtureInput(
+function* parseFixtureInput(
   input: readonly Uint8Array[],
   endpoint: BatchEndpoint,
   parseBody: ((body: LineRequest['body']) => unknown) | undefined,
-): ParsedInput {
+): Steps<ParsedInput> {
   const requests: LineRequest[] = []
   const onLine: OnLine = ({ line, customId, body }) => {
     requests.push({ line, customId, body, parsed: parseBody?.(body) })
     return undefined
   }
   // The content of a fixture is a text.
-  const summary = readBatchLines(decodeLines(input), endpoint, onLine, () => true)
+  const summary = yield* readBatchLines(decodeLines(input), endpoint, onLine, () => true)
   return { ...summary, endpoint, requests, hasParsedBodies: parseBody !== undefined }
 }

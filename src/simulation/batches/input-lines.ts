@@ -1,6 +1,7 @@
 import type { ModelTask } from '../../data/records/enums.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { LIMITS } from '../../lib/limits.ts'
+import type { Steps } from '../../lib/slices.ts'
 
 /** A validation error of a batch, as `errors.data` of its record shows it. */
 export interface BatchError {
@@ -59,24 +60,25 @@ export function taskOf(endpoint: BatchEndpoint): ModelTask {
 export type TranslateLine = (line: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
 
 /**
- * Reads each line of an input file in order, without keeping it.
+ * Reads each line of an input file in order, without keeping it. It can pause before each line.
  *
  * @param isUtf8 tells whether the file is UTF-8
  * @param translate Default: the lines have neutral names
  */
-export function readBatchLines(
+export function* readBatchLines(
   source: Iterable<string>,
   endpoint: BatchEndpoint,
   onLine: OnLine,
   isUtf8: () => boolean,
   translate?: TranslateLine,
-): InputSummary {
+): Steps<InputSummary> {
   const errors: BatchError[] = []
   const linesByCustomId = new Map<string, number>()
   let model = ''
   let line = -1
   let count = 0
   for (const text of source) {
+    yield
     line++
     // Blank lines between requests are ignored, as in other readers of JSON lines.
     if (text.trim() === '') continue

@@ -1,7 +1,8 @@
 /** Performs moves for a server: in time slices, so that other worlds and the health endpoint go on in between. */
 
 import type { Micros } from '../../../kernel/duration.ts'
-import { Slices } from '../../../lib/slices.ts'
+import { inSlices, Slices } from '../../../lib/slices.ts'
+import type { World } from '../../../simulation/world.ts'
 import type { WorldTime } from '../world-time.ts'
 import { type MovingClients, NO_LIMIT } from './moves.ts'
 import type { MoveDriver } from './runner.ts'
@@ -76,7 +77,9 @@ export class SlicedMoves implements MoveDriver {
 
   async runTo(target: Micros): Promise<boolean> {
     const { world } = this.#time
-    while (world.next(target)) {
+    for (;;) {
+      const fired = this.#next(world, target)
+      if (!(fired === true || (await fired))) break
       const turn = this.#slices.turnIfDue()
       if (turn) await turn
       this.#time.assertSameWorld(world)
@@ -93,7 +96,8 @@ export class SlicedMoves implements MoveDriver {
     const silent = new SilentEvents()
     while (position() === start) {
       silent.add(visible)
-      if (!world.next(limit)) {
+      const fired = this.#next(world, limit)
+      if (!(fired === true || (await fired))) {
         if (limit < NO_LIMIT) this.#time.fire(limit)
         return false
       }
@@ -104,5 +108,15 @@ export class SlicedMoves implements MoveDriver {
     }
     this.#time.wakeSleepers()
     return true
+  }
+
+  /** Fires the next event, after its long work in slices. Returns false if no event is due up to `limit`. */
+  #next(world: World, limit: Micros): boolean | Promise<boolean> {
+    const work = world.prepareNext(limit)
+    if (work === undefined) return world.next(limit)
+    return inSlices(work, this.#slices).then(() => {
+      this.#time.assertSameWorld(world)
+      return world.next(limit)
+    })
   }
 }
