@@ -1,17 +1,17 @@
 /** Long answers and moves leave turns of the event loop to other clients, and no result depends on these turns. */
-import { describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { eventLoopTurn } from '../../src/lib/real-time.ts'
 import { withoutPause } from '../../src/lib/slices.ts'
 import { decodeContent, encodeContent } from '../../src/server/saved-page/content.ts'
 import { Past } from '../../src/simulator/history/past/past.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
-import { batchOf, chat, linesIn, many } from '../simulation/batch-world.ts'
+import { wall } from '../setup/wall-clock.ts'
+import { batchOf, chat, linesIn, many, upload } from '../simulation/batch-world.ts'
 import { running } from './http/running-server.ts'
 
-// Each look at the clock finds that the slice is over, so each pause is a turn.
-vi.mock('../../src/lib/real-time.ts', async original => {
-  let ms = 0
-  return { ...(await original<typeof import('../../src/lib/real-time.ts')>()), monotonicMs: () => (ms += 1_000) }
+// Each look at the real clock finds that the slice is over, so each pause is a turn.
+beforeEach(() => {
+  wall.ahead = 1_000
 })
 
 /** Returns the turns of the event loop until a promise settles. */
@@ -62,6 +62,15 @@ test.each([0, 1, 262_144, 700_000])('a page has the recordings that it was given
   const recording = Array.from({ length: bytes }, (_, i) => String.fromCharCode(32 + ((i * i) % 90))).join('')
   const content = { title: 'it', worlds: [{ title: 'the run', recording }] }
   expect(decodeContent(withoutPause(encodeContent(content)))).toEqual(content)
+})
+
+test('a file leaves a turn for each 64 KiB of it', async () => {
+  const sim = createSimulator({ fixtures: 'empty', clock: 'manual' })
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const response = await sim.fetch(`http://sim/v1/files/${upload(sim, many(3_000))}/content`, { headers })
+  const pieces = Math.ceil(Number(response.headers.get('content-length')) / 65_536)
+  expect(pieces).toBeGreaterThan(4)
+  expect(await turnsOf(response.arrayBuffer())).toBeGreaterThanOrEqual(pieces)
 })
 
 describe('a batch', () => {

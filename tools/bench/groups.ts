@@ -7,6 +7,7 @@ import { growth } from './growth.ts'
 import { inProcess } from './in-process.ts'
 import { kernel } from './kernel.ts'
 import { lockstep } from './lockstep.ts'
+import { neighbour } from './neighbour.ts'
 import { recorder } from './recorder.ts'
 import { scale } from './scale.ts'
 import { server } from './server.ts'
@@ -25,6 +26,7 @@ export const groups: readonly Group[] = [
   inProcess,
   lockstep,
   server,
+  neighbour,
   recorder,
   startup,
   ui,

@@ -5,6 +5,7 @@ import type { RequestEntry } from '../../kernel/journal.ts'
 import { hash32Pair } from '../../kernel/random.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { byteLengthOf } from '../../lib/bytes.ts'
+import { Slices } from '../../lib/slices.ts'
 import { splitChunks } from '../../simulation/batches/files.ts'
 import type { ErrorShape } from '../endpoint.ts'
 import { createMessageErrorBody } from '../messages/error-body.ts'
@@ -224,8 +225,10 @@ function createBytesResponse(answer: Bytes, headers: Record<string, string>): Re
     return new Response((chunks[0] ?? null) as Uint8Array<ArrayBuffer> | null, { headers: wholeHeaders })
   }
   const pieces = splitChunks(chunks, PIECE_BYTES)
+  const slices = new Slices()
   const stream = new ReadableStream<Uint8Array>({
-    pull(controller) {
+    async pull(controller) {
+      await slices.turnIfDue()
       const next = pieces.next()
       if (next.done) controller.close()
       // A copy: a reader may change or detach what it gets, and the bytes are those of the world.
