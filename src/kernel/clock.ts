@@ -31,7 +31,7 @@ export class Clock {
     return this.#now
   }
 
-  /** Moves to `time`. Only what fires the event of that time calls this. */
+  /** Moves to `time`. Only the loop that fires events calls this, and what copies a world to look ahead. */
   moveTo(time: Micros): void {
     if (time < this.#now)
       throw new Error(`Failed to move the clock: ${time} lies before ${this.#now}. Time never goes back.`)

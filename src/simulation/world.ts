@@ -317,19 +317,20 @@ export class World implements EventParts {
   }
 
   /**
-   * Returns the long work of the next event up to `limit`, which can pause, and sets the clock to its time. The work
-   * changes nothing in the world. If it is done before the event fires, the event is short. Undefined: it has none.
+   * Returns the long work of the next event up to `limit`, which can pause. It changes nothing in the world. If it is done
+   * before the event fires, the event is short. Undefined: the event has none.
    */
   prepareNext(limit: Micros): Steps<void> | undefined {
     const { agenda, batches } = this
     if (batches.active.length === 0 || !agenda.isDue(limit)) return undefined
     const { kind, subject } = agenda.next!
     const { name, part } = EVENTS[kind]!
-    if (part !== 'batches') return undefined
-    this.#requireTokenizer()
+    const event = name as EventOf<'batches'>
+    if (part !== 'batches' || !batches.isLong(event, subject)) return undefined
     this.#context.beginMove()
-    this.clock.moveTo(agenda.nextTime)
-    return batches.prepare(name as EventOf<'batches'>, subject)
+    const ahead = this.fork()
+    ahead.clock.moveTo(agenda.nextTime)
+    return batches.prepare(ahead.batches, event, subject)
   }
 
   /** Whether time cannot move because the tokenizer for batches is not loaded. */

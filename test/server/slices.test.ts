@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { eventLoopTurn } from '../../src/lib/real-time.ts'
 import { withoutPause } from '../../src/lib/slices.ts'
 import { decodeContent, encodeContent } from '../../src/server/saved-page/content.ts'
+import { BatchLineAnswerer } from '../../src/service/batch-line-answerer.ts'
 import { Past } from '../../src/simulator/history/past/past.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 import { wall } from '../setup/wall-clock.ts'
@@ -74,7 +75,7 @@ test('a file leaves a turn for each 64 KiB of it', async () => {
 })
 
 describe('a batch', () => {
-  const LINES = 400
+  const LINES = 600
   const create = () => createSimulator({ fixtures: 'empty', clock: 'manual', check: true, seed: 3 })
   type Move = (sim: Simulator, by: '1h' | '24h') => Promise<unknown>
   const atOnce: Move = (sim, by) => sim.clock.advance(by)
@@ -83,10 +84,14 @@ describe('a batch', () => {
   test('gives a turn for each line that it answers, and for each line that it writes', async () => {
     const sim = create()
     const { id } = batchOf(sim, many(LINES))
+    const work = [vi.spyOn(BatchLineAnswerer.prototype, 'answer'), vi.spyOn(BatchLineAnswerer.prototype, 'body')]
     const events = sim.world.agenda.taken
     const turns = await turnsOf(sim.clock.advanceInSlices('1h'))
     expect(sim.world.batches.get(id)!.status).toBe('completed')
     expect(turns).toBeGreaterThan(2 * LINES + sim.world.agenda.taken - events)
+    // The events take the results, and do no line again.
+    expect(work.map(({ mock }) => mock.calls.length)).toEqual([LINES, LINES])
+    vi.restoreAllMocks()
   })
 
   const endings: Record<string, (sim: Simulator, move: Move) => Promise<string>> = {
@@ -104,7 +109,7 @@ describe('a batch', () => {
     },
     'has an invalid line': async (sim, move) => {
       sim.inference.add({ contains: 'Question 7', times: 5, answer: { text: 'scripted' } })
-      const { id } = batchOf(sim, [...many(20), chat(20, { body: { max_tokens: -1 } })])
+      const { id } = batchOf(sim, [...many(LINES), chat(LINES, { body: { max_tokens: -1 } })])
       await move(sim, '1h')
       return id
     },
@@ -134,6 +139,17 @@ describe('a batch', () => {
       return { record, files, digest: sim.digest, scripted: sim.inference.list() }
     }
     expect(await ends(one, inSlices)).toEqual(await ends(other, atOnce))
+  })
+
+  test('answers its lines by a rule that comes before all of them are answered', async () => {
+    const sim = create()
+    const { id } = batchOf(sim, many(LINES))
+    const move = sim.clock.advanceInSlices('1h')
+    for (let turn = 0; turn < LINES / 2; turn++) await eventLoopTurn()
+    expect(sim.world.batches.get(id)!.status).toBe('validating')
+    sim.faults.add({ on: 'createChatCompletion', in: 'batch', times: 5, fault: { kind: 'status', status: 503 } })
+    await move
+    expect(sim.world.batches.get(id)!.toRecord().request_counts).toMatchObject({ failed: 5 })
   })
 
   test('completes when its client leaves before all lines are answered', async () => {

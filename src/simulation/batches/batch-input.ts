@@ -98,7 +98,7 @@ const REFUSED_ANSWER: LineAnswer = { ...PENDING_ANSWER, answerTokens: 0 }
 export type FindTarget = (model: string, endpoint: BatchEndpoint) => ModelTarget | undefined
 
 /** The errors of an input file, or its lines that will run. */
-export interface ReadLines {
+interface ReadLines {
   readonly errors: readonly BatchError[]
   readonly work: BatchWork | undefined
 }

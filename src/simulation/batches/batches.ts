@@ -47,6 +47,8 @@ function cancellingTime({ profile, chance }: SimulationContext, row: Readonly<Ba
 }
 
 const ID = purpose('batch.id')
+/** Lines whose answers take longer than a slice. */
+const LONG_LINES = 500
 /** A batch reports its progress in steps of one percent of its lines. */
 const PROGRESS_STEPS = 100
 
@@ -81,8 +83,8 @@ export class Batches extends BatchTable {
     stall: ordinal => this.#stall(ordinal),
   }
   #ports!: BatchesPorts
-  /** The long work that was done before its event fired. */
-  #doneWork: { readonly of: string; readonly result: unknown } | undefined
+  /** The long work that was done before its event fires, and the last journal entry before it. */
+  #doneWork: { readonly of: string; readonly result: unknown; readonly seq: number } | undefined
   /** Answers the lines. It must be ready before the first event of a batch. */
   lineAnswerer: LineAnswerer | undefined
 
@@ -173,28 +175,42 @@ export class Batches extends BatchTable {
     return []
   }
 
-  /** Returns the long work of an event that is due now, to be done before it fires. Undefined: it has none. */
-  prepare(event: EventOf<'batches'>, ordinal: number): Steps<void> | undefined {
-    const row = this.table.read(ordinal)
-    const { work, status, stepEnd } = row
-    if (event === 'batch.validated' || event === 'batch.resumed') return this.#doEarly(this.#answerLines(row))
+  /** Returns whether an event has work that is too long for a slice. */
+  isLong(event: EventOf<'batches'>, ordinal: number): boolean {
+    const { work, status, stepEnd, inputChunks } = this.table.read(ordinal)
+    if (event === 'batch.validated' || event === 'batch.resumed') return countLines(inputChunks) >= LONG_LINES
     const isLastStep = event === 'batch.chunkDone' && stepEnd === work?.lines.length
     const isCutOff = event === 'batch.expired' && status === 'in_progress'
-    if (work === undefined || !(isLastStep || isCutOff || event === 'batch.cancelSettled')) return undefined
-    const { now } = this.context.clock
-    const tokens = Math.max(progressOf(row, now).doneTokens, isLastStep ? work.tokensBefore[stepEnd]! : 0)
-    const lines = doneLinesAt(work, tokens)
-    const marks = [...row.progressMarks, ...(lines > row.doneLines ? [{ lines, at: now }] : [])]
-    const progress = { doneLines: Math.max(lines, row.doneLines), progressMarks: marks }
-    return this.#doEarly(this.#composeFiles(row, progress, event === 'batch.cancelSettled' ? 'cancelled' : 'expired'))
+    return (isLastStep || isCutOff || event === 'batch.cancelSettled') && (work?.lines.length ?? 0) >= LONG_LINES
   }
 
-  *#doEarly<Result>({ of, steps }: LongWork<Result>): Steps<void> {
+  /**
+   * Does the long work of the next event before it fires. It can pause after each line.
+   *
+   * @param ahead the batches of a copy of the world, at the time of the event
+   */
+  *prepare(ahead: Batches, event: EventOf<'batches'>, ordinal: number): Steps<void> {
+    const seq = this.context.journal.last
     try {
-      this.#doneWork = { of, result: yield* steps }
+      const { of, steps } = ahead.#longWork(event, ahead.table.read(ordinal))
+      this.#doneWork = { of, result: yield* steps, seq }
     } catch {
       // The event throws it again, and its batch fails.
     }
+  }
+
+  #longWork(event: EventOf<'batches'>, row: Readonly<BatchRow>): LongWork<unknown> {
+    if (event === 'batch.validated' || event === 'batch.resumed') return this.#answerLines(row)
+    const { now } = this.context.clock
+    const work = row.work!
+    const tokens = Math.max(
+      progressOf(row, now).doneTokens,
+      event === 'batch.chunkDone' ? work.tokensBefore[row.stepEnd]! : 0,
+    )
+    const lines = doneLinesAt(work, tokens)
+    const marks = [...row.progressMarks, ...(lines > row.doneLines ? [{ lines, at: now }] : [])]
+    const progress = { doneLines: Math.max(lines, row.doneLines), progressMarks: marks }
+    return this.#composeFiles(row, progress, event === 'batch.cancelSettled' ? 'cancelled' : 'expired')
   }
 
   /** Returns the result of long work, which may be done already. */
@@ -206,6 +222,7 @@ export class Batches extends BatchTable {
 
   onEvent(event: EventOf<'batches'>, ordinal: number): void {
     const row = this.table.writable(ordinal)
+    if (this.#doneWork?.seq !== this.context.journal.last) this.#doneWork = undefined
     if (event === 'batch.expired') row.expiryEvent = 0
     else row.next = 0
     switch (event) {
@@ -295,9 +312,8 @@ export class Batches extends BatchTable {
   }
 
   #answerLines(row: Readonly<BatchRow>): LongWork<AnsweredLines> {
-    const { clock, journal } = this.context
     const steps = answerLines(row, this.#findTarget, this.#requireLineAnswerer(), this.#ports.world)
-    return { of: `${row.id} ${clock.now} ${journal.last}`, steps }
+    return { of: `${row.id} ${this.context.clock.now}`, steps }
   }
 
   #requireLineAnswerer(): LineAnswerer {

@@ -79,7 +79,7 @@ export class SlicedMoves implements MoveDriver {
     const { world } = this.#time
     for (;;) {
       const fired = this.#next(world, target)
-      if (!(fired === true || (await fired))) break
+      if (!(typeof fired === 'boolean' ? fired : await fired)) break
       const turn = this.#slices.turnIfDue()
       if (turn) await turn
       this.#time.assertSameWorld(world)
@@ -97,7 +97,7 @@ export class SlicedMoves implements MoveDriver {
     while (position() === start) {
       silent.add(visible)
       const fired = this.#next(world, limit)
-      if (!(fired === true || (await fired))) {
+      if (!(typeof fired === 'boolean' ? fired : await fired)) {
         if (limit < NO_LIMIT) this.#time.fire(limit)
         return false
       }
