@@ -23,7 +23,6 @@ import { type ShardArguments, shardFlags } from '../shards/play.ts'
 import { runSharded } from '../shards/run-scenarios.ts'
 import { onSignals } from '../signals.ts'
 import { argument, duration, integer, seed, seedList, text, texts, word } from '../values.ts'
-import { watch } from '../watch.ts'
 
 export const command = 'run [scenarios..]'
 /** Default: every file in the folder `scenarios`, at any depth. */
@@ -46,7 +45,6 @@ export interface RunArguments extends ShardArguments {
   bail?: boolean | undefined
   workers?: number | undefined
   names?: string | undefined
-  watch?: boolean | undefined
   dryRun?: boolean | undefined
   check?: boolean | undefined
   html?: string | undefined
@@ -93,7 +91,6 @@ export function builder(argv: Argv): Argv<RunArguments> {
         coerce: duration('loop-limit', DEFAULT_LOOP_LIMIT),
         describe: 'Real time after which a script that never yields ends the run with exit code 137',
       },
-      watch: { type: 'boolean', default: false, describe: 'Play again whenever a file changes' },
       'dry-run': {
         type: 'boolean',
         default: false,
@@ -129,10 +126,6 @@ export async function handler(args: RunArguments): Promise<void> {
     return
   }
   const color = process.stdout.isTTY === true && process.env.NO_COLOR === undefined
-  if (args.watch) {
-    process.exitCode = await watch(args.scenarios ?? [DEFAULT_PATTERN], process.argv.slice(2))
-    return
-  }
   const watchdog = await startLoopWatchdog((args.loopLimit ?? micros(DEFAULT_LOOP_LIMIT)) / 1000)
   const stop = new AbortController()
   const ignoreSignals = isSharded(args) ? onSignals(() => stop.abort()) : undefined
@@ -248,8 +241,8 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
   if (isSharded(args)) {
     const { folder = process.cwd() } = io
     const played = { ...selection(args), names, check: args.check, folder }
-    const { update, bail, watch, dryRun, workers, reporter: format } = args
-    const others = { update, bail, watch, 'dry-run': dryRun, workers, reporter: format !== 'pretty' && format }
+    const { update, bail, dryRun, workers, reporter: format } = args
+    const others = { update, bail, 'dry-run': dryRun, workers, reporter: format !== 'pretty' && format }
     return runSharded(args, others, scenarios, played, { ...io, folder, onDone: (...done) => counter.update(...done) })
   }
   let page: RunPage | undefined

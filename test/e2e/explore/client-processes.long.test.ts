@@ -126,7 +126,6 @@ describe('a client that hangs', { timeout: 60_000 }, () => {
 
   test.each([
     ['run', ['run'], 'SIGKILL', null],
-    ['run --watch', ['run', '--watch'], 'SIGTERM', 143],
     ['run --out', ['run', '--seeds', '1..1', '--out', 'out'], 'SIGTERM', 3],
   ] as const)('in a scenario is ended when %s gets a signal', async (_, [command, ...flags], signal, code) => {
     const file = clientOf(HANGS)
