@@ -64,6 +64,8 @@ const limited = (wait: number, fields: Sent = {}, next: Sent = {}) => [
   at(0, { status: 429, retryAfter: 20 * SECOND, ...fields }),
   at(wait, { status: 200, ...next }),
 ]
+const other = { body: { other: 1 } }
+const third = { body: { third: 1 } }
 const make = { operation: 'createLlmDeployment', path: '/deploy/llm' }
 const look = { method: 'GET', operation: 'listDeployments', path: '/deploy/list', status: 200 }
 const twice = (first: Sent, ...between: Sent[]) => [
@@ -142,6 +144,11 @@ const BOUNDS: readonly Bound[] = [
   ['honoursRetryAfter', 'a request that was under way', limited(0, { endedAt: SECOND }), false],
   ['honoursRetryAfter', 'another operation', limited(1, {}, read), false],
   ['honoursRetryAfter', 'a restarted client', limited(1, {}, { start: 2 }), false],
+  ['honoursRetryAfter', 'another request of the operation', limited(1, {}, other), true],
+  ['honoursRetryAfter', 'another task that is under way', [at(-1, { ...other, endedAt: SECOND }), ...limited(1, {}, third)], false],
+  ['honoursRetryAfter', 'the next task after the last retry', [at(-1), ...limited(1, {}, other)], false],
+  ['honoursRetryAfter', 'a retry of another task', [at(-1, other), ...limited(1, {}, other)], false],
+  ['honoursRetryAfter', 'a retry beside another task', [at(-1, { ...other, endedAt: SECOND }), ...limited(1)], true],
   ['looksBeforeCreate', 'a lost answer', twice({ outcome: 'failed' }), true],
   ['looksBeforeCreate', 'a 500', twice({ status: 500 }), true],
   ['looksBeforeCreate', 'a 499', twice({ status: 499 }), false],
