@@ -101,6 +101,24 @@ test.each<[string, (answered: Answered) => unknown]>([
   expect((await findingsOf(async context => join(await askAll(askWith(context))))).invariants).toEqual(['noSilentLoss'])
 })
 
+test('a number that only an answer can have is lost like a text, and one that moved up says nothing', async () => {
+  const embed = (says: boolean) => async (context: FlowContext) => {
+    const numbers: number[] = []
+    for (const input of QUESTIONS) {
+      const headers = { authorization: `Bearer ${context.token}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ model: 'aurora-labs/aurora-embed-large', input, dimensions: 32 })
+      const answer = await context.fetch(`${context.url}/v1/embeddings`, { method: 'POST', headers, body })
+      const { data } = (await answer.json().catch(() => ({}))) as { data?: [{ embedding: number[] }] }
+      if (!answer.ok) await context.sleep(1_000 * Number(answer.headers.get('retry-after') ?? 1))
+      if (data !== undefined) numbers.push(data[0].embedding[0]!)
+    }
+    const rows = numbers.map((number, i) => ({ title: QUESTIONS[i], number }))
+    return says ? { rows, missing: QUESTIONS.length - numbers.length } : { rows }
+  }
+  expect(await findingsOf(embed(false))).toMatchObject({ invariants: ['noSilentLoss'], card: { said: [] } })
+  expect(await findingsOf(embed(true))).toMatchObject({ invariants: [], card: { said: [{ place: 'missing' }] } })
+})
+
 test('tells and tellsBy say what no rule can know', async () => {
   const canPay = async (context: FlowContext) => {
     const { all } = await askAll(askWith(context))

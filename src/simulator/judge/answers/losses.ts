@@ -58,7 +58,7 @@ class LossSearch {
     this.#answers = answers
     this.#open = answers.open
     this.#badReads = [...badEndsOf(observation).map(({ shownBy }) => shownBy), ...readsOfFailedLines(observation)]
-    const values = read.leaves.map(({ value }) => value)
+    const values = read.leaves.map(leaf => asText(leaf).value)
     this.#texts = new Set(values.flatMap(value => (typeof value === 'string' ? answers.normalise(value) : [])))
     this.#numbers = new Set(read.leaves.map(({ place, value }) => `${patternOf(place)} ${value}`))
     this.#tellers = tellers
@@ -68,8 +68,9 @@ class LossSearch {
     const isWhole = this.#open.length === 0 && this.#badReads.length === 0
     if (isWhole)
       return { losses: [], isJudged: false, noise: [...this.#tellers.map(({ key }) => key), ...this.#changes()] }
-    const losses = this.#usual.leaves.flatMap(leaf => this.#judge(leaf) ?? [])
-    return { losses, isJudged: this.#usual.leaves.some(leaf => this.#causeOf(leaf) !== undefined), noise: [] }
+    const usual = this.#usual.leaves.map(asText)
+    const losses = usual.flatMap(leaf => this.#judge(leaf) ?? [])
+    return { losses, isJudged: usual.some(leaf => this.#causeOf(leaf) !== undefined), noise: [] }
   }
 
   /** The places of numbers that differ. */
@@ -177,7 +178,9 @@ class LossSearch {
     const shown = this.#answers.normalise(String(now))
     const words = new Set(text.split(' '))
     if (text.includes(shown) || shown.split(' ').every(word => words.has(word))) return 'a part of it'
-    return this.#answers.has(shown) ? 'the answer to something else' : 'a value that no answer has'
+    return this.#answers.has(shown) || this.#answers.isUsual(String(now))
+      ? 'the answer to something else'
+      : 'a value that no answer has'
   }
 
   /** Tells whether a text is made of another whole answer: to the same question, or to one that is asked in its place. */
@@ -206,6 +209,13 @@ class LossSearch {
 
 function isPieceOf(piece: string, text: string): boolean {
   return isTelling(piece) && text.includes(piece)
+}
+
+/** Returns a small number with so many digits that an answer has it for a reason as a text. It proves as much as a text. */
+function asText(leaf: Leaf): Leaf {
+  const { place, value } = leaf
+  const isPrecise = typeof value === 'number' && Math.abs(value) < LEAST_NUMBER && isTelling(String(value))
+  return isPrecise ? { place, value: String(value) } : leaf
 }
 
 /** Tells whether a leaf is a number or a vector. */

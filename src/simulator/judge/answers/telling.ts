@@ -112,7 +112,8 @@ class TellerSearch {
       if (isTurn) this.#add(place, 'turn', COMPLETENESS.test(name) ? 'always' : 'perhaps')
     } else if (typeof value === 'number') {
       if (isShare(before, value, name)) this.#add(place, 'share', 'ifQuiet')
-      if (isSign(before, value)) this.#add(place, 'sign', 'ifQuiet')
+      const hasMoved = this.#usualValues.has(toKey({ place, value }))
+      if (isSign(before, value) && !hasMoved) this.#add(place, 'sign', 'ifQuiet')
       if (value > 0 && (isCalm(before) || before === 0) && !isEffort(place)) this.#add(place, 'count', 'ifQuiet')
     } else if (typeof value === 'string') this.#compareText(place, name, before, value)
   }

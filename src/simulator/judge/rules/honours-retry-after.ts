@@ -1,7 +1,7 @@
 import { formatDuration, type Micros } from '../../../kernel/duration.ts'
 import { requestEvidence } from '../facts.ts'
-import { keyOfRequest } from '../retries.ts'
 import type { ObservedRequest } from '../observation.ts'
+import { keyOfRequest } from '../retries.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, operationOf, startSentence } from '../words.ts'
 

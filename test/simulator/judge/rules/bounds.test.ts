@@ -145,7 +145,12 @@ const BOUNDS: readonly Bound[] = [
   ['honoursRetryAfter', 'another operation', limited(1, {}, read), false],
   ['honoursRetryAfter', 'a restarted client', limited(1, {}, { start: 2 }), false],
   ['honoursRetryAfter', 'another request of the operation', limited(1, {}, other), true],
-  ['honoursRetryAfter', 'another task that is under way', [at(-1, { ...other, endedAt: SECOND }), ...limited(1, {}, third)], false],
+  [
+    'honoursRetryAfter',
+    'another task that is under way',
+    [at(-1, { ...other, endedAt: SECOND }), ...limited(1, {}, third)],
+    false,
+  ],
   ['honoursRetryAfter', 'the next task after the last retry', [at(-1), ...limited(1, {}, other)], false],
   ['honoursRetryAfter', 'a retry of another task', [at(-1, other), ...limited(1, {}, other)], false],
   ['honoursRetryAfter', 'a retry beside another task', [at(-1, { ...other, endedAt: SECOND }), ...limited(1)], true],
