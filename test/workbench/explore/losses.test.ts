@@ -153,6 +153,36 @@ test('another whole answer is as good as the first one', async () => {
   expect((await findingsOf(again)).invariants).toEqual([])
 })
 
+test('a client that sends an answer back with its new fields is asked another question', async () => {
+  const agent =
+    (echo: (message: { content: string }) => object) =>
+    async ({ fetch, url, token }: FlowContext) => {
+      const messages: object[] = []
+      const texts: string[] = []
+      for (const content of QUESTIONS) {
+        messages.push({ role: 'user', content })
+        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+        const body = JSON.stringify({ model: MODEL, max_tokens: 16, messages })
+        const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+        const { choices } = (await answer.json()) as { choices: [{ message: { content: string } }] }
+        messages.push(echo(choices[0].message))
+        texts.push(choices[0].message.content)
+      }
+      return texts
+    }
+  expect(
+    (
+      await findingsOf(
+        agent(message => message),
+        {},
+        ['variations'],
+      )
+    ).invariants,
+  ).toEqual([])
+  const counts = agent(message => ({ role: 'assistant', content: `${Object.keys(message).length}` }))
+  expect((await findingsOf(counts, {}, ['variations'])).invariants).toEqual(['acceptsVariations'])
+})
+
 test('grades: a crash is a finding, giving up is one where the client is uneven, or if the flow asks for it', async () => {
   const failFast = async (context: FlowContext) => {
     const text = await askWith(context)('tides').catch(cause => {

@@ -1,5 +1,7 @@
 import { attempt } from '../../../lib/attempt.ts'
+import { comparisonOf } from '../answers/comparison.ts'
 import { requestEvidence } from '../facts.ts'
+import type { Observation } from '../observation.ts'
 import { defineRule } from '../rule.ts'
 import { nameRequest, operationOf, quoteText } from '../words.ts'
 
@@ -16,12 +18,14 @@ export const acceptsVariations = defineRule({
     'Split a stream at the blank lines of its whole text, and leave comments out. An event may have no choices. Read ' +
     'fields by their names, rows by their ids, and Retry-After as seconds or as a date.',
   place: 'operation',
-  check({ requests, end, base }) {
+  check(observation) {
+    const { requests, end, base } = observation
     const varied = requests.findLast(({ fault }) => fault?.kind === 'variation')
     if (varied === undefined || base?.end.kind !== 'returned') return []
     if (requests.some(({ fault }) => fault !== undefined && fault.kind !== 'variation')) return []
     const { result } = base.end
     if (end.kind === 'returned' && (attempt(() => contains(plain(end.result), plain(result))) ?? true)) return []
+    if (repeatsFields(observation)) return []
     const ends = { returned: 'had another result', unsettled: 'did not end', threw: 'threw' }
     const how = end.kind === 'threw' ? `threw ${quoteText(String(end.error))}` : ends[end.kind]
     return [
@@ -33,6 +37,18 @@ export const acceptsVariations = defineRule({
     ]
   },
 })
+
+/** Tells whether a client repeats new fields of an answer in its next question: from there on, it asks for other answers. */
+function repeatsFields(observation: Observation): boolean {
+  const { questions, newQuestions } = comparisonOf(observation)?.answers ?? {}
+  const [first] = newQuestions ?? []
+  const usual = [...(observation.base?.answers.questions ?? [])]
+  const unasked = usual.flatMap(([key, { last }]) => (questions?.has(key) === false ? last : []))
+  return unasked.some(
+    ({ path, body }) =>
+      body !== undefined && path === first?.last.path && contains(plain(first.last.body), plain(body)),
+  )
+}
 
 /** Returns a value in which equal contents are equal: sets and maps as objects, texts of JSON parsed, lines sorted. */
 function plain(value: unknown, depth = 0): unknown {
