@@ -79,6 +79,11 @@ test.each<[string, (answered: Answered) => unknown]>([
   ['no number', ({ all }) => all.map(({ q, a }) => ({ q, letters: Number(a?.length) }))],
   ['a sign', ({ all }) => all.map(({ q, a }) => (a ? `✓ ${q}: ${a}` : `✗ ${q}`))],
   ['a sentence', ({ answers }) => ({ texts: [...answers.values()], note: `${answers.size} of 3 answers` })],
+  [
+    'a failure in place of a list',
+    ({ answers, lost }) => ({ a: lost.length > 0 ? 'unavailable' : [...answers.values()] }),
+  ],
+  ['a dash in place of a number', ({ all }) => all.map(({ q, a }) => ({ q, letters: a?.length ?? '–' }))],
   ['a text of JSON', ({ all }) => JSON.stringify(all.map(({ q, a }) => (a ? { q, a } : { q, e: 'status 503' })))],
 ])('%s says what is missing', async (_, join) => {
   const { invariants, card } = await findingsOf(async context => join(await askAll(askWith(context))))
@@ -91,6 +96,7 @@ test.each<[string, (answered: Answered) => unknown]>([
   ['a shorter list with its length', ({ answers }) => ({ got: answers.size, texts: [...answers.values()] })],
   ['a blank in a text', ({ all }) => all.map(({ q, a }) => `- ${q}: ${a ?? ''}`).join('\n')],
   ['a log of what was asked', ({ answers }) => ({ answers, log: QUESTIONS.map(q => `asked ${q}`) })],
+  ['a word in place of a list', ({ answers, lost }) => ({ a: lost.length > 0 ? 'tides' : [...answers.values()] })],
   ['a sum', ({ answers }) => ({ letters: [...answers.values()].join('').length })],
   ['a count of retries', ({ all, lost }) => ({ texts: all.map(({ a }) => a ?? ''), retries: lost.length })],
   ['an error of another line', ({ all }) => all.map(({ q, a }) => ({ q, a, error: a || q !== 'rocks' ? null : 'no' }))],

@@ -127,8 +127,10 @@ class TellerSearch {
     else if (isCalm(before)) {
       const isSure = COMPLETENESS.test(name) || isFailure
       if (!isContent || isSure) this.#add(place, 'value', isSure ? 'always' : 'ifQuiet')
-    } else if (typeof before !== 'string' || isContent) {
-      // Another answer, or another kind of value: it tells nothing.
+    } else if (isContent) {
+      // Another answer tells nothing.
+    } else if (typeof before !== 'string') {
+      if (isFailure || PLACEHOLDER.test(value)) this.#add(place, 'value', 'always')
     } else if (this.#answers.isUsual(before)) {
       // A canned text in place of an answer tells nothing.
       if (FAILURE.test(withoutSaid(value, before))) this.#add(place, 'words', 'always')
