@@ -141,6 +141,17 @@ test('a flow that throws at once sends nothing', async () => {
   expect(result).toMatchObject({ end: 'threw', requests: [], duration: 0 })
 })
 
+test('a request that is open when its client crashes has no timeout to give', async () => {
+  const flow: FlowFunction = async ({ fetch, url, token, sleep }) => {
+    const init = { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(20_000) }
+    const lists = await Promise.allSettled([fetch(`${url}/deploy/list`, init), fetch(`${url}/v1/models`, init)])
+    await sleep(600_000)
+    return lists.length
+  }
+  const hang = { fault: { on: 'listDeployments', nth: 1, fault: { kind: 'hang' } } } as const
+  expect(await runOnce(flow, [hang, { crash: 2 }])).toMatchObject({ end: 'returned', broken: [] })
+})
+
 test('a client that crashes with a request starts again in the same world, and its first start never continues', async () => {
   const starts: string[] = []
   const flow: FlowFunction = async context => {

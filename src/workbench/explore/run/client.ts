@@ -181,7 +181,7 @@ export class Client {
   #limit(record: ClientExchange, leave: AbortController, answered: CancelSignal): void {
     const wait = this.#options.sim.clock.hold(ANSWER_TIMEOUT, { signal: answered, isClient: false })
     const fail = () => {
-      record.readError = NO_ANSWER
+      if (!this.#isStopped) record.readError = NO_ANSWER
       const cause = Object.assign(new Error('Headers Timeout Error'), { code: NO_ANSWER })
       leave.abort(new TypeError('fetch failed', { cause }))
     }
