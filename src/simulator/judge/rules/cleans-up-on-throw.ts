@@ -25,7 +25,7 @@ export const cleansUpOnThrow = defineRule({
         const last = requests.findLast(request => isAbout(request, thing.id)) ?? thing.request
         return {
           words:
-            `The client threw ${quoteText(message)} after ${formatSince(observation, endedAt)} and left what it knew. ` +
+            `The client threw ${quoteText(message)} after ${formatSince(observation, endedAt)} and did not delete what it had created. ` +
             `${nameThing(thing)} has cost ${formatCost(observation, thing)}, and the error does not name it. ` +
             `Its last request about it was ${nameRequest(last)}.`,
           operation: operationOf(requests.at(-1) ?? last),

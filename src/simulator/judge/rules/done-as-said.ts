@@ -1,3 +1,4 @@
+import { plural } from '../../../lib/text/format-count.ts'
 import { type Comparison, comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { lossesOf } from '../answers/losses.ts'
 import { missingEffects } from '../effects.ts'
@@ -30,7 +31,7 @@ export const doneAsSaid = defineRule({
     const [first] = missing as [(typeof missing)[number]]
     const cause = (open.find(({ operation }) => operation === first.effect.request.operation) ?? open[0])?.open
     if (cause === undefined || repeated) return []
-    const more = missing.length > 1 ? ` ${missing.length - 1} more changes are missing.` : ''
+    const more = missing.length > 1 ? ` ${plural(missing.length - 1, 'more change')} did not happen.` : ''
     return [
       {
         words:

@@ -54,7 +54,7 @@ function toViolation(observation: Observation, losses: readonly Loss[]): Violati
 function lossWord({ outcome, fault, status, readError, read }: ObservedRequest): string {
   if (outcome !== 'answered' || status >= 400) return 'was not answered'
   if (readError !== undefined) return read === undefined ? 'had an unreadable body' : 'was cut'
-  return fault === undefined ? 'showed a bad end' : 'was not answered whole'
+  return fault === undefined ? 'showed an end without success' : 'was not answered whole'
 }
 
 function findBadEnds(observation: Observation): Violation[] {

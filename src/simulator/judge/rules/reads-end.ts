@@ -48,7 +48,7 @@ export const readsEnd = defineRule({
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',
   premise: observation => polledThings(observation).size > 0,
-  otherwise: 'it polls nothing',
+  otherwise: 'it polls no deployment and no batch',
   check(observation) {
     return [...polledThings(observation)].flatMap(([id, kind]) => {
       const status = statusOf(observation, kind, id)

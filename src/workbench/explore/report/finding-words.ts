@@ -94,7 +94,8 @@ function describeMoment(
 
 function describeNecessity({ plan, isMinimal }: FindingStory): string {
   if (plan.length === 0 || isMinimal === undefined) return ''
-  if (!isMinimal) return 'Some of these faults may be unnecessary, because the runs for shrinking were used up.'
+  if (!isMinimal && plan.length > 1)
+    return 'Some of these faults may be unnecessary, because the runs for shrinking were used up.'
   return plan.length === 1
     ? 'Without this fault, this finding does not occur.'
     : `Without any one of these ${plan.length} faults, this finding does not occur.`

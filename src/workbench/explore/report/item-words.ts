@@ -44,7 +44,8 @@ function describeRule(rule: FaultRule, hits: readonly ObservedRequest[]): string
   const operation = first === undefined ? [rule.on].flat().join(' or ') : nameOperation(first)
   const { finding } = FAULT_KINDS[rule.fault.kind] as unknown as FaultKind
   const happened = finding(rule.fault, operation)
-  if (rule.for !== undefined) {
+  // A variation acts on the whole run.
+  if (rule.for !== undefined && rule.fault.kind !== 'variation') {
     const begin = first === undefined ? `the ${ordinal(rule.nth ?? 1)} ${operation}` : `request ${first.index}`
     return `for ${format(rule.for)} from ${begin} on, ${happened}`
   }

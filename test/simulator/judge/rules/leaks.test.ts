@@ -62,7 +62,7 @@ test('a client that throws and knew the id did not clean up, which is not a seco
   const id = observation.created[0]!.id
   expect(onlyWords('cleansUpOnThrow', observation)).toMatch(
     new RegExp(
-      `^The client threw 'the poll failed' after 0s and left what it knew\\. The deployment ${id} \\(\\w+\\) has ` +
+      `^The client threw 'the poll failed' after 0s and did not delete what it had created\\. The deployment ${id} \\(\\w+\\) has ` +
         'cost \\$\\d+\\.\\d+ in .+ a day from there, and the error does not name it\\. Its last request about it was request 2 ' +
         '\\(getDeployment, 503\\)\\.$',
     ),

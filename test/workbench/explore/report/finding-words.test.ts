@@ -134,8 +134,19 @@ test.each<[string, Partial<FindingStory>, Partial<ReturnType<typeof describeFind
     },
   ],
   [
+    'a variation, which is the only fault and acts on the whole run',
+    {
+      plan: [{ fault: { on: ['getDeployment'], for: '365d', fault: { kind: 'variation', form: 'fields' } } }],
+      isMinimal: false,
+    },
+    {
+      causes: ['Each answer to getDeployment had another form that the interface allows (fields).'],
+      necessary: 'Without this fault, this finding does not occur.',
+    },
+  ],
+  [
     'a plan that may be smaller',
-    { isMinimal: false },
+    { plan: [...LOST, { crash: 4 }], isMinimal: false },
     { necessary: 'Some of these faults may be unnecessary, because the runs for shrinking were used up.' },
   ],
   [
