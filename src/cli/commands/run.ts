@@ -1,19 +1,16 @@
 /** `modelhost-sim run`: plays scenarios and compares them with their traces. */
-import { dirname, relative, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { micros } from '../../kernel/duration.ts'
-import { formatJsonValue } from '../../lib/differences.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import { createApi } from '../../service/http/service.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
-import { formatVirtualTime } from '../../workbench/scenario/play/failures.ts'
-import { runScenario } from '../../workbench/scenario/play/run-scenario.ts'
 import { LoadError } from '../../workbench/scenario/runner/import-script.ts'
 import type { FileResult, PlayJob, RunFilesOptions } from '../../workbench/scenario/runner/jobs.ts'
 import { startLoopWatchdog } from '../../workbench/scenario/runner/loop-watchdog.ts'
-import { guardProcess, withStrayFailure } from '../../workbench/scenario/runner/process-guard.ts'
+import { guardProcess } from '../../workbench/scenario/runner/process-guard.ts'
 import { REPORTERS, type ReporterName, reporter } from '../../workbench/scenario/runner/reporters.ts'
-import { loadFiles, playJob, runFiles, withResolvedPaths } from '../../workbench/scenario/runner/runner.ts'
+import { playJob, runFiles } from '../../workbench/scenario/runner/runner.ts'
 import { WORKER_VARIABLE, type WorkerMessage } from '../../workbench/scenario/runner/workers.ts'
 import { EXIT_CODES } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
@@ -45,7 +42,6 @@ export interface RunArguments extends ShardArguments {
   bail?: boolean | undefined
   workers?: number | undefined
   names?: string | undefined
-  dryRun?: boolean | undefined
   check?: boolean | undefined
   html?: string | undefined
   /** Microseconds. */
@@ -90,11 +86,6 @@ export function builder(argv: Argv): Argv<RunArguments> {
         default: DEFAULT_LOOP_LIMIT,
         coerce: duration('loop-limit', DEFAULT_LOOP_LIMIT),
         describe: 'Real time after which a script that never yields ends the run with exit code 137',
-      },
-      'dry-run': {
-        type: 'boolean',
-        default: false,
-        describe: 'Print the steps of each scenario, without comparing traces',
       },
       check: { type: 'boolean', default: false, describe: 'Check the invariants of every world after every event' },
       html: argument(
@@ -241,8 +232,8 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
   if (isSharded(args)) {
     const { folder = process.cwd() } = io
     const played = { ...selection(args), names, check: args.check, folder }
-    const { update, bail, dryRun, workers, reporter: format } = args
-    const others = { update, bail, 'dry-run': dryRun, workers, reporter: format !== 'pretty' && format }
+    const { update, bail, workers, reporter: format } = args
+    const others = { update, bail, workers, reporter: format !== 'pretty' && format }
     return runSharded(args, others, scenarios, played, { ...io, folder, onDone: (...done) => counter.update(...done) })
   }
   let page: RunPage | undefined
@@ -273,23 +264,21 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     onWorld: sim => page?.record(sim),
   }
   let results: FileResult[] = []
-  let steps: number | undefined
   try {
     // In the try: scenarios that cannot be loaded are an error of both.
     if (args.html !== undefined) page = await RunPage.prepare(args.html, scenarios, options, args)
-    if (args.dryRun) steps = await dryRun(scenarios, { ...options, write: io.out })
-    else results = await runFiles(scenarios, options)
+    results = await runFiles(scenarios, options)
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
     counter.clear()
     io.error(`${error.message}\n`)
     return 2
   }
-  if ((steps ?? results.length) === 0) {
+  if (results.length === 0) {
     if (loadErrors.length === 0) io.error(`Failed to run scenarios: ${describeNoMatch(args)}\n`)
     return 2
   }
-  if (steps === undefined) resultReporter.end(results, monotonicMs() - startedMs, loadErrors)
+  resultReporter.end(results, monotonicMs() - startedMs, loadErrors)
   const [result] = results
   if (page && result && (await page.write(result))) io.error(`Page: ${args.html}\n`)
   if (loadErrors.length > 0) return 2
@@ -332,34 +321,4 @@ function describeNoMatch({ filter, tag = [] }: RunFlags): string {
   if (tag.length === 0) return `no title, file name or tag contains '${filter ?? ''}'. Try a shorter word.`
   const also = filter === undefined ? '' : ` and matches '${filter}'`
   return `no scenario is tagged ${tag.map(one => `'${one}'`).join(' or ')}${also}. 'modelhost-sim run --list' lists the tags.`
-}
-
-/**
- * Plays scenarios in this process and prints their options and numbered steps with virtual times. Traces are neither
- * compared nor written. A failing step is the last.
- *
- * @returns the number of scenarios
- * @throws LoadError as `runFiles` does
- */
-export async function dryRun(
-  patterns: readonly string[],
-  options: RunFilesOptions & { write(text: string): void },
-): Promise<number> {
-  const { folder = process.cwd(), seed, names, write } = options
-  let count = 0
-  for (const { file, scenarios } of await loadFiles(patterns, options)) {
-    for (const scenario of scenarios) {
-      count++
-      write(`${scenario.title}  (${relative(folder, file)})\n`)
-      for (const [name, value] of Object.entries(scenario.options)) write(`  ${name}: ${formatJsonValue(value)}\n`)
-      let steps = 0
-      const onStep = (step: string, at: number) => write(`  ${++steps}. ${formatVirtualTime(at)} ${step}\n`)
-      const release = guardProcess()
-      const result = await runScenario(withResolvedPaths(scenario, dirname(file)), { seed, names, file, onStep })
-      const { failure } = withStrayFailure(result, file)
-      release()
-      if (failure) write(`  fails there: ${failure.message.replaceAll('\n', '\n  ')}\n`)
-    }
-  }
-  return count
 }

@@ -9,7 +9,7 @@ import { UsageError } from '../command.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 
 /** Flags of several plays, or of none here. */
-const EXCLUDED = ['seeds', 'dryRun', 'out', 'shard', 'workers'] as const
+const EXCLUDED = ['seeds', 'out', 'shard', 'workers'] as const
 type ExcludedFlags = { readonly [Flag in (typeof EXCLUDED)[number]]?: unknown }
 
 export class RunPage {

@@ -121,26 +121,6 @@ test('a pattern is printed as it is written at any depth', () => {
   expect(formatJsonValue(/x/)).toBe('/x/')
 })
 
-test('--dry-run prints the steps and compares nothing', async () => {
-  write('a.ts', STORY('one', "tags: ['money']").replace("'running'", "'stopped'"))
-  const { code, out } = await play({ scenarios: ['a.ts'], dryRun: true })
-  expect(code).toBe(0)
-  expect(out).toMatchInlineSnapshot(`
-    "one  (a.ts)
-      fixtures: "two-nodes"
-      seed: 7
-      tags: ["money"]
-      1. 0s (0.000000) api.createLlmDeployment {"model_name":"acme/chat","gpu":"H100-80GB","hub":{"repo":"acme/chat-8b"}}
-      2. 0s (0.000000) clock.advance "20m"
-      3. 20m (1200.000000) api.getDeployment {"deploy_id":"aQyG2ENBHyUv6BnO"}
-      4. 20m (1200.000000) check {"status":"stopped"}
-      fails there: check 1 does not hold:
-        status: expected "stopped", found "running"
-    "
-  `)
-  expect(readdirSync(folder)).toEqual(['a.ts'])
-})
-
 test('run prints progress on a terminal at most ten times a second and removes it at the end', async () => {
   write('a.yaml', 'title: one\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
   const shown: string[] = []

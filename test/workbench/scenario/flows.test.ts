@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import * as z from 'zod'
-import { dryRun } from '../../../src/cli/commands/run.ts'
 import type { FlowFunction } from '../../../src/workbench/explore/flow.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
 import { toTypeScriptScenario, toYamlScenario } from '../../../src/workbench/explore/report/finding-files.ts'
@@ -264,16 +263,6 @@ describe('beside other scenarios', () => {
   test('a flow in a folder of scenarios is not a scenario itself', async () => {
     const results = await runFiles(['.'], { folder })
     expect(results.map(({ title, passed }) => [title, passed])).toEqual([['a lost answer', false]])
-  })
-
-  test('a dry run lists the requests with their times', async () => {
-    const lines: string[] = []
-    await dryRun(['it.yaml'], { folder, write: line => void lines.push(line) })
-    const text = lines.join('')
-    expect(text).toContain('a lost answer  (it.yaml)\n')
-    expect(text).toContain('1. 0s (0.000000) createLlmDeployment: failed\n')
-    expect(text).toContain('2. 0s (0.000000) createLlmDeployment: 200\n')
-    expect(text).toContain(`fails there: ${WORDS}`)
   })
 
   test('a names profile is a failure that says why', async () => {
