@@ -141,6 +141,12 @@ test('a flow that throws at once sends nothing', async () => {
   expect(result).toMatchObject({ end: 'threw', requests: [], duration: 0 })
 })
 
+test('a sleep below 0 ends at once, as a timer does, and NaN is an error', async () => {
+  const past: FlowFunction = async ({ sleep, now }) => sleep(Date.parse('2001-01-01') - now())
+  expect(await runOnce(past)).toMatchObject({ end: 'returned', duration: 0 })
+  expect(await runOnce(({ sleep }) => sleep(Number.NaN))).toMatchObject({ end: 'threw' })
+})
+
 test('a request that is open when its client crashes has no timeout to give', async () => {
   const flow: FlowFunction = async ({ fetch, url, token, sleep }) => {
     const init = { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(20_000) }

@@ -107,12 +107,12 @@ export class Client {
   }
 
   #sleep(ms: number): Promise<void> {
-    if (typeof ms !== 'number' || !(ms >= 0 && ms <= LONGEST_SLEEP_MS)) {
+    if (typeof ms !== 'number' || !(ms <= LONGEST_SLEEP_MS)) {
       return Promise.reject(
-        new RangeError(`Failed to sleep: ${ms} is invalid. Give milliseconds, from 0 to ${LONGEST_SLEEP_MS}.`),
+        new RangeError(`Failed to sleep: ${ms} is invalid. Give milliseconds, at most ${LONGEST_SLEEP_MS}.`),
       )
     }
-    return this.#waitFor(() => this.#options.sim.clock.sleep(ms))
+    return this.#waitFor(() => this.#options.sim.clock.sleep(Math.max(0, ms)))
   }
 
   #waitFor(sleep: () => Promise<void>): Promise<void> {
