@@ -1,5 +1,5 @@
-// Starts the command line of a clone, for bin/modelhost-sim.js. Node that strips types reads the source. For an older
-// Node, esbuild bundles the source, and later starts use this bundle until a file of the source changes.
+// Starts the command line of a clone, for bin/modelhost-sim.js. esbuild bundles the source, and later starts use this
+// bundle until a file of the source changes.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { register as registerHook } from 'node:module'
@@ -14,9 +14,7 @@ const KEPT_BUNDLES = 5
 
 /** Returns the exports of the command line. */
 export async function importSource() {
-  if (!process.features.typescript) return import(pathToFileURL(join(await bundledSource(), 'cli.js')).href)
-  registerCondition()
-  return import(new URL('../../src/cli/index.ts', import.meta.url).href)
+  return import(pathToFileURL(join(await bundledSource(), 'cli.js')).href)
 }
 
 /** Registers tsx, for scripts in TypeScript. Their imports of this package find its source. */
@@ -24,11 +22,7 @@ export async function register() {
   const tsx = await import('tsx/esm/api')
   // tsx otherwise reads the tsconfig.json of the current folder, and class fields compile in another way without ours.
   tsx.register({ tsconfig: join(ROOT, 'tsconfig.json') })
-  registerCondition()
-}
-
-/** Has the effect of `node --conditions=modelhost-sim-source` without a second process. */
-function registerCondition() {
+  // Has the effect of `node --conditions=modelhost-sim-source` without a second process.
   const hook =
     "export const resolve = (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, 'modelhost-sim-source'] })"
   registerHook(`data:text/javascript,${encodeURIComponent(hook)}`)
@@ -42,8 +36,8 @@ async function bundledSource() {
   // Another process never sees a part of a bundle.
   const unfinished = `${folder}-${process.pid}`
   mkdirSync(unfinished, { recursive: true })
-  await buildCommandLine(unfinished, [scriptLoader])
   try {
+    await buildCommandLine(unfinished, [scriptLoader])
     renameSync(unfinished, folder)
   } catch (error) {
     rmSync(unfinished, { recursive: true })

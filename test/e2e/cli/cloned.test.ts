@@ -39,7 +39,7 @@ test('the program runs scenarios from the source when the current folder has no 
 
 test('a start after a change of the source runs the changed source', async () => {
   const { folder, clone } = cloneProject()
-  const source = join(clone, 'src/cli/commands/snapshot.ts')
+  const source = join(clone, 'src/cli/commands/env.ts')
   const text = readFileSync(source, 'utf8')
   const helpWith = async (describe: string) => {
     writeFileSync(source, text.replace(/describe = '[^']*'/, `describe = '${describe}'`))

@@ -9,8 +9,8 @@ import { planEndpoint } from '../../../tools/scaffold/endpoint.ts'
 
 const ROOT = resolve('.')
 const COPIED = [
-  ...['bin', 'clients', 'docs', 'fixtures', 'scenarios', 'src', 'test', 'tools/scaffold'],
-  ...['.gitignore', 'biome.json', 'package.json', 'tsconfig.json', 'vitest.config.ts'],
+  ...['bin', 'clients', 'docs', 'fixtures', 'scenarios', 'src', 'test', 'tools/build', 'tools/scaffold'],
+  ...['.gitignore', 'biome.json', 'package.json', 'package-lock.json', 'tsconfig.json', 'vitest.config.ts'],
 ]
 const SOURCE = ['--conditions=modelhost-sim-source', '--import', 'tsx']
 /** A second endpoint, without a body. The lists of the first one contain it as well. */
