@@ -22,6 +22,9 @@ const DEPENDS_ON_REAL_TIME: Readonly<Record<string, string>> = {
   'test/server/webhooks.test.ts > ': 'The receivers listen on free ports, which are in the journal.',
   'test/simulator/history/webhooks.test.ts > a recording with webhooks': 'The receiver listens on a free port.',
   'test/server/http/hostile-requests.test.ts > a move of the clock ends': 'A client leaves at a real moment.',
+  'test/simulator/history/past/past.test.ts > a past has at most': 'A checkpoint comes at a turn of the event loop.',
+  'test/simulator/history/past/past.property.long.test.ts > a world':
+    'A checkpoint comes at a turn of the event loop, and is a further world.',
   'test/server/http/world-replaced.test.ts > a move is refused': 'The reset comes at a real moment of the move.',
   'test/cli/simulate.test.ts > simulate prints the report so far': 'A signal comes at a real moment.',
   'test/simulator/faults/transports.test.ts > latency > in a process': 'The mode scaled follows real time.',
