@@ -16,25 +16,13 @@ try {
   process.exit(2)
 }
 
-// An import of these modules would load more of them.
-const { existsSync, readdirSync, statSync } = process.getBuiltinModule('node:fs')
 // Since Node 22: caches compiled code for the next start.
 if (found[0] >= 22) process.getBuiltinModule('node:module').enableCompileCache?.()
 
-const SOURCE = new URL('../src/', import.meta.url)
-const BUNDLE = new URL('../dist/cli.js', import.meta.url)
-
-const { importSource } = existsSync(SOURCE) && !isFresh() ? await import('../tools/build/start-source.js') : {}
-const { main } = importSource ? await importSource() : await import(BUNDLE.href)
+// A clone has the source, and an installed package the bundle. An import of node:fs would load more of it.
+const isClone = process.getBuiltinModule('node:fs').existsSync(new URL('../src/', import.meta.url))
+const bundle = isClone
+  ? await (await import('../tools/build/start-source.js')).bundledSource()
+  : new URL('../dist/cli.js', import.meta.url)
+const { main } = await import(bundle.href)
 await main(process.argv.slice(2))
-
-/** Returns whether the bundle is newer than every file that goes into it. */
-function isFresh() {
-  const built = statSync(BUNDLE, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  if (built === 0) return false
-  const changed = url => statSync(url, { throwIfNoEntry: false })?.mtimeMs ?? 0
-  if (changed(new URL('../package-lock.json', import.meta.url)) > built) return false
-  // Folders too: their time changes when a file is removed.
-  const entries = readdirSync(SOURCE, { recursive: true })
-  return ['', ...entries].every(entry => changed(new URL(entry.replaceAll('\\', '/'), SOURCE)) <= built)
-}

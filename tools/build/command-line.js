@@ -62,14 +62,16 @@ const helpOnDemand = {
  * Writes the command line into a folder. Its entry is `cli.js`.
  *
  * @param plugins further plugins of esbuild
+ * @param define further constants
  */
-export async function buildCommandLine(outdir, plugins = []) {
+export async function buildCommandLine(outdir, { plugins = [], define = {} } = {}) {
   const { metafile } = await build({
     ...FOR_NODE,
     entryPoints: { cli: fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url)) },
     outdir,
     chunkNames: 'cli-[name]-[hash]',
     plugins: [...FOR_NODE.plugins, helpOnDemand, ...plugins],
+    define,
   })
   // Most starts serve. Other commands read the same file, of which they need a part.
   await joinChunks({

@@ -12,12 +12,7 @@ const BUNDLES = join(ROOT, '.tmp/start')
 /** Bundles that stay, because a server that still runs may load a chunk. */
 const KEPT_BUNDLES = 5
 
-/** Returns the exports of the command line. */
-export async function importSource() {
-  return import(pathToFileURL(join(await bundledSource(), 'cli.js')).href)
-}
-
-/** Registers tsx, for scripts in TypeScript. Their imports of this package find its source. */
+/** Registers tsx for scripts. Their imports of this package find its source. */
 export async function register() {
   const tsx = await import('tsx/esm/api')
   // tsx otherwise reads the tsconfig.json of the current folder, and class fields compile in another way without ours.
@@ -28,16 +23,20 @@ export async function register() {
   registerHook(`data:text/javascript,${encodeURIComponent(hook)}`)
 }
 
-/** Returns the folder with the bundle of the source as it is now. */
-async function bundledSource() {
+/** Returns the URL of the command line, bundled from the source as it is now. */
+export async function bundledSource() {
   const folder = join(BUNDLES, digestOfSource())
-  if (existsSync(folder)) return folder
+  if (!existsSync(folder)) await writeBundle(folder)
+  return pathToFileURL(join(folder, 'cli.js'))
+}
+
+async function writeBundle(folder) {
   const { buildCommandLine } = await import('./command-line.js')
   // Another process never sees a part of a bundle.
   const unfinished = `${folder}-${process.pid}`
   mkdirSync(unfinished, { recursive: true })
   try {
-    await buildCommandLine(unfinished, [scriptLoader])
+    await buildCommandLine(unfinished, { plugins: [scriptLoader], define: { IS_CLONE: 'true' } })
     renameSync(unfinished, folder)
   } catch (error) {
     rmSync(unfinished, { recursive: true })
@@ -45,10 +44,9 @@ async function bundledSource() {
     if (!existsSync(folder)) throw error
   }
   removeOldBundles()
-  return folder
 }
 
-/** Replaces tsx, which the command line loads with the first script in TypeScript, by this module. */
+/** Replaces tsx, which the command line loads with the first script, by this module. */
 const scriptLoader = {
   name: 'loader of scripts',
   setup: build => build.onResolve({ filter: /^tsx\/esm\/api$/ }, () => ({ path: import.meta.url, external: true })),
@@ -67,7 +65,6 @@ function digestOfSource() {
 
 function removeOldBundles() {
   const folders = readdirSync(BUNDLES).map(name => join(BUNDLES, name))
-  const age = new Map(folders.map(folder => [folder, Date.now() - statSync(folder).mtimeMs]))
-  const old = folders.sort((a, b) => age.get(a) - age.get(b)).slice(KEPT_BUNDLES)
-  for (const folder of old) rmSync(folder, { recursive: true, force: true })
+  const newestFirst = folders.sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)
+  for (const folder of newestFirst.slice(KEPT_BUNDLES)) rmSync(folder, { recursive: true, force: true })
 }

@@ -33,7 +33,14 @@ test('the program runs scenarios from the source when the current folder has no 
 
   writeFileSync(join(folder, 'tsconfig.json'), '{ "compilerOptions": { "useDefineForClassFields": true } }')
   expect(await runStory()).toContain('1 scenario')
-  // This script imports the package, which is the source here.
+  // These scripts import the package, which is the source here.
+  const script = join(clone, 'story.mjs')
+  writeFileSync(
+    script,
+    "import { scenario } from 'modelhost-sim/scenario'\n" +
+      "export default scenario('a story', { fixtures: 'empty' }, ({ clock }) => clock.advance('1m'))\n",
+  )
+  expect(await run(clone, ['run', script, '--update'], folder)).toContain('1 scenario')
   expect(await run(clone, ['run', join(clone, 'scenarios/deploy/cold-start.ts')], folder)).toContain('1 scenario')
 })
 

@@ -19,7 +19,9 @@ export class LoadError extends Error {
  */
 export async function importScript(file: string, folder: string): Promise<Record<string, unknown>> {
   try {
-    if (/\.m?ts$/.test(file)) await readTypeScript(file)
+    const isTypeScript = /\.m?ts$/.test(file)
+    if (isTypeScript || typeof IS_CLONE !== 'undefined') await registerTsx()
+    if (isTypeScript) registerModuleHook(file)
     return await importWithFetch(() => import(/* @vite-ignore */ pathToFileURL(file).href))
   } catch (error) {
     const name = relative(folder, file)
@@ -27,17 +29,23 @@ export async function importScript(file: string, folder: string): Promise<Record
   }
 }
 
-/** Loader of TypeScript, registered with the first script in TypeScript. */
+/** Defined in the bundle of a clone: a script finds this package as TypeScript. */
+declare const IS_CLONE: true
+
+/** Loader of TypeScript, registered with the first script that needs it. */
 let typeScriptLoader: Promise<unknown> | undefined
 let isModuleHookRegistered = false
 
-async function readTypeScript(file: string): Promise<void> {
+async function registerTsx(): Promise<void> {
   // If this module was loaded as TypeScript, a loader is registered already, unless Node read it. Node itself finds no
   // file for an import without an ending, which the clients of many projects have.
   if (!import.meta.url.endsWith('.ts') || 'typescript' in process.features) {
     typeScriptLoader ??= import('tsx/esm/api').then(({ register }) => register())
     await typeScriptLoader
   }
+}
+
+function registerModuleHook(file: string): void {
   if (isModuleHookRegistered || isModule(file)) return
   isModuleHookRegistered = true
   register(`data:text/javascript,${encodeURIComponent(MODULE_HOOK_SOURCE)}`)
