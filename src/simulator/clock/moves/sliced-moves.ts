@@ -78,8 +78,9 @@ export class SlicedMoves implements MoveDriver {
   async runTo(target: Micros): Promise<boolean> {
     const { world } = this.#time
     for (;;) {
-      const fired = this.#next(world, target)
-      if (!(typeof fired === 'boolean' ? fired : await fired)) break
+      const longWork = this.#doLongWork(world, target)
+      if (longWork) await longWork
+      if (!world.next(target)) break
       const turn = this.#slices.turnIfDue()
       if (turn) await turn
       this.#time.assertSameWorld(world)
@@ -96,8 +97,9 @@ export class SlicedMoves implements MoveDriver {
     const silent = new SilentEvents()
     while (position() === start) {
       silent.add(visible)
-      const fired = this.#next(world, limit)
-      if (!(typeof fired === 'boolean' ? fired : await fired)) {
+      const longWork = this.#doLongWork(world, limit)
+      if (longWork) await longWork
+      if (!world.next(limit)) {
         if (limit < NO_LIMIT) this.#time.fire(limit)
         return false
       }
@@ -110,13 +112,9 @@ export class SlicedMoves implements MoveDriver {
     return true
   }
 
-  /** Fires the next event, after its long work in slices. Returns false if no event is due up to `limit`. */
-  #next(world: World, limit: Micros): boolean | Promise<boolean> {
+  /** Does the long work of the next event in slices, before it fires. Undefined: it has none. */
+  #doLongWork(world: World, limit: Micros): Promise<void> | undefined {
     const work = world.prepareNext(limit)
-    if (work === undefined) return world.next(limit)
-    return inSlices(work, this.#slices).then(() => {
-      this.#time.assertSameWorld(world)
-      return world.next(limit)
-    })
+    return work && inSlices(work, this.#slices).then(() => this.#time.assertSameWorld(world))
   }
 }
