@@ -1,6 +1,7 @@
 /** Reads a command line with yargs, and runs its command. */
 import yargs from 'yargs'
 import { nearestWord } from '../lib/did-you-mean.ts'
+import { quote } from '../lib/quote.ts'
 import { VERSION } from '../lib/version.ts'
 import type { OPTIONS } from '../simulator/options.ts'
 import { type Command, UsageError } from './command.ts'
@@ -88,10 +89,11 @@ function explainParseError(message: string, given: Given): string {
   const choice = /^Invalid values:\s+Argument: (\S+), Given: "(.*?)", Choices: (.*)$/s.exec(message)
   if (choice !== null) {
     const [, name = '', value = '', choices = ''] = choice
+    const subject = flags.includes(name) && !isPositional(name, module) ? `--${name}` : `the ${name}`
     return unknownChoice(
-      flags.includes(name) && !isPositional(name, module) ? `--${name}` : `the ${name}`,
+      subject,
       value,
-      choices,
+      Array.from(choices.matchAll(/"([^"]*)"/g), ([, word]) => word!),
     )
   }
   if (message.startsWith('Not enough non-option arguments')) return missingArgument(given)
@@ -136,13 +138,7 @@ function missingArgument({ args, words: others, flags, module }: Given): string 
   const [action] = others
   const isAction = actions !== undefined && action !== undefined
   if (isAction && !Object.hasOwn(actions, action)) {
-    return unknownChoice(
-      'the action',
-      action,
-      Object.keys(actions)
-        .map(word => `"${word}"`)
-        .join(', '),
-    )
+    return unknownChoice('the action', action, Object.keys(actions))
   }
   const example = isAction ? [...words, actions[action]].join(' ') : module.example
   const required = Array.from(String(command).matchAll(/<(\w+)(?:\.\.)?>/g), ([, name]) => name!)
@@ -158,12 +154,9 @@ function toFlagName(arg: string): string | undefined {
   return /^--?([A-Za-z][\w-]*)/.exec(arg)?.[1]
 }
 
-function unknownChoice(subject: string, given: string, choices: string): string {
-  const meant = nearestWord(
-    given,
-    [...choices.matchAll(/"([^"]*)"/g)].map(found => found[1]!),
-  )
-  return `Failed to read ${subject} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${choices.trim()}.`
+function unknownChoice(subject: string, given: string, words: readonly string[]): string {
+  const meant = nearestWord(given, words)
+  return `Failed to read ${subject} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${words.map(quote).join(', ')}.`
 }
 
 /** A command line that cannot be read. */
