@@ -1,4 +1,5 @@
 /** Public keys of SSH, as the line of a `.pub` file: a type, the key in base64, and a comment. */
+import { decodeBase64 } from './base64.ts'
 
 /** A valid public key. */
 export interface SshPublicKey {
@@ -38,9 +39,9 @@ export function parseSshPublicKey(text: string): ParsedSshKey {
   const [, type = '', base64 = '', comment = ''] = /^(\S+)[ \t]+(\S+)(?:[ \t]+(.*))?$/.exec(line) ?? []
   if (type === '') return { problem: 'expected a type and a key in base64, as in the file that ends with .pub' }
   if (!SSH_KEY_TYPES.includes(type)) return { problem: `unsupported key type; use ${SSH_KEY_TYPES.join(', ')}` }
-  const bytes = decodeBase64(base64)
-  if (bytes === undefined) return { problem: 'the key is not valid base64' }
-  const problem = findProblem(type, bytes)
+  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
+    return { problem: 'the key is not valid base64' }
+  const problem = findProblem(type, decodeBase64(base64))
   return problem === undefined ? { key: { type, base64, comment } } : { problem }
 }
 
@@ -73,9 +74,4 @@ function splitParts(bytes: Uint8Array): Uint8Array[] | undefined {
     at = end
   }
   return parts
-}
-
-function decodeBase64(base64: string): Uint8Array | undefined {
-  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return undefined
-  return Uint8Array.from(atob(base64), character => character.charCodeAt(0))
 }
