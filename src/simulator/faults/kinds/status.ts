@@ -30,7 +30,7 @@ export const status = defineFaultKind({
     headers: headers.optional(),
     body: body.optional(),
   }),
-  summary: 'A status, 200 to 599, with `body`; an error without it has the error shape of the endpoint',
+  summary: 'A status from 200 to 599, with `body` or the error shape of the endpoint',
   finding: (fault, operation) => `${operation} was answered with ${fault.status}${whenDone(fault)}`,
   example: { kind: 'status', status: 503, message: 'try later' },
   lineError: {
