@@ -42,7 +42,9 @@ test('a signal reaches the command, and what the command leaves behind is killed
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const record = join(folder, 'run.ndjson')
   const left = start(['exec', '--record', record, '--', 'sh', '-c', 'trap "exit 9" TERM; sleep 600 & echo $!; wait'])
-  const killed = start(['exec', '--', 'sh', '-c', 'sleep 600 & echo $!; wait'])
+  // Its server answers, so exec has gone on since it started the command.
+  const asked = `"${process.execPath}" -e 'fetch(process.env.MODELHOST_SIM_URL + "/_sim/health")'`
+  const killed = start(['exec', '--', 'sh', '-c', `${asked} && { sleep 600 & echo $!; wait; }`])
   const pids = await Promise.all([printed(left.child), printed(killed.child)])
   left.child.kill('SIGTERM')
   killed.child.kill('SIGKILL')
