@@ -20,7 +20,7 @@ export const startup: Group = {
   name: 'startup',
   figures: [
     figure('startup_ms', 'installed', atMost(2, 'ratio')),
-    figure('startup_clone_first_ms', 'cloned', atMost(5, 'ratio'), bench => forgetBundles(bench)),
+    figure('startup_clone_first_ms', 'cloned', atMost(5, 'ratio'), forgetBundles),
     figure('startup_clone_ms', 'cloned', atMost(2.5, 'ratio')),
     {
       name: 'idle_server_mb',

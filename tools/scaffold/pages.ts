@@ -6,7 +6,7 @@ import { settingRows } from '../../src/cli/commands/profile.ts'
 import { figure, percent, setUpOf, signed } from '../../src/cli/commands/validate.ts'
 import { tableRow } from '../../src/cli/markdown.ts'
 import { type ListedScenario, list } from '../../src/cli/run/list.ts'
-import { type ClassErrors, compareRows, errorsByClass, publishedRows } from '../../src/cli/validate/rows.ts'
+import { compareRows, errorsByClass, publishedRows } from '../../src/cli/validate/rows.ts'
 import {
   BATCH_LIFECYCLE,
   CONTAINER_LIFECYCLE,
@@ -241,7 +241,7 @@ function profileTables(): string {
 /** Returns the errors by class, and every row. */
 function validationTables(): string {
   const { compared } = compareRows(publishedRows())
-  const classes = errorsByClass(compared).map((one: ClassErrors) =>
+  const classes = errorsByClass(compared).map(one =>
     tableRow([one.name, String(one.rows), percent(one.median), percent(one.p90), percent(one.within25)]),
   )
   const sources = [...groupBy(compared, ({ source }) => source ?? '')]
