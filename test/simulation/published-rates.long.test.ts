@@ -21,7 +21,7 @@ function faultsOf(seed: number): number {
 const PAGE = readFileSync('docs/validation.md', 'utf8').replaceAll('\n', ' ')
 
 test('a fleet of 16,384 GPUs has as many hardware faults in 54 days as the page says', () => {
-  const [, expected, low, high] = /asks for (\d+) faults.* gives (\d+) to (\d+) with seeds 1 to 6/.exec(PAGE)!
+  const [, expected, low, high] = /predicts (\d+) failures.* gives (\d+) to (\d+) with seeds 1 to 6/.exec(PAGE)!
   expect(Number(expected)).toBe(Math.round(0.0065 * NODES * DAYS))
   const counts = [1, 2, 3, 4, 5, 6].map(faultsOf)
   expect([Math.min(...counts), Math.max(...counts)]).toEqual([Number(low), Number(high)])
@@ -30,7 +30,9 @@ test('a fleet of 16,384 GPUs has as many hardware faults in 54 days as the page 
 }, 120_000)
 
 test('ten spot nodes are there for as long as the page says', () => {
-  const [, low, high, mean] = /seeds 1 to 20, ten nodes are there for (\d+) to (\d+) % of 45 days, (\d+) %/.exec(PAGE)!
+  const [, low, high, mean] = /seeds 1 to 20, ten nodes are available for (\d+) to (\d+) % of 45 days, (\d+) %/.exec(
+    PAGE,
+  )!
   const shares = Array.from({ length: 20 }, (_, i) => 100 * observe(10, { pack: 'spot-2023' }, 45, i + 1).share)
   const found = [Math.min(...shares), Math.max(...shares), shares.reduce((sum, share) => sum + share) / shares.length]
   expect(found.map(Math.round)).toEqual([low, high, mean].map(Number))

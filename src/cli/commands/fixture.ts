@@ -48,10 +48,10 @@ export function builder(argv: Argv): Argv<Arguments> {
     .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 fixture new my-world', 'three models and two nodes, to edit')
     .example('$0 fixture check my-world', 'all mistakes of the files at once')
-    .example('$0 fixture save before.snapshot', 'the default world of a server on this machine')
+    .example('$0 fixture save before.snapshot', 'saves the default world of a server on this machine')
     .example('$0 serve --fixtures before.snapshot', 'continues from there')
     .epilogue(
-      `A saved file holds the tokens of the world; only its owner can read it.\n${EXIT_CODES}`,
+      `A saved file holds the tokens of the world, and has the mode 600.\n${EXIT_CODES}`,
     ) as unknown as Argv<Arguments>
 }
 

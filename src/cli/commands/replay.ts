@@ -38,12 +38,12 @@ interface Arguments extends HarArguments {
 export function builder(argv: Argv): Argv<Arguments> {
   const options = {
     without: textFlag('without', 'Leave out a part: fault:3, the third fault; command:2 or request:5'),
-    set: textFlag('set', 'Another value of a field, in each request that has it, as in "min_instances=2"'),
+    set: textFlag('set', 'Replace the value of a field in each request that has it, as in "min_instances=2"'),
     profile: textFlag(
       'profile',
       'Another profile: realistic, quick, rough, or a file. With --record: that of the new world',
     ),
-    weather: textFlag('weather', 'Another weather, or none'),
+    weather: textFlag('weather', 'Weather in place of the recorded one, or none'),
     export: textFlag(
       'export',
       'Write the recording to this file: *.test.ts for vitest, *.yaml or another *.ts for a scenario with its trace',
@@ -59,7 +59,7 @@ export function builder(argv: Argv): Argv<Arguments> {
     .options(options)
     .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 replay run.ndjson', 'the same requests in a new world')
-    .example('$0 replay run.ndjson --without fault:1', 'what came of the first fault')
+    .example('$0 replay run.ndjson --without fault:1', 'without the first fault: what differs then')
     .example('$0 replay run.ndjson --export run.test.ts', 'a test for vitest')
     .example('$0 replay browser.har --record run.ndjson', 'the requests of a browser, in a new world')
     .epilogue(

@@ -25,7 +25,7 @@ export const addSshKey = endpoint({
   roles: ['create sshKey'],
   assumptions: [
     `key is one line: a type (${SSH_KEY_TYPES.join(', ')}), the key in base64 and a comment, which may be missing`,
-    'the base64 must have all parts of a key of its type, else it is 422',
+    'a key is refused with 422 if its base64 lacks a field of its type',
     'key is kept and returned as sent, without the spaces and line ends around it',
     'a new id is ssh_key_ and 24 letters and digits',
   ],

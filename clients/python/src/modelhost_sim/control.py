@@ -1767,7 +1767,7 @@ class Control:
 
     def save_page(self) -> bytes:
         """Return one HTML file that runs the past of the world again when it is opened, without a
-        server. It contains every request with its body, and hashes as credentials.
+        server. It contains every request with its body; hashes replace credentials.
 
         Sends `GET /_sim/page`.
         Refused with 409: the past is not kept, or waits for requests in progress.
@@ -1817,7 +1817,7 @@ class Control:
 
     def get_past_recording(self) -> str:
         """Return the past of the world as a recording, for the command `replay`. It contains every
-        request with its body, and hashes as credentials.
+        request with its body; hashes replace credentials.
 
         Sends `GET /_sim/past/recording`.
         Refused with 409: the past is not kept, or waits for requests in progress.

@@ -78,7 +78,7 @@ export const getPastRecording = control({
   route: 'GET /_sim/past/recording',
   summary:
     'Return the past of the world as a recording, for the command `replay`. It ' +
-    'contains every request with its body, and hashes as credentials',
+    'contains every request with its body; hashes replace credentials',
   refusals: { 409: 'the past is not kept, or waits for requests in progress' },
   produces: 'application/x-ndjson; charset=utf-8',
   returns: z.string(),
