@@ -22,7 +22,6 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<unkn
   },
   'Fixtures and profiles': {
     fixture: () => import('./commands/fixture.ts'),
-    profile: () => import('./commands/profile.ts'),
     validate: () => import('./commands/validate.ts'),
   },
   'Help for clients': {

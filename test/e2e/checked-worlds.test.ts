@@ -96,11 +96,17 @@ describe('a changed package', () => {
   test('reads the checked form of a profile when no file has changed', () => {
     const file = join(packageIn(project), 'dist/profiles/realistic.json')
     const text = readFileSync(file, 'utf8')
-    writeFileSync(file, text.replace(/"placementDelay":\{"median":\d+/, '"placementDelay":{"median":11000000'))
-    const args = [join(packageIn(project), 'bin/modelhost-sim.js'), 'profile', 'realistic']
-    expect(spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' }).stdout).toContain(
-      'timings.placement_delay  median 11s',
-    )
+    writeFileSync(file, text.replace(/"storageBytes":\d+/, '"storageBytes":5'))
+    const script = `
+      import { createSimulator } from 'modelhost-sim'
+      const sim = createSimulator({ fixtures: 'empty' })
+      const body = new FormData()
+      body.set('purpose', 'batch')
+      body.set('file', new Blob(['{}{}{}']), 'input.jsonl')
+      const headers = { authorization: 'Bearer ' + sim.token }
+      console.log((await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body })).status)`
+    const args = ['--input-type=module', '-e', script]
+    expect(spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' }).stdout).toBe('413\n')
     writeFileSync(file, text)
   })
 

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import * as z from 'zod'
-import { settingRows } from '../../src/cli/commands/profile.ts'
 import { figure, percent, setUpOf, signed } from '../../src/cli/commands/validate.ts'
 import { tableRow } from '../../src/cli/markdown.ts'
 import { type ListedScenario, list } from '../../src/cli/run/list.ts'
@@ -29,6 +28,7 @@ import { controlPage } from './control-page.ts'
 import { type GeneratedFile, ROOT } from './declarations.ts'
 import { bulletList, endpointsTable, endpointTable } from './endpoint-table.ts'
 import { pythonClient } from './python-client.ts'
+import { settingRows } from './setting-rows.ts'
 
 /** Returns the pages as the declarations are now. Text before the first generated line stays. */
 export async function generatedPages(): Promise<GeneratedFile[]> {

@@ -1,10 +1,8 @@
-/** `modelhost-sim profile`: every setting of a provider profile, with its meaning and its source. */
-
-import type { Argv } from 'yargs'
-import { NO_CAP } from '../../data/profiles/distribution.ts'
-import { loadProfile } from '../../data/profiles/load.ts'
-import { PROFILE_SECTIONS } from '../../data/profiles/schema.ts'
-import { NamedSections, type ProfileSection, ProfileSetting, toCamelCase } from '../../data/profiles/setting.ts'
+/** The settings of a provider profile, each with its meaning and its source. */
+import { NO_CAP } from '../../src/data/profiles/distribution.ts'
+import { loadProfile } from '../../src/data/profiles/load.ts'
+import { PROFILE_SECTIONS } from '../../src/data/profiles/schema.ts'
+import { NamedSections, type ProfileSection, ProfileSetting, toCamelCase } from '../../src/data/profiles/setting.ts'
 import {
   bytes,
   duration,
@@ -14,36 +12,9 @@ import {
   rateDistribution,
   timeDistribution,
   warmUp,
-} from '../../data/profiles/setting-kinds.ts'
-import { formatDuration } from '../../kernel/duration.ts'
-import { toSnakeCase } from '../../lib/text/snake-case.ts'
-import { EXIT_CODES } from '../command.ts'
-import { text } from '../values.ts'
-
-interface Arguments {
-  name: string
-}
-
-export const command = 'profile [name]'
-export const describe = 'List every setting of a provider profile, with its meaning and its source'
-
-export function builder(argv: Argv): Argv<Arguments> {
-  return argv
-    .positional('name', {
-      type: 'string',
-      default: 'realistic',
-      coerce: text('name'),
-      describe: 'A profile, or a file',
-    })
-    .example('$0 profile', 'the settings of the default profile')
-    .example('$0 profile ./mine.json', 'the settings of your own profile, inherited ones included')
-    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
-}
-
-export function handler({ name }: Arguments): void {
-  const lines = settingRows(name).map(row => `${row.place}  ${row.value}\n  ${row.meaning}\n  ${row.source}\n`)
-  process.stdout.write(lines.join(''))
-}
+} from '../../src/data/profiles/setting-kinds.ts'
+import { formatDuration } from '../../src/kernel/duration.ts'
+import { toSnakeCase } from '../../src/lib/text/snake-case.ts'
 
 export interface SettingRow {
   /** The place in the file, as in `timings.image_pull`. */
