@@ -265,7 +265,7 @@ const skipped = hasPython ? '' : ' (skipped: there is no python3 on this machine
 
 describe.skipIf(!hasPython)(`clients in Python${skipped}`, () => {
   async function explore(argv: readonly string[], classes: readonly FaultClassName[]) {
-    const env = { ...process.env, POLL_SECONDS: '0.001', TIMEOUT_SECONDS: '0.5' }
+    const env = { ...process.env, POLL_SECONDS: '0.001', TIMEOUT_SECONDS: '4' }
     const runner = runnerOfCommand(['python3', ...argv], { env, processes: 2 })
     return exploreRuns(runner, { name: argv.join(' '), faults: 'singles', classes, shrinker: createShrinker() })
   }
