@@ -26,13 +26,19 @@ export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
 export const describe = 'Replay a recording and compare each answer byte by byte, or write it as a test or a scenario'
 
-interface Arguments extends HarArguments {
+interface Arguments {
+  file: string
   partial: boolean
   without: string | undefined
   set: string | undefined
   profile: string | undefined
   weather: string | undefined
   export: string | undefined
+  record: string | undefined
+  basePath: string | undefined
+  fixtures: string | undefined
+  names: string | undefined
+  seed: string | undefined
 }
 
 export function builder(argv: Argv): Argv<Arguments> {
@@ -49,7 +55,11 @@ export function builder(argv: Argv): Argv<Arguments> {
       'Write the recording to this file: *.test.ts for vitest, *.yaml or another *.ts for a scenario with its trace',
     ),
     ...partialFlag(),
-    ...harFlags(),
+    record: textFlag('record', 'Play a HAR file into a new world, and record it in this file'),
+    'base-path': textFlag('base-path', 'With --record: the path before that of the service, as in /api'),
+    fixtures: textFlag('fixtures', 'With --record: the world at the start. Default: default'),
+    names: textFlag('names', 'With --record: a file with the names of your provider'),
+    seed: textFlag('seed', 'With --record: the seed. Default: 1'),
   }
   return argv
     .positional('file', {
@@ -127,29 +137,10 @@ function formatConsequences(consequences: readonly Consequence[]): string {
     .join('')
 }
 
-interface HarArguments {
-  file: string
-  record: string | undefined
-  basePath: string | undefined
-  fixtures: string | undefined
-  profile: string | undefined
-  seed: string | undefined
-}
-
-/** Returns the flags for a HAR file. */
-function harFlags() {
-  return {
-    record: textFlag('record', 'Play a HAR file into a new world, and record it in this file'),
-    'base-path': textFlag('base-path', 'With --record: the path before that of the service, as in /api'),
-    fixtures: textFlag('fixtures', 'With --record: the world at the start. Default: default'),
-    seed: textFlag('seed', 'With --record: the seed. Default: 1'),
-  }
-}
-
 /** Rejects flags that the given use of the file does not read. */
 function requireFittingFlags(args: Arguments): void {
-  const { record, without, set, profile, weather, basePath, fixtures, seed } = args
-  const ofHar = { 'base-path': basePath, fixtures, seed }
+  const { record, without, set, profile, weather, basePath, fixtures, names, seed } = args
+  const ofHar = { 'base-path': basePath, fixtures, names, seed }
   const ofChange = { without, set, weather }
   const partial = args.partial || undefined
   const [unread, reason] =
@@ -170,7 +161,8 @@ function isHar(file: string): boolean {
 }
 
 /** Plays a HAR file into a new world, which is recorded in the file `record`. */
-async function playHarFile({ file, basePath, fixtures, profile, seed }: HarArguments, record: string): Promise<void> {
+async function playHarFile(args: Arguments, record: string): Promise<void> {
+  const { file, basePath, fixtures, profile, names, seed } = args
   let content: string
   try {
     content = readFileSync(file, 'utf8')
@@ -184,6 +176,7 @@ async function playHarFile({ file, basePath, fixtures, profile, seed }: HarArgum
   const sim = createSimulator({
     ...(fixtures !== undefined && { fixtures }),
     ...(profile !== undefined && { profile }),
+    ...(names !== undefined && { names }),
     ...(seed !== undefined && { seed }),
   })
   const recording = recordSimulator(sim, { file: record })
@@ -195,7 +188,7 @@ async function playHarFile({ file, basePath, fixtures, profile, seed }: HarArgum
     const why = basePath === undefined ? 'below /_sim' : `outside of ${basePath}, or below ${basePath}/_sim`
     process.stdout.write(`  ${plural(leftOut, 'request')} left out: ${why}\n`)
   }
-  for (const { request, recorded, played } of differing) {
-    process.stdout.write(`  ${request}: ${recorded} in the file, ${played} here\n`)
+  for (const [difference, times] of differing) {
+    process.stdout.write(`  ${difference}${times > 1 ? `, ${times} times` : ''}\n`)
   }
 }

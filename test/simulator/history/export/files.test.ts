@@ -112,6 +112,26 @@ test('replay plays what is below the base path of a HAR file, and nothing of the
   expect(existsSync(join(folder, 'never.ndjson'))).toBe(false)
 })
 
+test('replay plays a HAR file in the names of a provider, without its credentials, and counts equal differences', async () => {
+  const [har, names, record] = ['named.har', 'names.json', 'named.ndjson'].map(name => join(folder, name)) as [
+    ...[string, string, string],
+  ]
+  writeFileSync(names, JSON.stringify({ paths: { hosted: 'machines' }, headers: { 'alt-api-key': 'x-provider-key' } }))
+  const headers = ['authorization', 'cookie', 'x-provider-key', 'x-other'].map(name => ({ name, value: 'REAL-VALUE' }))
+  const entries = ['/v1/machines', '/deploy/gone', '/deploy/gone'].map(path => ({
+    ...entry(`https://api.example${path}`, { headers }),
+    response: { status: 200 },
+  }))
+  writeFileSync(har, JSON.stringify({ log: { entries } }))
+  const { stdout } = await commanded(['replay', har, '--record', record, '--names', names])
+  expect(stdout).toBe(
+    `${har}: 3 requests played, recorded in ${record}.\n  GET /deploy/gone: 200 in the file, 404 here, 2 times\n`,
+  )
+  expect(readFileSync(record, 'utf8')).not.toContain('REAL-VALUE')
+  rmSync(names)
+  expect(await commanded(['replay', record])).toMatchObject({ code: 0 })
+})
+
 test('replay says how to play a HAR file', async () => {
   const har = join(folder, 'site.har')
   writeFileSync(har, JSON.stringify({ log: { entries: [] } }))
