@@ -48,7 +48,12 @@ function textIn(
   folder: string,
 ): string {
   const { plan, invariant, why, shrunk, inputs } = finding
-  const content = { plan, inputs, world: { ...world, ...shrunk?.world }, invariants: [invariant], comment: why }
+  const given: WorldChange = { ...world, ...shrunk?.world }
+  const { fixtures } = given
+  // In a scenario, a path is relative to its file.
+  const isPath = typeof fixtures === 'string' && /^\.\.?[\\/]/.test(fixtures)
+  const inFile = isPath ? { ...given, fixtures: pathFrom(folder, resolve(fixtures)) } : given
+  const content = { plan, inputs, world: inFile, invariants: [invariant], comment: why }
   if ('command' in client) return toYamlScenario({ flow: client.command, ...content })
   const flow = pathFrom(folder, file!)
   return language === 'yaml' ? toYamlScenario({ flow, ...content }) : toTypeScriptScenario({ flow, ...content })
