@@ -78,6 +78,10 @@ export class Deployment {
   get liveInstances(): number {
     return this.#deployments.scaling.liveInstances(this.ordinal)
   }
+  /** Instances that are coming, as the record shows them. */
+  get pendingInstances(): number {
+    return this.#row.reportedPending
+  }
   get is_private(): boolean {
     return this.#row.isPrivate
   }

@@ -25,7 +25,8 @@ const IN_PROGRESS_STATUSES: ReadonlySet<string> = new Set([
   ...BATCH_LIFECYCLE.inProgress,
   ...HOSTED_LIFECYCLE.inProgress,
   ...CONTAINER_LIFECYCLE.inProgress,
-  // The storage of a hosted instance, and a request for a quota.
+  // The instances of a running deployment, the storage of a hosted instance, and a request for a quota.
+  'scaling',
   'expanding',
   'pending',
 ])
@@ -97,7 +98,9 @@ function* statuses(world: World, { kind, id }: PolledResource): Generator<[id: s
     case 'deployments': {
       const one = id === undefined ? undefined : world.deployments.get(id)
       const all = id === undefined ? world.deployments.list() : one === undefined ? [] : [one]
-      for (const deployment of all) yield [deployment.deploy_id, deployment.status]
+      for (const { deploy_id, status, pendingInstances } of all) {
+        yield [deploy_id, status === 'running' && pendingInstances > 0 ? 'scaling' : status]
+      }
       break
     }
     case 'adapters': {

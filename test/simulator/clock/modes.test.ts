@@ -36,6 +36,19 @@ async function statuses(sim: Simulator, path: string, most = 20): Promise<string
 }
 
 describe('a clock that moves on polls', () => {
+  test('moves while a running deployment waits for more instances', async () => {
+    const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
+    const id = await deploy(sim)
+    await statuses(sim, `/deploy/${id}`)
+    const settings = JSON.stringify({ settings: { min_instances: 2, max_instances: 2 } })
+    const headers = { authorization: `Bearer ${sim.token}` }
+    await sim.fetch(`${BASE}/deploy/${id}`, { method: 'PUT', headers, body: settings })
+    const seen: unknown[] = []
+    for (let poll = 0; poll < 5; poll++) seen.push((await get(sim, `/deploy/${id}`)).instances)
+    expect(seen).toContainEqual({ running: 1, pending: 1 })
+    expect(seen.at(-1)).toEqual({ running: 2, pending: 0 })
+  })
+
   test('shows each status once, in order', async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
     const id = await deploy(sim)
