@@ -1,5 +1,6 @@
 /** What a user may import from `modelhost-sim`. */
 
+export { type Config, defineConfig } from './cli/config.ts'
 export { FixtureError, type FixtureMistake } from './data/fixtures/problem-report.ts'
 export type { BatchStatus, ContainerState, DeploymentStatus, HostedState } from './data/records/enums.ts'
 export type { FixtureInput } from './data/records/fixture.ts'

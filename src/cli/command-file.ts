@@ -1,11 +1,10 @@
 /** Schedules the commands of a file in a simulation. */
-import { readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { formatDuration, type Micros, micros } from '../kernel/duration.ts'
-import { parseJsonText } from '../lib/json-text.ts'
 import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import { UsageError } from './command.ts'
+import { readDataFile } from './conform/file.ts'
 
 /** As in POST /_sim/commands, with `at` counted from the start. */
 const Commands = z.array(
@@ -43,24 +42,11 @@ export function scheduleCommands(sim: Simulator, path: string, duration: Micros)
 }
 
 function readCommands(path: string): z.output<typeof Commands> {
-  const parsed = parseJsonText(readText(path))
-  if ('fault' in parsed) {
-    const { line, column, reason } = parsed.fault
-    throw readError(path, `line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
-  }
-  const result = Commands.safeParse(parsed.value)
+  const value = readDataFile(path, `--commands '${path}'`)
+  const result = Commands.safeParse(value)
   if (result.success) return result.data
-  const [first] = problemsOf(Commands, parsed.value, result.error)
+  const [first] = problemsOf(Commands, value, result.error)
   throw readError(path, `${jsonPath(first!.path)}: ${first!.text}`)
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    throw readError(path, code === 'ENOENT' ? 'the file is missing. Give a JSON file.' : `${message}.`)
-  }
 }
 
 function readError(path: string, text: string): UsageError {

@@ -1,10 +1,9 @@
 /** Reads a command line with yargs, and runs its command. */
 import yargs from 'yargs'
 import { nearestWord } from '../lib/did-you-mean.ts'
-import { quote } from '../lib/quote.ts'
 import { VERSION } from '../lib/version.ts'
-import type { OPTIONS } from '../simulator/options.ts'
-import { type Command, UsageError } from './command.ts'
+import type * as simulatorOptions from '../simulator/options.ts'
+import { type Command, UsageError, unknownChoice } from './command.ts'
 
 /** Ends the work of yargs when the arguments of a command are complete. */
 const PARSED = Symbol('parsed')
@@ -17,15 +16,18 @@ const PARSED = Symbol('parsed')
  */
 export async function runCommandLine(args: readonly string[], module: Command, usage?: string): Promise<void> {
   // The file that starts every command is small: it loads the rest on demand.
-  const options = (await import('../simulator/options.ts')).OPTIONS
+  const options = await import('../simulator/options.ts')
   const { command, describe, builder, handler } = module
   const { own, other } = splitCommand(args, module)
+  const config = module.takesConfig ? await import('./read-config.ts') : undefined
+  await config?.readConfig(own)
   const parser = yargs(own)
     .scriptName('modelhost-sim')
     .usage(usage ?? '$0 [command] [flags]')
     .version(VERSION)
     .alias({ help: 'h', version: 'v' })
     .option('debug', { type: 'boolean', describe: 'Print the stack of an error' })
+    .options(config?.CONFIG_FLAGS ?? {})
     .strict()
     .parserConfiguration({
       'strip-dashed': false,
@@ -47,7 +49,10 @@ export async function runCommandLine(args: readonly string[], module: Command, u
     ...{ command, describe: usage === undefined ? describe : false, builder },
     handler: (argv: Readonly<Record<string, unknown>>) => {
       requireSwitchValues(own, argv)
-      run = () => handler({ ...argv, ...(other && { otherCommand: other }) } as never)
+      run = () =>
+        argv.printConfig === true
+          ? config!.printConfig(own)
+          : handler({ ...argv, ...(other && { otherCommand: other }) } as never)
       // After a handler, yargs lays out the whole help, a third of the time of a start.
       throw PARSED
     },
@@ -99,17 +104,11 @@ function explainParseError(message: string, given: Given): string {
   if (message.startsWith('Not enough non-option arguments')) return missingArgument(given)
   const flagWithoutValue = /^Not enough arguments following: (.*)$/.exec(message)?.[1]
   if (flagWithoutValue !== undefined) {
-    const words = wordsOfFlag(flagWithoutValue, options)
+    const words = options.wordsOfFlag(flagWithoutValue)
     const advice = words === undefined ? 'Give one after it.' : `Words are ${words.join(', ')}.`
     return `Failed to read --${flagWithoutValue}: its value is missing. ${advice}`
   }
   return `Failed to read the command line: ${message.replaceAll(/\s*\n\s*/g, ' ')}. See --help.`
-}
-
-/** Returns the words that a flag takes; undefined if it takes other values. */
-function wordsOfFlag(name: string, options: typeof OPTIONS): readonly string[] | undefined {
-  const value = options.find(([, { flag }]) => flag?.name === name)?.[1].flag?.value
-  return Array.isArray(value) ? value : undefined
 }
 
 function unknownArgument(name: string, args: readonly string[], flags: readonly string[]): string {
@@ -154,11 +153,6 @@ function toFlagName(arg: string): string | undefined {
   return /^--?([A-Za-z][\w-]*)/.exec(arg)?.[1]
 }
 
-function unknownChoice(subject: string, given: string, words: readonly string[]): string {
-  const meant = nearestWord(given, words)
-  return `Failed to read ${subject} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${words.map(quote).join(', ')}.`
-}
-
 /** A command line that cannot be read. */
 interface Given {
   readonly args: readonly string[]
@@ -167,5 +161,5 @@ interface Given {
   /** The names of the flags that the command line may have. */
   readonly flags: readonly string[]
   readonly module: Command
-  readonly options: typeof OPTIONS
+  readonly options: typeof simulatorOptions
 }

@@ -1,5 +1,6 @@
 /** Types shared by the commands of the CLI. */
 import type { Argv } from 'yargs'
+import { nearestWord } from '../lib/did-you-mean.ts'
 
 /** The module of a command, loaded on demand. */
 export interface Command {
@@ -10,6 +11,8 @@ export interface Command {
   readonly example?: string
   /** Whether the words after `--` are those of another command. The handler gets them as `otherCommand`. */
   readonly takesOtherCommand?: boolean
+  /** Whether the configuration file gives defaults of its flags. */
+  readonly takesConfig?: boolean
   /** The values of an argument `<action>`, each with an example of the argument after it. */
   readonly actions?: Readonly<Record<string, string>>
   builder(argv: Argv): Argv<never>
@@ -23,3 +26,9 @@ export class UsageError extends Error {
 }
 
 export const EXIT_CODES = 'Exit codes: 0 success, 1 a check failed, 2 could not run, 130 and 143 on signals.'
+
+/** Returns the error for a word that is not one of those that a flag or an argument takes. */
+export function unknownChoice(subject: string, given: string, words: readonly string[]): string {
+  const meant = nearestWord(given, words)
+  return `Failed to read ${subject} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${words.join(', ')}.`
+}

@@ -1,9 +1,12 @@
 /** Reads the values of flags from the command line and from the environment. */
 
+import type { Argv, Options } from 'yargs'
 import { type Micros, micros } from '../kernel/duration.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { LIMITS } from '../lib/limits.ts'
-import { UsageError } from './command.ts'
+import { toSnakeCase } from '../lib/text/snake-case.ts'
+import { UsageError, unknownChoice } from './command.ts'
+import { type Config, configSchema } from './config.ts'
 
 /** The value of a flag and its source, so that an error names the place to fix. */
 interface FlagValue {
@@ -14,14 +17,21 @@ interface FlagValue {
   example(value: string | number): string
 }
 
-/** The default of a flag from the environment. Prints as its value, for the help. */
-export class EnvironmentValue {
+/** The value of a flag from the environment or from the configuration file. Prints as its text, for the help. */
+export class OuterValue {
   readonly text: string
-  /** The variable, if its name does not follow from the flag. */
-  readonly variable: string | undefined
-  constructor(text: string, variable?: string) {
+  /** The variable, or the field and its file. */
+  readonly place: string
+  readonly #example: (value: string | number) => string
+
+  constructor(text: string, place: string, example: (value: string | number) => string) {
     this.text = text
-    this.variable = variable
+    this.place = place
+    this.#example = example
+  }
+
+  toFlagValue(): FlagValue {
+    return { text: this.text, name: this.place, example: this.#example }
   }
 
   toJSON(): string {
@@ -70,10 +80,7 @@ export function word<Word extends string>(flag: string, words: readonly Word[]) 
     const { text, name } = flagValue
     const known = words.find(one => one === text)
     if (known !== undefined) return known
-    const meant = nearestWord(text, words)
-    throw new UsageError(
-      `Failed to read ${name} '${text}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${words.join(', ')}.`,
-    )
+    throw new UsageError(unknownChoice(name, text, words))
   }
 }
 
@@ -146,26 +153,22 @@ export function text(flag: string) {
   return (given: unknown): string | undefined => readSingle(flag, given)?.text
 }
 
-/** Reads a secret: any text except an empty one, which is what a shell makes of an unset variable. */
-export function secret(flag: string) {
+/**
+ * Reads any text except an empty one, which is what a shell makes of an unset variable.
+ *
+ * @param reason of the error, and what to do
+ */
+export function nonEmpty(flag: string, reason: string) {
   return (given: unknown): string | undefined => {
     const found = readSingle(flag, given)
     if (found === undefined || found.text.trim() !== '') return found?.text
-    throw new UsageError(
-      `Failed to read ${found.name} '${found.text}': it is empty. Give a token, or leave it out to get a random one.`,
-    )
+    throw new UsageError(`Failed to read ${found.name} '${found.text}': ${reason}`)
   }
 }
 
-/** Reads a seed: any text except an empty one, which is what a shell makes of an unset variable. */
+/** Reads a seed. */
 export function seed(flag: string) {
-  return (given: unknown): string | undefined => {
-    const flagValue = readSingle(flag, given)
-    if (flagValue === undefined || flagValue.text.trim() !== '') return flagValue?.text
-    throw new UsageError(
-      `Failed to read ${flagValue.name} '${flagValue.text}': the seed is empty. Give one, as in ${flagValue.example(7)}, or leave it out.`,
-    )
-  }
+  return nonEmpty(flag, 'the seed is empty. Give one, as in 7, or leave it out.')
 }
 
 /** Reads texts: the flag may be repeated, and each value may hold several texts with commas. */
@@ -179,10 +182,7 @@ export function texts(given: unknown): string[] {
 
 function readSingle(flag: string, given: unknown): FlagValue | undefined {
   if (given === undefined) return undefined
-  if (given instanceof EnvironmentValue) {
-    const name = given.variable ?? variableOf(flag)
-    return { text: given.text, name, example: value => `${name}=${value}` }
-  }
+  if (given instanceof OuterValue) return given.toFlagValue()
   if (Array.isArray(given)) {
     throw new UsageError(`Failed to read --${flag}: it is given ${given.length} times. Give it once.`)
   }
@@ -190,48 +190,51 @@ function readSingle(flag: string, given: unknown): FlagValue | undefined {
 }
 
 const PREFIX = 'MODELHOST_SIM_'
-/** Variables of other commands, and those that `env` prints: one environment serves all commands. */
-const OTHER_VARIABLES: readonly string[] = [
-  ...['URL', 'TOKEN', 'DEBUG', 'FIXTURES', 'PROFILE', 'SEED', 'EPOCH'],
-  ...[
-    'PORT',
-    'HOST',
-    'CLOCK',
-    'SPEED',
-    'MODELS',
-    'DEPLOYMENTS',
-    'DOCUMENTED_ONLY',
-    'NAMES',
-    'STRICT_REQUESTS',
-    'MAX_STORAGE',
-    'JOURNAL_LIMIT',
-  ],
-  ...['TRUST_PROXY', 'ALLOW_HOST', 'ALLOW_WEBHOOK', 'CONTROL_TOKEN', 'CORS', 'LOG', 'QUIET'],
-  ...['WEATHER', 'ACCELERATION', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS'],
-]
+/** Variables of commands beside `serve`, and those that `env` prints: one environment serves all commands. */
+const OTHER_VARIABLES = ['URL', 'TOKEN', 'DEBUG', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS'] as const
+
+/** The values of the configuration file, and the name of the file. */
+let config: { readonly values: Readonly<Record<string, unknown>>; readonly file: string } = { values: {}, file: '' }
+
+/** Makes the values of a configuration file the defaults of flags. */
+export function setConfig(values: Config, file: string): void {
+  config = { values, file }
+}
 
 /** Returns the variable of a flag: MODELHOST_SIM_MAX_STORAGE for --max-storage. */
 function variableOf(flag: string): string {
-  return `${PREFIX}${flag.toUpperCase().replaceAll('-', '_')}`
+  return `${PREFIX}${toUpperSnake(flag)}`
+}
+
+function toUpperSnake(flag: string): string {
+  return flag.toUpperCase().replaceAll('-', '_')
 }
 
 /**
- * Returns the default of a flag from the environment. Only flags of the command are looked up, so MODELHOST_SIM_URL and
- * MODELHOST_SIM_TOKEN, which `env` prints, have no effect.
+ * Returns the value of a flag from the environment, else that from the configuration file. Only flags of the command
+ * are looked up, so MODELHOST_SIM_URL and MODELHOST_SIM_TOKEN, which `env` prints, have no effect.
+ *
+ * @param shared a variable of another name, which takes precedence over the file
  */
-function fromEnvironment(flag: string): EnvironmentValue | undefined {
-  const value = process.env[variableOf(flag)]
-  return value === undefined || value === '' ? undefined : new EnvironmentValue(value)
+export function fromOutside(flag: string, shared?: OuterValue): OuterValue | undefined {
+  const variable = variableOf(flag)
+  const text = process.env[variable]
+  if (text !== undefined && text !== '') return new OuterValue(text, variable, value => `${variable}=${value}`)
+  if (shared !== undefined) return shared
+  const field = flag.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+  const value = config.values[field]
+  if (value === undefined) return undefined
+  return new OuterValue(String(value), `${field} in ${config.file}`, value => `${field}: ${value}`)
 }
 
-/** Returns a flag with a value, from the command line or the environment. */
-export function flag(name: string, describe: string, fallback?: string | EnvironmentValue) {
-  const value = fromEnvironment(name) ?? fallback
+/** Returns a flag with a value, from the command line, the environment or the configuration file. */
+export function flag(name: string, describe: string, fallback?: string | OuterValue) {
+  const value = fromOutside(name, fallback instanceof OuterValue ? fallback : undefined) ?? fallback
   return { describe, requiresArg: true, type: 'string' as const, ...(value !== undefined && { default: value }) }
 }
 
-/** Returns a flag with any text, from the command line or the environment. */
-export function textFlag(name: string, describe: string, fallback?: string | EnvironmentValue) {
+/** Returns a flag with any text, from the same places. */
+export function textFlag(name: string, describe: string, fallback?: string) {
   return { ...flag(name, describe, fallback), coerce: text(name) }
 }
 
@@ -241,9 +244,9 @@ export function argument<Value>(describe: string, coerce: (given: unknown) => Va
 }
 
 /** Returns the variable of this very name, which hosts of processes set, as in PORT; undefined if it is empty or missing. */
-export function sharedVariable(name: string): EnvironmentValue | undefined {
-  const value = process.env[name]
-  return value === undefined || value === '' ? undefined : new EnvironmentValue(value, name)
+export function sharedVariable(name: string): OuterValue | undefined {
+  const text = process.env[name]
+  return text === undefined || text === '' ? undefined : new OuterValue(text, name, value => `${name}=${value}`)
 }
 
 /** Reads an origin of pages: `*`, or scheme and host as in `http://localhost:5173`. The flag alone means `*`. */
@@ -260,14 +263,33 @@ export function origin(flag: string) {
   }
 }
 
-/** Returns a switch, from the command line or the environment. */
+/** Returns a switch, from the same places. */
 export function toggle(name: string, describe: string) {
-  return { describe, type: 'boolean' as const, default: switchFromEnvironment(name) }
+  return { describe, type: 'boolean' as const, default: switchFromOutside(name) }
 }
 
-/** Refuses a variable that resembles the variable of a flag. Other unknown variables are ignored. */
-export function requireKnownVariables(flags: readonly string[]): void {
-  const known = [...flags.map(variableOf).map(name => name.slice(PREFIX.length)), ...OTHER_VARIABLES]
+/** The options of the flags of a command. */
+export type FlagOptions = Readonly<Record<string, Options>>
+
+let declared: FlagOptions = {}
+
+/** Returns the flags of the command whose help was built last: those that can be given outside of the command line. */
+export function declaredFlags(): FlagOptions {
+  return declared
+}
+
+/**
+ * Adds flags that can be given in the environment, too, and of a command with `takesConfig` in the configuration file.
+ * Refuses a variable that resembles one of theirs; other unknown variables are ignored.
+ */
+export function outerFlags<Arguments>(argv: Argv, flags: FlagOptions): Argv<Arguments> {
+  declared = flags
+  return argv.options(flags).middleware(() => requireKnownVariables(Object.keys(flags))) as unknown as Argv<Arguments>
+}
+
+function requireKnownVariables(flags: readonly string[]): void {
+  const configFlags = Object.keys(configSchema().shape).map(field => toSnakeCase(field).toUpperCase())
+  const known = [...flags.map(toUpperSnake), ...configFlags, ...OTHER_VARIABLES]
   for (const variable of Object.keys(process.env)) {
     const name = variable.slice(PREFIX.length)
     if (!variable.startsWith(PREFIX) || known.includes(name)) continue
@@ -277,10 +299,11 @@ export function requireKnownVariables(flags: readonly string[]): void {
   }
 }
 
-/** Returns the value of a switch from the environment: 1, 0, true, false, yes or no. */
-export function switchFromEnvironment(flag: string): boolean {
-  const value = fromEnvironment(flag)?.text.toLowerCase()
+/** Returns the value of a switch from outside of the command line: 1, 0, true, false, yes or no. */
+export function switchFromOutside(flag: string): boolean {
+  const outer = fromOutside(flag)
+  const value = outer?.text.toLowerCase()
   if (value === undefined || value === '0' || value === 'false' || value === 'no') return false
   if (value === '1' || value === 'true' || value === 'yes') return true
-  throw new UsageError(`Failed to read ${variableOf(flag)} '${value}': give 1 or 0.`)
+  throw new UsageError(`Failed to read ${outer!.place} '${value}': give 1 or 0.`)
 }

@@ -10,7 +10,7 @@ import { ScriptRule } from '../service/openai/scripted-answers.ts'
 import { SNAPSHOT_ENDING } from './checkpoint/file-ending.ts'
 import { Snapshot } from './checkpoint/snapshot.ts'
 import type { InferencePace } from './clock/answer-waiter.ts'
-import type { ClockSetting } from './clock/settings.ts'
+import { type ClockSetting, SERVED_CLOCK_MODES } from './clock/settings.ts'
 import type { FaultRule } from './faults/rules.ts'
 import * as faultRules from './faults/rules.ts'
 import { Callback, Fill, List, NamedOrObject, PlainObject, Webhooks } from './option-checks.ts'
@@ -161,9 +161,6 @@ export interface OptionDeclaration {
   /** Whether a snapshot brings the option: always, unless the option is given (`default`), or never. */
   readonly inSnapshot: 'always' | 'default' | 'never'
 }
-
-/** Clock modes of a server. It has no clock to follow: its clients wait in processes of their own. */
-export const SERVED_CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle'] as const
 
 /** Every option, in the order of `SimulatorOptions`. A further option is a property there, a row here, and the code that reads it. */
 export const OPTION_DECLARATIONS = {
@@ -349,6 +346,12 @@ export type OptionDeclarations = typeof OPTION_DECLARATIONS
 export const OPTIONS: readonly (readonly [name: OptionName, declaration: OptionDeclaration])[] = Object.entries(
   OPTION_DECLARATIONS,
 ) as [OptionName, OptionDeclaration][]
+
+/** Returns the words that a flag takes; undefined if it takes other values, or no option has it. */
+export function wordsOfFlag(name: string): readonly string[] | undefined {
+  const value = OPTIONS.find(([, { flag }]) => flag?.name === name)?.[1].flag?.value
+  return Array.isArray(value) ? value : undefined
+}
 
 /** Returns whether a fixture is a snapshot or the path of one. A snapshot brings its seed and most other options. */
 export function isSnapshotFixture(fixtures: SimulatorOptions['fixtures']): fixtures is string | Snapshot {

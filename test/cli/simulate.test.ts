@@ -113,7 +113,7 @@ test('simulate applies weather and a file of commands', async () => {
   const { failures } = JSON.parse(out) as Report
   expect(failures.zone_outages).toBe(1)
   expect(failures.instances_lost_to.zone).toBeGreaterThan(10)
-  const rough = await simulated({ weather: 'rough', acceleration: 100, json: true })
+  const rough = await simulated({ weather: 'rough', for: 30 * DAY, json: true })
   expect((JSON.parse(rough.out) as Report).failures.instances_lost).toBeGreaterThan(0)
 })
 
@@ -166,10 +166,9 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '1h', '--profile', 'quik'], "Did you mean 'quick'?"],
   [['--for', '1h', '--fixtures', 'fleeet'], "Did you mean 'fleet'?"],
   [['--for', '1h', '--weather', 'ruogh'], "Failed to find the weather 'ruogh': did you mean 'rough'? "],
-  [['--for', '1h', '--acceleration', '10'], '--acceleration needs weather.'],
   [
     ['--for', '1h', '--seed', ''],
-    "Failed to read --seed '': the seed is empty. Give one, as in --seed 7, or leave it out.",
+    "Failed to read --seed '': the seed is empty. Give one, as in 7, or leave it out.",
   ],
   [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step needs --series or --plot.'],
   [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': it must be longer than 0."],
@@ -181,7 +180,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '1h', '--series', 'package.json/x.csv'], 'is not a folder. Give a file in a folder.'],
   [['--for', '100d', '--series', 'x.csv', '--step', '1ms'], 'Give a longer --step.'],
   [['--fixtures', 'empty', '--for', '1h', '--series', 'x.csv', '--step', '1us'], 'it would have 3,600,000,000 steps'],
-  [['--for', '1h', '--commands', 'no.json'], "Failed to read --commands 'no.json': the file is missing."],
+  [['--for', '1h', '--commands', 'no.json'], "Failed to read --commands 'no.json': the file or folder is missing."],
   [['--for', '1h', '--epoch', 'yesterday'], "Failed to read the epoch 'yesterday'"],
   [['--for', '1h', '--wether', 'rough'], 'Failed to read --wether: unknown flag. Did you mean --weather?'],
   [[], "Failed to read MODELHOST_SIM_FOR 'long': no known form.", { MODELHOST_SIM_FOR: 'long' }],

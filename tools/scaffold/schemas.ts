@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { serveFlags } from '../../src/cli/commands/serve.ts'
+import { configSchema } from '../../src/cli/config.ts'
 import { Fixture } from '../../src/data/records/fixture.ts'
 import { knownFindingsJsonSchema } from '../../src/workbench/scenario/documents/known-findings.ts'
 import { scenarioJsonSchema } from '../../src/workbench/scenario/documents/schema.ts'
@@ -17,17 +19,28 @@ interface Schema {
   readonly anyOf?: readonly Schema[]
 }
 
-/** Returns the schema of scenarios, of known findings, and of each file of a fixture. Paths are those below the folder. */
+/** Returns the schema of scenarios, known findings, the configuration, and each file of a fixture, with paths below the folder. */
 export function jsonSchemas(): GeneratedFile[] {
   return [
     toFile('scenario', scenarioJsonSchema()),
     toFile('explore.known', knownFindingsJsonSchema()),
+    toFile('config', configJsonSchema()),
     ...fixtureSchemas(),
   ]
 }
 
 function toFile(name: string, schema: unknown): GeneratedFile {
   return { path: `${name}.schema.json`, text: `${JSON.stringify(schema, null, 2)}\n` }
+}
+
+/** Returns the schema of the configuration file, with the descriptions of the flags. */
+function configJsonSchema(): unknown {
+  const { properties, ...schema } = z.toJSONSchema(configSchema()) as Schema
+  for (const [flag, { describe }] of Object.entries(serveFlags())) {
+    properties![flag.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())]!.description = describe
+  }
+  const title = 'Configuration of modelhost-sim'
+  return { ...schema, title, properties: { $schema: { type: 'string' }, ...properties } }
 }
 
 /** Returns a schema for each file of a fixture, with the meanings of docs/fixtures.md. */

@@ -3,7 +3,7 @@ import { loadFixture } from '../../data/fixtures/load.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
 import { clientVariables } from '../../server/worlds/served-world.ts'
 import { EXIT_CODES } from '../command.ts'
-import { flag, integer, textFlag } from '../values.ts'
+import { flag, integer, outerFlags, textFlag } from '../values.ts'
 
 interface Arguments {
   port: number
@@ -13,17 +13,17 @@ interface Arguments {
 
 export const command = 'env'
 export const describe = 'Print environment variables that point clients to a server'
+export const takesConfig = true
 
 export function builder(argv: Argv): Argv<Arguments> {
-  return argv
-    .options({
-      port: {
-        ...flag('port', 'Port of the server', String(DEFAULT_PORT)),
-        coerce: integer('port', { min: 1, max: 65_535 }, DEFAULT_PORT),
-      },
-      host: textFlag('host', 'Address of the server', DEFAULT_HOST),
-      fixtures: textFlag('fixtures', 'Fixture that the server was started with', 'default'),
-    })
+  return outerFlags(argv, {
+    port: {
+      ...flag('port', 'Port of the server', String(DEFAULT_PORT)),
+      coerce: integer('port', { min: 1, max: 65_535 }, DEFAULT_PORT),
+    },
+    host: textFlag('host', 'Address of the server', DEFAULT_HOST),
+    fixtures: textFlag('fixtures', 'Fixture that the server was started with', 'default'),
+  })
     .example('export $($0 env)', 'in a shell: clients started from here use the simulator')
     .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
 }

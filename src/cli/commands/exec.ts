@@ -10,7 +10,7 @@ import { ProcessGroups } from '../../workbench/explore/command/client-process.ts
 import { UsageError } from '../command.ts'
 import { exitProcess } from '../exit.ts'
 import { onSignals } from '../signals.ts'
-import { argument, integer, requireKnownVariables, text, toggle } from '../values.ts'
+import { argument, integer, outerFlags, text, toggle } from '../values.ts'
 import { type ServeArguments, serveFlags, startServer } from './serve.ts'
 
 interface Arguments extends ServeArguments {
@@ -21,19 +21,18 @@ interface Arguments extends ServeArguments {
 
 export const command = 'exec'
 export const describe = 'Start a server, run a command against it, then stop the server'
+export const takesConfig = true
 export const takesOtherCommand = true
 
 export function builder(argv: Argv): Argv<Arguments> {
   const { log: _, quiet: __, open: ___, record: ____, port: _____, ...options } = serveFlags()
-  return argv
-    .options({
-      ...options,
-      // Their variables have other users: a server beside, and the recordings of a test runner.
-      port: argument('Port to listen on. Default: a free one', integer('port', { min: 0, max: 65_535 }, 4010)),
-      record: argument('New file for a recording of every request, prompts included', text('record')),
-      wait: toggle('wait', 'Keep the server running after the command has ended, until Ctrl-C'),
-    })
-    .middleware(() => requireKnownVariables([...Object.keys(options), 'wait', 'port', 'record']))
+  return outerFlags(argv, {
+    ...options,
+    // Their variables have other users: a server beside, and the recordings of a test runner.
+    port: argument('Port to listen on. Default: a free one', integer('port', { min: 0, max: 65_535 }, 4010)),
+    record: argument('New file for a recording of every request, prompts included', text('record')),
+    wait: toggle('wait', 'Keep the server running after the command has ended, until Ctrl-C'),
+  })
     .usage('$0 exec [flags] -- COMMAND')
     .example('$0 exec -- npm test', 'the tests, against the default world')
     .example('$0 exec --fixtures empty --weather rough -- pytest', 'with the flags of serve')

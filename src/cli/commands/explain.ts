@@ -11,7 +11,7 @@ import { createSimulator } from '../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
 import { askServer, type ServerArguments, serverFlags } from '../server-client.ts'
-import { argument, duration, requireKnownVariables, seed, text, toggle } from '../values.ts'
+import { argument, duration, outerFlags, seed, text, toggle } from '../values.ts'
 
 export const command = 'explain <subject>'
 export const example = 'explain h100-0'
@@ -30,14 +30,11 @@ export interface ExplainArguments extends ServerArguments {
 }
 
 export function builder(argv: Argv): Argv<ExplainArguments> {
-  const options = flags()
-  return argv
+  return outerFlags(argv, flags())
     .positional('subject', {
       type: 'string',
       describe: 'An id, a name, a request as in "request 4", or a position in the journal',
     })
-    .options(options)
-    .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 explain "request 4"', 'the fourth request of a server on this machine')
     .example('$0 explain h100-0 --fixtures two-nodes --for 1d', 'a node of a fixture, after a day without clients')
     .epilogue(

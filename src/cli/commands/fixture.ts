@@ -13,7 +13,7 @@ import { readSnapshotFile, writeSnapshotFile } from '../../simulator/checkpoint/
 import { createSimulator } from '../../simulator/simulator.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
-import { requireKnownVariables } from '../values.ts'
+import { outerFlags } from '../values.ts'
 
 export const command = 'fixture <action> <path>'
 export const actions = {
@@ -31,8 +31,7 @@ interface Arguments extends ServerArguments {
 }
 
 export function builder(argv: Argv): Argv<Arguments> {
-  const options = serverFlags()
-  return argv
+  return outerFlags(argv, serverFlags())
     .positional('action', {
       choices: Object.keys(actions),
       describe:
@@ -44,8 +43,6 @@ export function builder(argv: Argv): Argv<Arguments> {
       type: 'string',
       describe: `check, new: the folder of the fixture. save, restore: a file that ends in ${SNAPSHOT_ENDING}`,
     })
-    .options(options)
-    .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 fixture new my-world', 'three models and two nodes, to edit')
     .example('$0 fixture check my-world', 'all mistakes of the files at once')
     .example('$0 fixture save before.snapshot', 'saves the default world of a server on this machine')

@@ -26,7 +26,7 @@ import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
 import { partialFlag } from '../recording-files.ts'
 import { askServer, type ServerArguments, serverFlags } from '../server-client.ts'
-import { flag, requireKnownVariables, text, textFlag, texts, toggle } from '../values.ts'
+import { flag, outerFlags, text, textFlag, texts, toggle } from '../values.ts'
 
 /**
  * Returns the conduct that the requests of a server show. What only a simulator in this process has (`sim`, `created`)
@@ -83,14 +83,11 @@ export interface JudgeArguments {
 }
 
 export function builder(argv: Argv): Argv<JudgeArguments> {
-  const options = flags()
-  return argv
+  return outerFlags(argv, flags())
     .positional('recording', {
       type: 'string',
       describe: 'A file of serve --record or sim.record(), in place of a server',
     })
-    .options(options)
-    .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 judge', 'every client of a server on this machine')
     .example('$0 judge run.ndjson --rules rules.ts', 'the clients of a recording, with rules of your own')
     .example('$0 judge --fail-on looksBeforeCreate,leavesNothingRunning', 'only these rules fail')

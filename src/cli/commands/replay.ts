@@ -20,7 +20,7 @@ import { UsageError } from '../command.ts'
 import { exportRecording } from '../export-recording.ts'
 import { tableRow } from '../markdown.ts'
 import { partialFlag, readRecordingToEnd } from '../recording-files.ts'
-import { requireKnownVariables, textFlag } from '../values.ts'
+import { outerFlags, textFlag } from '../values.ts'
 
 export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
@@ -61,13 +61,11 @@ export function builder(argv: Argv): Argv<Arguments> {
     names: textFlag('names', 'With --record: a file with the names of your provider'),
     seed: textFlag('seed', 'With --record: the seed. Default: 1'),
   }
-  return argv
+  return outerFlags(argv, options)
     .positional('file', {
       type: 'string',
       describe: 'A file of serve --record or sim.record(), or with --record a HAR file',
     })
-    .options(options)
-    .middleware(() => requireKnownVariables(Object.keys(options)))
     .example('$0 replay run.ndjson', 'the same requests in a new world')
     .example('$0 replay run.ndjson --without fault:1', 'without the first fault: what differs then')
     .example('$0 replay run.ndjson --export run.test.ts', 'a test for vitest')

@@ -11,13 +11,18 @@ import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type ServedRequest, serve } f
 import { PAGE_PATH } from '../../server/routing/request-router.ts'
 import * as namesProfiles from '../../service/naming/names-profile.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
-import { DEFAULT_IDLE_MS, DEFAULT_SPEED, followsFakeTimers } from '../../simulator/clock/settings.ts'
+import {
+  DEFAULT_IDLE_MS,
+  DEFAULT_SPEED,
+  followsFakeTimers,
+  type SERVED_CLOCK_MODES,
+} from '../../simulator/clock/settings.ts'
 import { FaultError } from '../../simulator/faults/fault-error.ts'
 import type { FaultRule } from '../../simulator/faults/rules.ts'
-import type { SERVED_CLOCK_MODES, SimulatorOptions } from '../../simulator/options.ts'
+import type { SimulatorOptions } from '../../simulator/options.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { ScenarioLibrary } from '../../workbench/scenario/runner/library.ts'
-import { bundledScenariosFolder } from '../../workbench/scenario/runner/shipped.ts'
+import { shippedFolder } from '../../workbench/scenario/runner/shipped.ts'
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
@@ -26,10 +31,10 @@ import {
   duration,
   flag,
   integer,
+  nonEmpty,
   origin,
+  outerFlags,
   positive,
-  requireKnownVariables,
-  secret,
   sharedVariable,
   textFlag,
   texts,
@@ -110,22 +115,17 @@ export interface ServeArguments {
 
 export const command = ['serve', '$0']
 export const describe = 'Serve a simulated world over HTTP'
+export const takesConfig = true
 
 export function builder(argv: Argv): Argv<ServeArguments> {
-  const options = serveFlags()
-  return (
-    argv
-      .options(options)
-      // Before the handler and after every other complaint about the command line.
-      .middleware(() => requireKnownVariables(Object.keys(options)))
-      .example('$0', `the default world at http://${DEFAULT_HOST}:${DEFAULT_PORT}, an hour a minute`)
-      .example('$0 --clock manual', 'time moves only by POST /_sim/clock/advance')
-      .example('$0 --weather launch-day', 'GPUs are short, and one request in ten is answered 429')
-      .example('$0 --fixtures empty --seed 7 --port 0', 'an empty world on a free port')
-      .epilogue(
-        `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`,
-      ) as unknown as Argv<ServeArguments>
-  )
+  return outerFlags(argv, serveFlags())
+    .example('$0', `the default world at http://${DEFAULT_HOST}:${DEFAULT_PORT}, an hour a minute`)
+    .example('$0 --clock manual', 'time moves only by POST /_sim/clock/advance')
+    .example('$0 --weather launch-day', 'GPUs are short, and one request in ten is answered 429')
+    .example('$0 --fixtures empty --seed 7 --port 0', 'an empty world on a free port')
+    .epilogue(
+      `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`,
+    ) as unknown as Argv<ServeArguments>
 }
 
 /** The flags of `serve`; each can be given in the environment, too. */
@@ -214,7 +214,7 @@ export function serveFlags() {
     open: toggle('open', 'Open the control room in a browser, and keep the past of the world from the start'),
     'control-token': {
       ...flag('control-token', 'Token of the control plane for addresses other than loopback. Default: generated.'),
-      coerce: secret('control-token'),
+      coerce: nonEmpty('control-token', 'it is empty. Give a token, or leave it out to get a random one.'),
     },
   }
 }
@@ -292,7 +292,7 @@ function scenarioFolders(folder: string | undefined): string[] {
       `Failed to read --scenarios '${folder}': the folder is missing. Give one that holds scenarios in YAML or JSON.`,
     )
   }
-  return [resolve(folder ?? 'scenarios'), bundledScenariosFolder()].filter(existsSync)
+  return [resolve(folder ?? 'scenarios'), shippedFolder('scenarios')].filter(existsSync)
 }
 
 function createServedSimulator(argv: ServeArguments): Simulator {

@@ -28,7 +28,7 @@ import { formatReport } from '../report-text.ts'
 import { onSignals } from '../signals.ts'
 import { compareValues, formatComparison, type SteppedReport } from '../simulate/comparison.ts'
 import { type ComparedWorld, parseSetting } from '../simulate/setting.ts'
-import { duration, flag, positive, requireKnownVariables, seed, textFlag, toggle } from '../values.ts'
+import { duration, flag, positive, outerFlags, seed, textFlag, toggle } from '../values.ts'
 
 /** Steps that a picture has at most, if no step is given: about one for three units of its width. */
 const MOST_STEPS = 200
@@ -113,6 +113,7 @@ export class Progress {
 
 export const command = 'simulate'
 export const describe = 'Simulate a fleet without clients, and report what it did and cost'
+export const takesConfig = true
 
 export interface SimulateArguments {
   fixtures: string
@@ -136,10 +137,7 @@ export interface SimulateArguments {
 const DEFAULT_STEP = 5 * MINUTE
 
 export function builder(argv: Argv): Argv<SimulateArguments> {
-  const options = flags()
-  return argv
-    .options(options)
-    .middleware(() => requireKnownVariables(Object.keys(options)))
+  return outerFlags(argv, flags())
     .example('$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost')
     .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at realistic rates')
     .example('$0 simulate --for 1d --series day.csv --step 15m', 'with a row for each deployment every 15 minutes')

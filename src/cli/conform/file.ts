@@ -1,7 +1,9 @@
 /** Reads a document from a JSON or YAML file. */
 import { readFileSync, statSync } from 'node:fs'
 import { parseDocument } from 'yaml'
+import { describeFileError } from '../../lib/file-errors.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
+import { UsageError } from '../command.ts'
 import { DocumentError } from './document.ts'
 
 /** @throws DocumentError if the file is missing or invalid */
@@ -14,12 +16,27 @@ export function readDocument(path: string): unknown {
 }
 
 /**
+ * Reads a file in JSON or YAML.
+ *
+ * @param name the file with its flag, for errors
+ * @throws UsageError if the file is missing or invalid
+ */
+export function readDataFile(path: string, name: string): unknown {
+  try {
+    return parseDocumentText(readFileSync(path, 'utf8'))
+  } catch (error) {
+    const advice = error instanceof DocumentError ? '' : '. Give a file in JSON or YAML.'
+    throw new UsageError(`Failed to read ${name}: ${describeFileError(error)}${advice}`)
+  }
+}
+
+/**
  * Parses a document, JSON or YAML.
  *
  * @throws DocumentError for a text that is neither
  */
 export function parseDocumentText(content: string): unknown {
-  if (/^\s*\{/.test(content)) {
+  if (/^\s*[[{]/.test(content)) {
     const json = parseJsonText(content)
     if ('value' in json) return json.value
     const { line, column, reason } = json.fault

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { LoadError } from '../../workbench/scenario/runner/import-script.ts'
 import { isSelected, loadFiles, requireKnownTags, type ScenarioFile } from '../../workbench/scenario/runner/runner.ts'
-import { bundledScenariosFolder } from '../../workbench/scenario/runner/shipped.ts'
+import { shippedFolder } from '../../workbench/scenario/runner/shipped.ts'
 import type { Scenario } from '../../workbench/scenario/scenario.ts'
 
 interface ListArguments {
@@ -28,7 +28,7 @@ export async function list(args: ListArguments, { out, error, folder = process.c
     return 2
   }
   const local = userFolders.length > 0 ? userFolders : ['scenarios']
-  const folders = [...local.map(one => resolve(folder, one)), bundledScenariosFolder()].filter(existsSync)
+  const folders = [...local.map(one => resolve(folder, one)), shippedFolder('scenarios')].filter(existsSync)
   let hasBrokenFile = false
   const { tag = [], filter } = args
   const onLoadError = (problem: LoadError) => {

@@ -4,6 +4,9 @@ import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 
+/** Clock modes of a server. It has no clock to follow: its clients wait in processes of their own. */
+export const SERVED_CLOCK_MODES = ['manual', 'scaled', 'on-poll', 'idle'] as const
+
 /**
  * Scales real time to a world's time.
  *

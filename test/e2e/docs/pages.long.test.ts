@@ -68,6 +68,38 @@ describe('docs/clients.md', async () => {
   })
 })
 
+describe('docs/configuration.md', () => {
+  const blocks = blocksOf('docs/configuration.md')
+
+  test('has the blocks that are run below, and no other', () => {
+    expect(openings(blocks)).toEqual([
+      // test/e2e/cli/init.long.test.ts runs it in a project of each runner.
+      'sh npx modelhost-sim init',
+      'yaml # yaml-language-server: $schema=./node_modules/modelhost-sim/dist/schemas/config.schema.json',
+      "ts import { defineConfig } from 'modelhost-sim'",
+      'sh npx modelhost-sim simulate --seed 8 --print-config',
+      'sh npx modelhost-sim --completion bash',
+    ])
+  })
+
+  test.each([
+    ['yaml', 'fixtures: two-nodes'],
+    ['ts', 'defineConfig'],
+  ])('gives values to flags from a file in %s', async (ending, text) => {
+    const file = join(folder.path, `modelhost-sim.config.${ending}`)
+    writeFileSync(file, blockWith(blocks, text))
+    const { stdout } = await folder.command(blockWith(blocks, '--print-config').trim())
+    rmSync(file)
+    expect(stdout).toMatch(/^fixtures +two-nodes +fixtures in modelhost-sim\.config\./m)
+    expect(stdout).toMatch(/^seed +8 +command line$/m)
+  })
+
+  test('prints a script for a shell', async () => {
+    const { stdout } = await folder.command(blockWith(blocks, '--completion').trim())
+    expect(stdout).toContain('complete -o bashdefault')
+  })
+})
+
 describe('docs/clock.md', () => {
   const blocks = blocksOf('docs/clock.md')
 

@@ -1,6 +1,7 @@
 /** Uses each entry of the package but that of vitest, whose own types need those of Node. */
 import { createSimulator, type FaultRule } from 'modelhost-sim'
 import { createControlClient } from 'modelhost-sim/client'
+import configSchema from 'modelhost-sim/config.schema.json' with { type: 'json' }
 import { explore, flow, integers } from 'modelhost-sim/explore'
 import knownSchema from 'modelhost-sim/explore.known.schema.json' with { type: 'json' }
 import nodesSchema from 'modelhost-sim/fixture/nodes.schema.json' with { type: 'json' }
@@ -21,7 +22,7 @@ const counts = flow('counts', { inputs: { most: integers(1, 9) } }, async ({ inp
 })
 export const report = await explore(counts)
 export const isQuiet: boolean = matchers.toBeQuiet(sim).pass
-export const schemas = [knownSchema.$schema, nodesSchema.$schema, scenarioSchema.$schema, manifest.version, now]
+export const schemas = [knownSchema.$schema, configSchema.$schema, nodesSchema.$schema, scenarioSchema.$schema, manifest.version, now]
 export const text: string = recording.text
 export default scenario('no GPU comes', { fixtures: 'empty' }, async ({ api, clock, cluster, check }) => {
   cluster.stockOut('H100-80GB')

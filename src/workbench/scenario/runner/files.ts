@@ -6,7 +6,7 @@ import { escapeRegExp } from '../../../lib/escape-regexp.ts'
 import { toNamedFlow } from '../../explore/declare-flow.ts'
 import { isScenario, type Scenario } from '../scenario.ts'
 import { importScript, LoadError } from './import-script.ts'
-import { bundledScenariosFolder } from './shipped.ts'
+import { shippedFolder } from './shipped.ts'
 
 const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
 /** Scenarios as data. In a folder, JSON needs the ending .scenario.json, because other JSON is common. */
@@ -111,8 +111,8 @@ export function describeNoScenarios(patterns: readonly string[], folder: string)
 
 function adviceFor(folder: string): string {
   const give = 'Give .ts, .js or .yaml files, folders of them, or globs'
-  const shipped = relative(folder, bundledScenariosFolder())
-  return shipped === 'scenarios' || !existsSync(bundledScenariosFolder())
+  const shipped = relative(folder, shippedFolder('scenarios'))
+  return shipped === 'scenarios' || !existsSync(shippedFolder('scenarios'))
     ? `${give}.`
     : `${give}; those of the package are in '${shipped}'.`
 }
@@ -122,7 +122,7 @@ function describeMissingFile(pattern: string, path: string, folder: string): str
   const names = existsSync(home) && statSync(home).isDirectory() ? readdirSync(home) : []
   const hint = nearestWord(basename(path), names) ?? nearestWord(`${basename(path)}.ts`, names)
   // The documentation names scenarios of the package by this path.
-  const shipped = join(dirname(bundledScenariosFolder()), pattern)
+  const shipped = join(dirname(shippedFolder('scenarios')), pattern)
   const meant = hint !== undefined ? join(home, hint) : existsSync(shipped) ? shipped : undefined
   return (
     `Failed to find the scenario '${pattern}': the file is missing. ` +

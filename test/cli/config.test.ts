@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { serveFlags } from '../../src/cli/commands/serve.ts'
+import { type Config, configSchema, defineConfig } from '../../src/cli/config.ts'
+import { commanded } from './commanded.ts'
+
+function fileOf(name: string, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'config-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+
+/** Returns the lines of `--print-config`, each as flag, value and source. */
+async function printed(args: readonly string[], env: Record<string, string> = {}): Promise<string[][]> {
+  const { code, stdout, stderr } = await commanded([...args, '--print-config'], env)
+  expect([code, stderr]).toEqual([0, ''])
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map(line => line.split(/ {2,}/))
+}
+
+test.each([
+  ['config.yaml', 'seed: 7\nfixtures: empty\nallowHost: [a.example, b.example]\nquiet: true\n'],
+  ['config.json', '{"$schema":"x","seed":7,"fixtures":"empty","allowHost":["a.example","b.example"],"quiet":true}'],
+  [
+    'config.ts',
+    'export default { seed: 7, fixtures: "empty", allowHost: ["a.example", "b.example"], quiet: true as const }',
+  ],
+  ['config.mjs', 'export default { seed: 7, fixtures: "empty", allowHost: ["a.example", "b.example"], quiet: true }'],
+])('a flag takes precedence over a variable, and a variable over %s', async (name, text) => {
+  const file = fileOf(name, text)
+  const lines = await printed(['serve', '--config', file, '--port', '5000', '--allow-webhook=c'], {
+    MODELHOST_SIM_SEED: '9',
+    PORT: '4444',
+  })
+  for (const line of [
+    ['port', '5000', 'command line'],
+    ['allow-webhook', 'c', 'command line'],
+    ['seed', '9', 'MODELHOST_SIM_SEED'],
+    ['fixtures', 'empty', `fixtures in ${file}`],
+    ['allow-host', 'a.example,b.example', `allowHost in ${file}`],
+    ['quiet', 'true', `quiet in ${file}`],
+    ['open', 'false', 'default'],
+    ['speed', '(not set)', 'default'],
+  ]) {
+    expect(lines).toContainEqual(line)
+  }
+})
+
+test('PORT takes precedence over the file, and a token is not printed', async () => {
+  const file = fileOf('config.yaml', 'port: 5000\ncontrolToken: secret\n')
+  const lines = await printed(['--config', file], { PORT: '4444' })
+  expect(lines).toContainEqual(['port', '4444', 'PORT'])
+  expect(lines).toContainEqual(['control-token', '(hidden)', `controlToken in ${file}`])
+})
+
+test('a file gives values to each command that can use them', async () => {
+  const file = fileOf('config.yaml', 'port: 5000\nfixtures: two-nodes\nseed: 3\n')
+  expect((await commanded(['env', '--config', file])).stdout).toContain('MODELHOST_SIM_URL=http://127.0.0.1:5000')
+  expect(await printed(['simulate', '--config', file])).toContainEqual(['seed', '3', `seed in ${file}`])
+  expect(await printed(['exec', '--config', file])).toContainEqual(['port', '(not set)', 'default'])
+  const { stdout } = await commanded(['simulate', '--config', file, '--for', '1h', '--json'])
+  expect(stdout).toContain('"capacity_gpu_hours": 16,')
+})
+
+test.each([
+  ['a.yaml', 'prot: 1', "prot: unknown field. Did you mean 'port'? Rename or remove it."],
+  ['a.yaml', 'port: lots', "port: expected a number, got 'lots'. Fix that value."],
+  ['a.yaml', 'port: [', 'Fix the YAML there.'],
+  ['a.json', '{"port": 1,', 'Fix the JSON there.'],
+  ['a.json', '[]', 'it holds no object. Give flags, as in { "fixtures": "empty" }.'],
+  ['a.ts', 'export const port = 1', 'its default export is missing. Write export default { … } there.'],
+])('refuses %s with %s', async (name, text, message) => {
+  const file = fileOf(name, text)
+  const { code, stderr } = await commanded(['serve', '--config', file])
+  expect(code).toBe(2)
+  expect(stderr).toContain(`Failed to read ${file}: `)
+  expect(stderr).toContain(message)
+})
+
+test('a flag checks the value of a file further, and the error names the field', async () => {
+  const file = fileOf('config.yaml', 'port: 65536')
+  const { code, stderr } = await commanded(['serve', '--config', file])
+  expect([code, stderr]).toEqual([
+    2,
+    `Failed to read port in ${file} '65536': too large. Give an integer from 0 to 65535, as in port: 4010.\n`,
+  ])
+})
+
+test('a missing file is refused, and commands without a world have no such flag', async () => {
+  expect((await commanded(['serve', '--config', '/nowhere.yaml'])).stderr).toContain(
+    'Failed to read /nowhere.yaml: the file or folder is missing. Give a file in JSON or YAML.',
+  )
+  expect((await commanded(['merge', 'x', '--config', 'a.yaml'])).stderr).toContain(
+    'Failed to read --config: unknown flag.',
+  )
+})
+
+test('a configuration has a field for each flag of serve', () => {
+  const fields = Object.keys(serveFlags()).map(flag => flag.replaceAll(/-(.)/g, (_, letter) => letter.toUpperCase()))
+  expect(Object.keys(configSchema().shape).sort()).toEqual(fields.sort())
+  const config: Config = defineConfig({ clock: 'manual', seed: 7, open: true })
+  expect(configSchema().parse(config)).toEqual(config)
+})
