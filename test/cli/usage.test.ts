@@ -67,11 +67,6 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['replay', 'run.har', '--record', 'run.ndjson', '--export', 'run.test.ts'],
     'Failed to read --export: it is for a recording. Leave it out, or leave out --record.',
   ],
-  [['explain', 'h100-0', '--weather', 'rough'], "Failed to explain 'h100-0': --weather needs --fixtures."],
-  [
-    ['explain', 'h100-0', '--fixtures', 'empty', '--weather', 'rouhg'],
-    "Failed to find the weather 'rouhg': did you mean 'rough'?",
-  ],
   [['merge', 'none.ndjson'], 'Failed to read none.ndjson: the file or folder is missing. Give files of --out.'],
   [['merge', 'docs'], 'Failed to merge docs: it contains no results-1.ndjson or the like. Give the folder of --out.'],
   [['merge', 'x', '--finding-code', '0'], "Failed to read --finding-code '0': too small."],

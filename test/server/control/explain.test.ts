@@ -1,11 +1,7 @@
 /** Explanations over HTTP and on the command line. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { type Explanation, saveSnapshot } from '../../../src/index.ts'
+import { expect, test } from 'vitest'
+import type { Explanation } from '../../../src/index.ts'
 import { explain as explainHere } from '../../../src/simulator/explain/explain.ts'
-import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { commanded } from '../../cli/commanded.ts'
 import { running } from '../http/running-server.ts'
 
@@ -78,28 +74,7 @@ test('no explanation over HTTP has an API token', async () => {
   expect(JSON.stringify(await explain(sim.token))).not.toContain(sim.token)
 })
 
-test('the command explains a fixture after some time, and a snapshot', async () => {
-  const node = await commanded(['explain', 'h100-0', '--fixtures', 'two-nodes', '--for', '1d', '--seed', '3'])
-  expect(node.stdout).toContain('h100-0 is a node with 8 GPUs')
-  const folder = mkdtempSync(join(tmpdir(), 'explain-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const sim = createSimulator({ fixtures: 'two-nodes' })
-  sim.cluster.node('h100-1').crash()
-  const file = join(folder, 'broken.snapshot')
-  saveSnapshot(file, sim.snapshot())
-  const kept = await commanded(['explain', 'h100-1', '--fixtures', file])
-  expect(kept.stdout).toContain('Its state is down')
-  expect(kept.stdout).toContain('the world or its journal began with it')
-})
-
-test('the command refuses flags of a world for a server, and an unknown id of a fixture', async () => {
-  const seed = await commanded(['explain', '3', '--seed', '4'])
-  expect([seed.code, seed.stderr]).toEqual([
-    2,
-    "Failed to explain '3': --seed needs --fixtures. Leave it out, or give --fixtures and a world.\n",
-  ])
-  const unknown = await commanded(['explain', 'h10-0', '--fixtures', 'two-nodes'])
-  expect([unknown.code, unknown.stderr]).toEqual([2, "Failed to explain 'h10-0': unknown id. Did you mean 'h100-0'?\n"])
+test('the command without a subject says what is missing', async () => {
   const missing = await commanded(['explain'])
   expect(missing.stderr).toContain('Give it, as in: modelhost-sim explain h100-0')
 })
