@@ -3,18 +3,11 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import type { Argv } from 'yargs'
-import { elapsedAt } from '../../kernel/clock.ts'
-import { LIMITS } from '../../lib/limits.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
-import type { Exchange } from '../../service/http/exchange.ts'
-import { numberRequests, type ReceivedRequest } from '../../simulator/exchanges/request-log.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
 import { replayRecording } from '../../simulator/history/replay/perform-lines.ts'
-import { applyRules } from '../../simulator/judge/apply-rules.ts'
 import type { JudgeFinding, Judgement, JudgeOptions } from '../../simulator/judge/judgement.ts'
-import { conductOfLog } from '../../simulator/judge/logged-conduct.ts'
-import type { Conduct } from '../../simulator/judge/observation.ts'
 import type { ConductRule } from '../../simulator/judge/rule.ts'
 import { chooseRules, unknownRule } from '../../simulator/judge/rule-choice.ts'
 import { CONDUCT_RULE_NAMES } from '../../simulator/judge/rules/conduct/index.ts'
@@ -25,40 +18,8 @@ import { importScript, LoadError } from '../../workbench/scenario/runner/import-
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
 import { partialFlag } from '../recording-files.ts'
-import { askServer, type ServerArguments, serverFlags } from '../server-client.ts'
-import { flag, outerFlags, text, textFlag, texts, toggle } from '../values.ts'
-
-/**
- * Returns the conduct that the requests of a server show. What only a simulator in this process has (`sim`, `created`)
- * throws when a rule reads it.
- *
- * @param epochMs the start of the world, milliseconds since 1970
- */
-function conductOfServer(
-  received: readonly Omit<ReceivedRequest, 'subjects'>[],
-  epochMs: number,
-  pollsAtMost?: number | undefined,
-): Conduct {
-  const exchanges = received.map((request): Exchange => {
-    const { body, sentAt, at, retryAfter, reason, unread } = request
-    return {
-      ...{ ...request, reason, unread, lastSeq: request.seq, text: JSON.stringify(body) },
-      ...{ sentAt: elapsedAt(sentAt, epochMs), endedAt: elapsedAt(at, epochMs) },
-      retryAfter: retryAfter === undefined ? undefined : Math.round(retryAfter * 1e6),
-    }
-  })
-  return {
-    ...conductOfLog(exchanges, numberRequests(exchanges), pollsAtMost),
-    get sim(): never {
-      throw new RangeError('sim is missing, because a server gives only its requests')
-    },
-    get created(): never {
-      throw new RangeError('created is missing, because a server gives only its requests')
-    },
-    owned: new Set(),
-    endedAt: Math.max(0, ...exchanges.map(({ endedAt }) => endedAt)),
-  }
-}
+import { askServer, serverFlags } from '../server-client.ts'
+import { flag, outerFlags, positive, textFlag, texts, toggle } from '../values.ts'
 
 const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`
 
@@ -105,7 +66,7 @@ function flags() {
       coerce: url.coerce,
     },
     ...others,
-    rules: textFlag('rules', 'Module that exports rules of your own. With a server, they see the requests alone'),
+    rules: textFlag('rules', 'Module that exports rules of your own, for a recording'),
     off: { ...flag('off', 'Rules that are not applied, with commas'), coerce: listOf },
     'fail-on': {
       ...flag('fail-on', 'Rules whose findings fail, with commas; any, or none. Default: any'),
@@ -114,22 +75,13 @@ function flags() {
     keep: { ...flag('keep', 'Ids of things that may go on, with commas'), coerce: listOf },
     'polls-at-most': {
       ...flag('polls-at-most', 'Advised number of reads of one thing in a second. Default: 1'),
-      coerce: readRate,
+      coerce: positive('polls-at-most', 1e6, 0.5),
     },
     client: textFlag('client', 'The client with this token, by id or name. Default: all'),
     junit: textFlag('junit', 'Also write the findings to this file, in the format of JUnit'),
     json: toggle('json', 'Print one JSON object'),
     ...partialFlag(),
   }
-}
-
-/** Reads the number of --polls-at-most. */
-function readRate(given: unknown): number | undefined {
-  const word = text('polls-at-most')(given)
-  if (word === undefined) return undefined
-  const rate = word.trim() === '' ? Number.NaN : Number(word)
-  if (Number.isFinite(rate) && rate > 0) return rate
-  throw new UsageError(`Failed to read --polls-at-most: '${word}' is not a number above 0. Give one, as in 0.5.`)
 }
 
 /** Reads a list with commas; undefined if it is not given. */
@@ -145,7 +97,7 @@ export async function handler(args: JudgeArguments): Promise<void> {
   const fails = readFailOn(args.failOn, [...(own?.keys() ?? [])], off)
   for (const name of off) own?.delete(name)
   const { judgement, problem } = await (args.recording === undefined
-    ? judgeServer({ ...args, off }, own)
+    ? judgeServer({ ...args, off })
     : judgeFile(args.recording, { ...args, off }, own))
   process.stdout.write(json ? `${JSON.stringify(judgement, null, 2)}\n` : formatJudgement(judgement))
   if (junit !== undefined) writeTextFile(junit, formatJudgementJunit(judgement, fails), 'junit')
@@ -166,8 +118,13 @@ function readOff(names: string[] = [], own: readonly string[]): string[] {
 }
 
 function requireRule(name: string, context: string, own: readonly string[]): void {
-  if (own.includes(name) || (CONDUCT_RULE_NAMES as readonly string[]).includes(name)) return
+  if (own.includes(name) || isConductRule(name)) return
   throw new UsageError(unknownRule(name, context, own).message)
+}
+
+/** Returns whether a rule is one of the package. */
+function isConductRule(name: string): boolean {
+  return (CONDUCT_RULE_NAMES as readonly string[]).includes(name)
 }
 
 /** Returns which findings fail. */
@@ -204,8 +161,9 @@ async function judgeFile(
   if (url !== undefined) {
     throw new UsageError(`Failed to judge '${file}': --url is for a server. Leave out the file, or --url.`)
   }
+  const rulesOff = off.filter(isConductRule).map(name => [name, false] as const)
   const { judgement, cut } = await judgeRecording(file, {
-    rules: { ...Object.fromEntries(toRulesOff(off)), ...Object.fromEntries(own) },
+    rules: { ...Object.fromEntries(rulesOff), ...Object.fromEntries(own) },
     ...(keep !== undefined && { keep }),
     ...(pollsAtMost !== undefined && { pollsAtMost }),
     ...(client !== undefined && { client }),
@@ -215,68 +173,26 @@ async function judgeFile(
   return { judgement, problem }
 }
 
-/** Returns the rules of the package among those that are turned off. */
-function toRulesOff(off: readonly string[]): (readonly [string, false])[] {
-  return off.filter(name => (CONDUCT_RULE_NAMES as readonly string[]).includes(name)).map(name => [name, false])
-}
-
 /** Says that there was nothing to judge; undefined if there was. */
 function noteOfSilence({ clients, dropped }: Judgement): string | undefined {
   if (clients.length > 0 || dropped > 0) return undefined
   return 'Failed to judge: no client has sent a request. Check the address and the token of your client.'
 }
 
-async function judgeServer(args: JudgeArguments, own: ReadonlyMap<string, ConductRule> | undefined) {
-  const judgement = await fetchJudgement(args, own)
-  return { judgement, problem: noteOfSilence(judgement) }
-}
-
-/** Asks the server for its judgement, and applies the rules of the user to its requests. */
-async function fetchJudgement(
-  args: JudgeArguments,
-  own: ReadonlyMap<string, ConductRule> | undefined,
-): Promise<Judgement> {
-  const { off = [], keep, pollsAtMost, client } = args
-  const rulesOff = toRulesOff(off).map(([name]) => name)
-  const server = { url: args.url ?? DEFAULT_URL, controlToken: args.controlToken }
+/** Asks the server for its judgement. */
+async function judgeServer({ url = DEFAULT_URL, controlToken, ...args }: JudgeArguments): Promise<CliJudgement> {
+  const { rules, off = [], keep, pollsAtMost, client } = args
+  if (rules !== undefined) {
+    throw new UsageError('Failed to judge a server: --rules needs a recording. Give a file of serve --record.')
+  }
   const query = new URLSearchParams({
-    ...(rulesOff.length > 0 && { off: rulesOff.join(',') }),
+    ...(off.length > 0 && { off: off.join(',') }),
     ...(keep !== undefined && { keep: keep.join(',') }),
     ...(pollsAtMost !== undefined && { pollsAtMost: String(pollsAtMost) }),
     ...(client !== undefined && { client }),
   })
-  const judgement = await ask<Judgement>(server, `judge?${query}`, 'findings')
-  if (own === undefined) return judgement
-  const filter = new URLSearchParams({
-    ...{ limit: String(LIMITS.requests), bodies: 'whole' },
-    ...(client !== undefined && { token: client }),
-  })
-  const { requests } = await ask<{ requests: ReceivedRequest[] }>(server, `requests?${filter}`, 'requests')
-  const { now, elapsed_seconds } = await ask<{ now: string; elapsed_seconds: number }>(
-    server,
-    'clock',
-    'elapsed_seconds',
-  )
-  const epochMs = Math.round(Date.parse(now) - elapsed_seconds * 1000)
-  const findings = applyOwnRules(own, conductOfServer(requests, epochMs, pollsAtMost))
-  return {
-    ...judgement,
-    findings: [...judgement.findings, ...findings],
-    rules: [...judgement.rules, ...own.keys()],
-  }
-}
-
-function applyOwnRules(own: ReadonlyMap<string, ConductRule>, conduct: Conduct): JudgeFinding[] {
-  try {
-    return applyRules(own, conduct)
-  } catch (error) {
-    throw error instanceof RangeError ? new UsageError(error.message) : error
-  }
-}
-
-/** Asks the control plane for an object with a field. */
-function ask<Body>(server: ServerArguments, path: string, field: keyof Body & string): Promise<Body> {
-  return askServer(server, path, 'a judgement', field)
+  const judgement = await askServer<Judgement>({ url, controlToken }, `judge?${query}`, 'a judgement', 'findings')
+  return { judgement, problem: noteOfSilence(judgement) }
 }
 
 /** Returns a JUnit document: a test for each rule, which fails with its findings. Findings that do not count are output. */
@@ -333,7 +249,7 @@ async function loadOwnRules(path: string, folder: string): Promise<Map<string, C
   }
   try {
     const rules = chooseRules(own as Record<string, ConductRule>, `Failed to load the rules of ${name}`)
-    return new Map([...rules].filter(([rule]) => !(CONDUCT_RULE_NAMES as readonly string[]).includes(rule)))
+    return new Map([...rules].filter(([rule]) => !isConductRule(rule)))
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new LoadError(error.message, { cause: error })
