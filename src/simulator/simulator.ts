@@ -49,7 +49,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     fixture,
     epochMs,
     seed,
-    profile: loadProfile(withWeather(options.profile, { weather: options.weather })),
+    profile: loadProfile(withWeather(options.profile, options.weather)),
     strictRequests,
     lineAnswerer: new BatchLineAnswerer(new ScriptedAnswers(), strictRequests),
     ...(options.journalLimit !== undefined && { journalLimit: options.journalLimit }),
@@ -85,7 +85,7 @@ function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simu
     profile:
       options.profile === undefined && options.weather === undefined
         ? undefined
-        : loadProfile(withWeather(options.profile, { weather: options.weather })),
+        : loadProfile(withWeather(options.profile, options.weather)),
     with: options.with,
     fill: options.fill,
     faults: options.faults,

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { OfferedLoad } from '../../data/offered-load.ts'
-import { loadProfile, type ProfileInput, withWeather } from '../../data/profiles/load.ts'
+import { withWeather } from '../../data/profiles/load.ts'
 import type { FixtureInput } from '../../data/records/fixture.ts'
 import { DAY, formatDuration, HOUR, MINUTE, type Micros, SECOND } from '../../kernel/duration.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
@@ -28,7 +28,7 @@ import { formatReport } from '../report-text.ts'
 import { onSignals } from '../signals.ts'
 import { compareValues, formatComparison, type SteppedReport } from '../simulate/comparison.ts'
 import { type ComparedWorld, parseSetting } from '../simulate/setting.ts'
-import { duration, flag, positive, outerFlags, seed, textFlag, toggle } from '../values.ts'
+import { duration, flag, outerFlags, seed, textFlag, toggle } from '../values.ts'
 
 /** Steps that a picture has at most, if no step is given: about one for three units of its width. */
 const MOST_STEPS = 200
@@ -120,7 +120,6 @@ export interface SimulateArguments {
   profile: string
   seed: string
   weather?: string | undefined
-  acceleration?: number | undefined
   for?: Micros | undefined
   epoch?: string | undefined
   json?: boolean | undefined
@@ -168,10 +167,6 @@ function flags() {
       'weather',
       'Random failures: none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble. Default: that of the profile',
     ),
-    acceleration: {
-      ...flag('acceleration', 'Factor on the rates of failures of the weather'),
-      coerce: positive('acceleration', 1e6, 10),
-    },
     epoch: textFlag('epoch', 'Virtual time at the start: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
     json: toggle('json', 'Print the report as one JSON object'),
     series: textFlag('series', 'CSV file to write, with a row for each step and deployment'),
@@ -244,7 +239,7 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   if (args.html !== undefined) requirePageFile(args.html)
   requireDistinct({ series, plot, html: args.html })
   const fixtures = args.trace === undefined ? args.fixtures : withTrace(args.trace, args.fixtures)
-  const world = { fixtures, profile: profileOf(args) }
+  const world = { fixtures, profile: withWeather(args.profile, args.weather) }
   try {
     if (args.compare !== undefined) return await compare(world, args.compare, { ...args, for: length }, io)
     const sim = createWorld(world, args)
@@ -383,14 +378,6 @@ async function writeSimulationPage({ html, fixtures }: SimulateArguments, record
   recording.stop()
   const worlds = [{ title: 'the simulation', recording: recording.text }]
   await writePageFile(html!, { title: `A simulation of ${fixtures}`, worlds })
-}
-
-function profileOf({ profile, weather, acceleration }: SimulateArguments): string | ProfileInput {
-  const withChosenWeather = withWeather(profile, { weather, acceleration })
-  if (acceleration !== undefined && (weather ?? loadProfile(profile).weather.pack) === 'none') {
-    throw new UsageError('Failed to simulate: --acceleration needs weather. Leave it out, or give --weather realistic.')
-  }
-  return withChosenWeather
 }
 
 /** Refuses two flags that name one file. */

@@ -42,38 +42,24 @@ export function loadProfile(source: string | ProfileInput = DEFAULT_PROFILE): Pr
   return profile
 }
 
-/** Overrides of a profile's weather. */
-export interface WeatherOptions {
-  /** `none`, or the name of a pack of the profile. */
-  readonly weather?: string | undefined
-  /** Multiplier of every rate of the pack. */
-  readonly acceleration?: number | undefined
-}
-
 /**
  * Returns a profile with another weather.
  *
+ * @param weather `none`, or the name of a pack of the profile; undefined: that of the profile
  * @throws RangeError that names the nearest pack if the profile has no pack of that name
- * @example loadProfile(withWeather('quick', { weather: 'launch-day' }))
+ * @example loadProfile(withWeather('quick', 'launch-day'))
  */
-export function withWeather(
-  source: string | ProfileInput = DEFAULT_PROFILE,
-  { weather, acceleration }: WeatherOptions = {},
-): string | ProfileInput {
-  if (weather === undefined && acceleration === undefined) return source
+export function withWeather(source: string | ProfileInput = DEFAULT_PROFILE, weather?: string): string | ProfileInput {
+  if (weather === undefined) return source
   const { name, description, weather: profileWeather } = loadProfile(source)
   const packs = ['none', ...Object.keys(profileWeather.packs)]
-  if (weather !== undefined && !packs.includes(weather)) {
+  if (!packs.includes(weather)) {
     const suggestion = nearestWord(String(weather), packs)
     throw new RangeError(
       `Failed to find the weather '${weather}': ${suggestion ? `did you mean '${suggestion}'?` : 'the profile has no such pack.'} ` +
         `Packs are ${packs.join(', ')}.`,
     )
   }
-  const changes = {
-    ...(weather !== undefined && { pack: weather }),
-    ...(acceleration !== undefined && { acceleration }),
-  }
-  if (typeof source !== 'string') return { ...source, weather: { ...source.weather, ...changes } }
-  return { extends: source, name, description, weather: changes }
+  if (typeof source !== 'string') return { ...source, weather: { ...source.weather, pack: weather } }
+  return { extends: source, name, description, weather: { pack: weather } }
 }

@@ -73,7 +73,7 @@ export class WorldChecks {
 
   #checkWeather(weather: string, profile: ProfileInput): void {
     try {
-      withWeather(profile, { weather })
+      withWeather(profile, weather)
     } catch (error) {
       // An invalid profile is reported when it is read.
       if (!(error instanceof RangeError)) return
