@@ -20,7 +20,8 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<unkn
     explore: () => import('./commands/explore.ts'),
     merge: () => import('./commands/merge.ts'),
   },
-  'Fixtures and profiles': {
+  'Projects and fixtures': {
+    init: () => import('./commands/init.ts'),
     fixture: () => import('./commands/fixture.ts'),
     validate: () => import('./commands/validate.ts'),
   },
