@@ -51,7 +51,7 @@ export async function runCommandLine(args: readonly string[], module: Command, u
       requireSwitchValues(own, argv)
       run = () =>
         argv.printConfig === true
-          ? config!.printConfig(own)
+          ? config!.printConfig(module, own)
           : handler({ ...argv, ...(other && { otherCommand: other }) } as never)
       // After a handler, yargs lays out the whole help, a third of the time of a start.
       throw PARSED

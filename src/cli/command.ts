@@ -1,5 +1,5 @@
 /** Types shared by the commands of the CLI. */
-import type { Argv } from 'yargs'
+import yargs, { type Argv } from 'yargs'
 import { nearestWord } from '../lib/did-you-mean.ts'
 
 /** The module of a command, loaded on demand. */
@@ -31,4 +31,14 @@ export const EXIT_CODES = 'Exit codes: 0 success, 1 a check failed, 2 could not 
 export function unknownChoice(subject: string, given: string, words: readonly string[]): string {
   const meant = nearestWord(given, words)
   return `Failed to read ${subject} '${given}': ${meant ? `did you mean '${meant}'?` : 'no such word.'} Words are ${words.join(', ')}.`
+}
+
+/** Returns the flags of a command with their defaults, without its positional arguments. */
+export function flagsOf({ command, builder }: Command): Readonly<Record<string, unknown>> {
+  type Declared = { readonly key: object; readonly default: Readonly<Record<string, unknown>> }
+  const declared = (builder(yargs([])) as unknown as { getOptions(): Declared }).getOptions()
+  // For yargs, a positional argument is an option, too.
+  const positional: readonly string[] = String(command).match(/\w+(?=(\.\.)?[\]>])/g) ?? []
+  const names = Object.keys(declared.key).filter(name => !positional.includes(name))
+  return Object.fromEntries(names.map(name => [name, declared.default[name]]))
 }

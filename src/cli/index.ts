@@ -38,6 +38,8 @@ const SUMMARY = `modelhost-sim [command] [flags]
 
 A simulated model-hosting service: GPUs, deployments, batches and money under a clock.`
 
+const COMPLETION = 'Completion for bash, zsh and fish: modelhost-sim --completion prints the script for your shell.'
+
 /**
  * Runs the command line. An error is one line on stderr and an exit code; `--debug` adds the stack.
  *
@@ -71,6 +73,11 @@ function onClosedNotes(error: NodeJS.ErrnoException): void {
 
 async function dispatch(args: readonly string[]): Promise<void> {
   const [first] = args
+  if (first === '--completion') return (await import('./completion.ts')).printCompletionScript(args[1])
+  // What the scripts of yargs call.
+  if (first === '--get-yargs-completions') {
+    return (await import('./completion.ts')).printCompletions(args.slice(1), COMMANDS)
+  }
   const hasCommand = first !== undefined && !first.startsWith('-')
   if (hasCommand && !(first in COMMANDS)) {
     const known = Object.keys(COMMANDS)
@@ -80,7 +87,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
   const command = await load(COMMANDS[hasCommand ? first : DEFAULT_COMMAND]!)
   if (hasCommand || !asksForHelp(args)) return runCommandLine(args, command)
   // yargs has no groups of commands.
-  process.stdout.write(`${SUMMARY}\n\n${await describeCommands()}\n\n`)
+  process.stdout.write(`${SUMMARY}\n\n${await describeCommands()}\n\n${COMPLETION}\n\n`)
   await runCommandLine(args, command, `Without a command, $0 runs ${DEFAULT_COMMAND}. Its flags:`)
 }
 

@@ -4,10 +4,10 @@ import { resolve } from 'node:path'
 import { escapeControls } from '../lib/text/control-characters.ts'
 import { problemsOf, WITHOUT_JIT } from '../lib/zod-problems.ts'
 import { importScript } from '../workbench/scenario/runner/import-script.ts'
-import { UsageError } from './command.ts'
+import { type Command, flagsOf, UsageError } from './command.ts'
 import { configSchema } from './config.ts'
 import { readDataFile } from './conform/file.ts'
-import { argument, declaredFlags, fromOutside, OuterValue, setConfig, text } from './values.ts'
+import { argument, fromOutside, OuterValue, setConfig, text } from './values.ts'
 
 const FILES = ['ts', 'js', 'json', 'yaml'].map(ending => `modelhost-sim.config.${ending}`)
 
@@ -49,8 +49,9 @@ async function readFields(file: string): Promise<Readonly<Record<string, unknown
 }
 
 /** Prints a line for each flag of the command: its name, its value, and the source of the value. */
-export function printConfig(args: readonly string[]): void {
-  const rows = Object.entries(declaredFlags()).map(([name, { default: fallback }]) => {
+export function printConfig(module: Command, args: readonly string[]): void {
+  const { help: _, version: __, ...flags } = flagsOf(module)
+  const rows = Object.entries(flags).map(([name, fallback]) => {
     const given = valuesOf(name, args)
     const outer = fallback instanceof OuterValue ? fallback : fallback === true ? fromOutside(name) : undefined
     const value = given.length > 0 ? given.join(',') : String(outer ?? fallback ?? '(not set)')

@@ -268,22 +268,11 @@ export function toggle(name: string, describe: string) {
   return { describe, type: 'boolean' as const, default: switchFromOutside(name) }
 }
 
-/** The options of the flags of a command. */
-export type FlagOptions = Readonly<Record<string, Options>>
-
-let declared: FlagOptions = {}
-
-/** Returns the flags of the command whose help was built last: those that can be given outside of the command line. */
-export function declaredFlags(): FlagOptions {
-  return declared
-}
-
 /**
  * Adds flags that can be given in the environment, too, and of a command with `takesConfig` in the configuration file.
  * Refuses a variable that resembles one of theirs; other unknown variables are ignored.
  */
-export function outerFlags<Arguments>(argv: Argv, flags: FlagOptions): Argv<Arguments> {
-  declared = flags
+export function outerFlags<Arguments>(argv: Argv, flags: Readonly<Record<string, Options>>): Argv<Arguments> {
   return argv.options(flags).middleware(() => requireKnownVariables(Object.keys(flags))) as unknown as Argv<Arguments>
 }
 

@@ -93,12 +93,9 @@ test.each([
   [['fixture', 'check', './missing'], "Failed to check './missing': the folder is missing."],
   [
     ['fixture', 'chek', '.'],
-    'Failed to read the action \'chek\': did you mean \'check\'? Words are "check", "new", "save", "restore".',
+    "Failed to read the action 'chek': did you mean 'check'? Words are check, new, save, restore.",
   ],
-  [
-    ['fixture', 'chek'],
-    'Failed to read the action \'chek\': did you mean \'check\'? Words are "check", "new", "save", "restore".',
-  ],
+  [['fixture', 'chek'], "Failed to read the action 'chek': did you mean 'check'? Words are check, new, save, restore."],
   [
     ['fixture'],
     "Failed to run 'fixture': the action and the path are missing. Give them, as in: modelhost-sim fixture check my-world\n",

@@ -94,9 +94,10 @@ describe('determinism', () => {
         if (/^(export )?let /.test(line)) breaches.push(`${file.path}:${i + 1}: ${line}`)
       }
     }
-    // The tokenizer is a pure function. The loader of TypeScript and the guard of `process.exit` belong to the process, and
-    // the session of the control room to its page.
+    // The tokenizer is a pure function. The loader of TypeScript, the guard of `process.exit` and the configuration of the
+    // command line belong to the process, and the session of the control room to its page.
     const ofTheProcess = [
+      'cli/values.ts',
       'service/openai/tokenizer.ts',
       'workbench/scenario/runner/import-script.ts',
       'workbench/scenario/runner/process-guard.ts',

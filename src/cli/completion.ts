@@ -1,0 +1,74 @@
+/** Completes command lines in bash, zsh and fish, by yargs. */
+import { existsSync } from 'node:fs'
+import { basename, relative } from 'node:path'
+import yargs from 'yargs'
+import { loadProfile } from '../data/profiles/load.ts'
+import { FIXTURE_NAMES, PROFILE_NAMES, wordsOfFlag } from '../simulator/options.ts'
+import { findScenarioFiles } from '../workbench/scenario/runner/files.ts'
+import { shippedFolder } from '../workbench/scenario/runner/shipped.ts'
+import { type Command, flagsOf, UsageError } from './command.ts'
+
+const SHELLS = ['bash', 'zsh', 'fish']
+
+/** The names that flags take. */
+const NAMES: Readonly<Record<string, () => readonly string[]>> = {
+  fixtures: () => FIXTURE_NAMES,
+  profile: () => PROFILE_NAMES,
+  weather: () => ['none', ...Object.keys(loadProfile('realistic').weather.packs)],
+}
+
+/**
+ * Prints the script that teaches a shell to complete the command.
+ *
+ * @param shell its name; undefined: the shell of the user
+ */
+export function printCompletionScript(shell = basename(process.env.SHELL ?? '')): void {
+  if (!SHELLS.includes(shell)) {
+    throw new UsageError(`Failed to read --completion '${shell}': unknown shell. Shells are ${SHELLS.join(', ')}.`)
+  }
+  if (shell === 'fish') {
+    // That of yargs cannot tell a complete word from the start of one.
+    const words = '(commandline -opc)[2..-1] (commandline -ct)'
+    process.stdout.write(`complete -c modelhost-sim -a '(modelhost-sim --get-yargs-completions ${words})'\n`)
+    return
+  }
+  // yargs looks for the shell there.
+  process.env.SHELL = shell
+  delete process.env.ZSH_NAME
+  const parser = yargs().scriptName('modelhost-sim')
+  // The types of yargs lack the two arguments of its documentation.
+  ;(parser.showCompletionScript as (program: string, command: string) => void)('modelhost-sim', `--completion ${shell}`)
+}
+
+/**
+ * Prints what can be in place of the last word, a line each.
+ *
+ * @param words those before the cursor, with or without the program
+ */
+export async function printCompletions(
+  words: readonly string[],
+  commands: Readonly<Record<string, () => Promise<unknown>>>,
+): Promise<void> {
+  const own = basename(words[0] ?? '').startsWith('modelhost-sim') ? words.slice(1) : words
+  const load = own.length < 2 ? undefined : commands[own[0]!]
+  const found = load === undefined ? Object.keys(commands) : completionsOf(own, (await load()) as Command)
+  process.stdout.write(found.map(text => `${text}\n`).join(''))
+}
+
+function completionsOf(words: readonly string[], module: Command): readonly string[] {
+  const [name, first] = words
+  const current = words.at(-1)!
+  const flag = words.at(-2)!.replace(/^--/, '')
+  const values = NAMES[flag]?.() ?? wordsOfFlag(flag)
+  if (values !== undefined) return values
+  if (!current.startsWith('-') && name === 'run') {
+    const folder = existsSync('scenarios') ? 'scenarios' : shippedFolder('scenarios')
+    return findScenarioFiles([folder]).map(file => relative(process.cwd(), file))
+  }
+  const flags = [...Object.keys(flagsOf(module)), ...(module.takesConfig ? ['config', 'print-config'] : [])]
+  return current.startsWith('-')
+    ? flags.map(flag => `--${flag}`)
+    : current === first
+      ? Object.keys(module.actions ?? {})
+      : []
+}
