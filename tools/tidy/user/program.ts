@@ -22,7 +22,14 @@ const counts = flow('counts', { inputs: { most: integers(1, 9) } }, async ({ inp
 })
 export const report = await explore(counts)
 export const isQuiet: boolean = matchers.toBeQuiet(sim).pass
-export const schemas = [knownSchema.$schema, configSchema.$schema, nodesSchema.$schema, scenarioSchema.$schema, manifest.version, now]
+export const schemas = [
+  knownSchema.$schema,
+  configSchema.$schema,
+  nodesSchema.$schema,
+  scenarioSchema.$schema,
+  manifest.version,
+  now,
+]
 export const text: string = recording.text
 export default scenario('no GPU comes', { fixtures: 'empty' }, async ({ api, clock, cluster, check }) => {
   cluster.stockOut('H100-80GB')
