@@ -3,12 +3,11 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { Progress, type SimulateArguments, simulate } from '../../src/cli/commands/simulate.ts'
+import { type SimulateArguments, simulate } from '../../src/cli/commands/simulate.ts'
 import { formatReport } from '../../src/cli/report-text.ts'
 import { DAY, HOUR, MINUTE } from '../../src/kernel/duration.ts'
 import type { Report } from '../../src/simulation/reporting/report-types.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
-import { wall } from '../setup/wall-clock.ts'
 import { commandOutput } from './command-output.ts'
 import { commanded } from './commanded.ts'
 
@@ -117,38 +116,6 @@ test('simulate applies weather and a file of commands', async () => {
   expect((JSON.parse(rough.out) as Report).failures.instances_lost).toBeGreaterThan(0)
 })
 
-test.each([
-  [false, 'Simulated 30m of 1h, about 3 s left\nSimulated 45m of 1h, about 3 s left\n'],
-  [
-    true,
-    '\r[###############...............] 30m of 1h, about 3 s left\u001b[K' +
-      '\r[####################..........] 40m of 1h, about 2 s left\u001b[K' +
-      '\r[######################........] 45m of 1h, about 3 s left\u001b[K\r\u001b[K',
-  ],
-])('simulate prints progress after two seconds when stderr is a terminal: %s', (isTerminal, expected) => {
-  wall.now = 0
-  onTestFinished(() => {
-    wall.now = undefined
-  })
-  let printed = ''
-  const error = (text: string) => {
-    printed += text
-  }
-  const progress = new Progress(HOUR, { error, isTerminal })
-  for (const [at, done] of [
-    [1000, 20 * MINUTE],
-    [3000, 30 * MINUTE],
-    [3050, 31 * MINUTE],
-    [4000, 40 * MINUTE],
-    [8500, 45 * MINUTE],
-  ] as const) {
-    wall.now = at
-    progress.update(done)
-  }
-  progress.end()
-  expect(printed).toBe(expected)
-})
-
 test('simulate prints the report so far and exits with the code of the signal when a signal ends it', async () => {
   const { code, out } = await simulated({ for: 3650 * DAY }, 300)
   expect(code).toBe(130)
@@ -166,10 +133,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '1h', '--profile', 'quik'], "Did you mean 'quick'?"],
   [['--for', '1h', '--fixtures', 'fleeet'], "Did you mean 'fleet'?"],
   [['--for', '1h', '--weather', 'ruogh'], "Failed to find the weather 'ruogh': did you mean 'rough'? "],
-  [
-    ['--for', '1h', '--seed', ''],
-    "Failed to read --seed '': the seed is empty. Give one, as in 7, or leave it out.",
-  ],
+  [['--for', '1h', '--seed', ''], "Failed to read --seed '': the seed is empty. Give one, as in 7, or leave it out."],
   [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step needs --series or --plot.'],
   [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': it must be longer than 0."],
   [['--for', '1h', '--series', 'no/such/x.csv'], "Failed to write --series 'no/such/x.csv': there is no folder"],

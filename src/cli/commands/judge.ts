@@ -276,16 +276,14 @@ async function judgeRecording(file: string, options: JudgeOptions): Promise<Reco
   const what = shellQuote(file)
   const worlds = new JudgedWorlds(options)
   let replayed: Simulator | undefined
-  const { divergence, cut } = await replayRecording(
-    readRecording(file),
-    what,
-    sim => {
+  const { divergence, cut } = await replayRecording(readRecording(file), what, {
+    onBegin: sim => {
       replayed = sim
     },
-    ({ do: name }) => {
+    onBeforeAction: ({ do: name }) => {
       if (name === 'reset' || name === 'restore') asUsage(() => worlds.add(replayed!))
     },
-  )
+  })
   if (divergence !== undefined) {
     throw new UsageError(
       `Failed to judge ${what}: its replay differs at line ${divergence.line}. See what differs with modelhost-sim replay ${what}.`,

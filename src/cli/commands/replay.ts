@@ -19,6 +19,7 @@ import { createSimulator } from '../../simulator/simulator.ts'
 import { UsageError } from '../command.ts'
 import { exportRecording } from '../export-recording.ts'
 import { tableRow } from '../markdown.ts'
+import { Progress } from '../progress.ts'
 import { partialFlag, readRecordingToEnd } from '../recording-files.ts'
 import { outerFlags, textFlag } from '../values.ts'
 
@@ -95,7 +96,15 @@ export async function handler(args: Arguments): Promise<void> {
     process.stdout.write(formatConsequences(consequences))
     return
   }
-  const result = await replayRecording(recording, shellQuote(file))
+  const progress = new Progress({
+    error: text => process.stderr.write(text),
+    isTerminal: process.stderr.isTTY === true,
+  })
+  const total = recording.lines.length
+  const result = await replayRecording(recording, shellQuote(file), {
+    onLine: done => progress.update(`${done} of ${total} lines replayed`, done / total),
+  })
+  progress.clear()
   const isUnfinished = result.divergence === undefined && result.cut !== undefined && !partial
   process.stdout.write(formatResult(file, result, partial))
   if (result.divergence !== undefined) process.exitCode = 1

@@ -14,6 +14,7 @@ import { playJob, runFiles } from '../../workbench/scenario/runner/runner.ts'
 import { WORKER_VARIABLE, type WorkerMessage } from '../../workbench/scenario/runner/workers.ts'
 import { EXIT_CODES } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
+import { Progress } from '../progress.ts'
 import { list } from '../run/list.ts'
 import { RunPage } from '../run/run-page.ts'
 import { type ShardArguments, shardFlags } from '../shards/play.ts'
@@ -127,7 +128,7 @@ export async function handler(args: RunArguments): Promise<void> {
     error: text => process.stderr.write(text),
     color,
     ...(process.argv[1] !== undefined && { entry: process.argv[1] }),
-    ...(process.stderr.isTTY === true && { progress: text => process.stderr.write(`\r\u001b[2K${text}`) }),
+    isTerminal: process.stderr.isTTY === true,
   })
   watchdog.stop()
   ignoreSignals?.()
@@ -162,8 +163,7 @@ const STACK_LINES = 50
 export interface RunIo {
   out(text: string): void
   error(text: string): void
-  /** Shows the progress in place of the last. */
-  progress?(text: string): void
+  readonly isTerminal?: boolean
   /** Called with what is played. */
   playing?(name: string): void
   readonly color?: boolean
@@ -172,35 +172,6 @@ export interface RunIo {
   readonly entry?: string
   /** Aborted: a shard stops. */
   readonly signal?: AbortSignal
-}
-
-/** Limits updates of the progress: thousands of plays a minute would flicker. */
-const COUNT_INTERVAL_MS = 100
-
-/** Shows the number of finished plays, where the next result will be. */
-class PlayCounter {
-  readonly #show: RunIo['progress']
-  #lastShownMs = Number.NEGATIVE_INFINITY
-  #isShown = false
-
-  constructor(show: RunIo['progress']) {
-    this.#show = show
-  }
-
-  update(done: number, total: number): void {
-    const now = monotonicMs()
-    if (done === total) this.clear()
-    else if (now - this.#lastShownMs >= COUNT_INTERVAL_MS) {
-      this.#lastShownMs = now
-      this.#isShown = true
-      this.#show?.(`${done} of ${total} played`)
-    }
-  }
-
-  clear(): void {
-    if (this.#isShown) this.#show?.('')
-    this.#isShown = false
-  }
 }
 
 /** Runs the command and returns its exit code: 0 passed, 1 failed, 2 could not run; of a shard also 3, incomplete. */
@@ -228,13 +199,18 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     return 2
   }
   Error.stackTraceLimit = STACK_LINES
-  const counter = new PlayCounter(io.progress)
+  const progress = new Progress(io)
+  const showPlayed = (done: number, total: number) => {
+    if (done === total) progress.clear()
+    // In a log, the results say how far it is.
+    else if (io.isTerminal) progress.update(`${done} of ${total} played`, done / total)
+  }
   if (isSharded(args)) {
     const { folder = process.cwd() } = io
     const played = { ...selection(args), names, check: args.check, folder }
     const { update, bail, workers, reporter: format } = args
     const others = { update, bail, workers, reporter: format !== 'pretty' && format }
-    return runSharded(args, others, scenarios, played, { ...io, folder, onDone: (...done) => counter.update(...done) })
+    return runSharded(args, others, scenarios, played, { ...io, folder, onDone: showPlayed })
   }
   let page: RunPage | undefined
   const loadErrors: string[] = []
@@ -256,11 +232,11 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
       },
     }),
     onResult: result => {
-      counter.clear()
+      progress.clear()
       resultReporter.result(result)
     },
     onPlay: (title, file) => io.playing?.(`'${title}' (${file})`),
-    onProgress: (done, most) => counter.update(done, most),
+    onProgress: showPlayed,
     onWorld: sim => page?.record(sim),
   }
   let results: FileResult[] = []
@@ -270,7 +246,7 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     results = await runFiles(scenarios, options)
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
-    counter.clear()
+    progress.clear()
     io.error(`${error.message}\n`)
     return 2
   }
@@ -292,8 +268,6 @@ function isSharded({ shard, out }: RunArguments): boolean {
 function selection({ filter, tag }: RunArguments): Pick<RunFilesOptions, 'filter' | 'tags'> {
   return { filter, ...(tag !== undefined && tag.length > 0 && { tags: tag }) }
 }
-
-/** Why a run of scenarios cannot begin. */
 
 /** The flags that select scenarios and say how they are played. */
 interface RunFlags {

@@ -24,6 +24,7 @@ import { EXIT_CODES, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
 import { requireWritable, writeByDraft, writeTextFile } from '../files/output-file.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
+import { Progress } from '../progress.ts'
 import { formatReport } from '../report-text.ts'
 import { onSignals } from '../signals.ts'
 import { compareValues, formatComparison, type SteppedReport } from '../simulate/comparison.ts'
@@ -63,52 +64,6 @@ export function plotStep(length: Micros, given: Micros | undefined): Micros {
   throw new UsageError(
     `Failed to write --plot: it would have ${formatCount(steps)} steps, and ${formatCount(LIMITS.plotSteps)} are the most. Give a longer --step.`,
   )
-}
-
-/** Shorter commands show no progress. */
-const PROGRESS_DELAY_MS = 2000
-const BAR_INTERVAL_MS = 100
-const LINE_INTERVAL_MS = 5000
-const BAR_WIDTH = 30
-
-/** Progress of a long command on stderr: a bar on a terminal, a line every few seconds elsewhere. */
-export class Progress {
-  readonly #total: Micros
-  readonly #write: (text: string) => void
-  readonly #isTerminal: boolean
-  readonly #startedMs = monotonicMs()
-  #lastWrittenMs = Number.NEGATIVE_INFINITY
-
-  /** @param total simulated time to go */
-  constructor(total: Micros, output: { error(text: string): void; readonly isTerminal?: boolean | undefined }) {
-    this.#total = total
-    this.#write = text => output.error(text)
-    this.#isTerminal = output.isTerminal === true
-  }
-
-  /** Writes the progress, if the last text is old enough. */
-  update(done: Micros): void {
-    const now = monotonicMs()
-    const elapsedMs = now - this.#startedMs
-    if (
-      elapsedMs < PROGRESS_DELAY_MS ||
-      now - this.#lastWrittenMs < (this.#isTerminal ? BAR_INTERVAL_MS : LINE_INTERVAL_MS)
-    )
-      return
-    this.#lastWrittenMs = now
-    const share = done / this.#total
-    const left = share > 0 ? `, about ${Math.round(((elapsedMs / share) * (1 - share)) / 1000)} s left` : ''
-    const text = `${done === 0 ? '0s' : formatDuration(done)} of ${formatDuration(this.#total)}${left}`
-    if (this.#isTerminal) {
-      const full = Math.floor(share * BAR_WIDTH)
-      this.#write(`\r[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}] ${text}\u001b[K`)
-    } else this.#write(`Simulated ${text}\n`)
-  }
-
-  /** Removes the bar. */
-  end(): void {
-    if (this.#isTerminal && this.#lastWrittenMs >= 0) this.#write('\r\u001b[K')
-  }
 }
 
 export const command = 'simulate'
@@ -349,7 +304,7 @@ function withTrace(trace: string, fixtures: string): FixtureInput {
 
 /** Advances time in parts, and updates the progress between them. The result does not depend on the parts. */
 async function advanceWithProgress(sim: Simulator, length: Micros, io: SimulateIo): Promise<number> {
-  const progress = new Progress(length, io)
+  const progress = new Progress(io)
   let exitCode = 0
   const release = io.onSignal?.(code => {
     exitCode = code
@@ -361,14 +316,15 @@ async function advanceWithProgress(sim: Simulator, length: Micros, io: SimulateI
     for (let at = 0; at < length && exitCode === 0; ) {
       at = Math.min(length, at + partLength)
       await sim.clock.advanceToInSlices(at)
-      progress.update(sim.clock.elapsed)
+      const done = `${formatDuration(sim.clock.elapsed)} of ${formatDuration(length)} simulated`
+      progress.update(done, sim.clock.elapsed / length)
       if (monotonicMs() - lastYieldMs < 20) continue
       // Signals are delivered only between two turns of the event loop.
       await eventLoopTurn()
       lastYieldMs = monotonicMs()
     }
   } finally {
-    progress.end()
+    progress.clear()
     release?.()
   }
   return exitCode

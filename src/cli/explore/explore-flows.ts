@@ -2,7 +2,6 @@
 
 import { readFileSync } from 'node:fs'
 import type { Duration } from '../../kernel/duration.ts'
-import { monotonicMs } from '../../lib/real-time.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import type { SavedWorld } from '../../server/saved-page/content.ts'
 import { recordSimulator } from '../../simulator/history/record.ts'
@@ -25,6 +24,7 @@ import { guardProcess } from '../../workbench/scenario/runner/process-guard.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
+import { Progress } from '../progress.ts'
 import {
   hashOf,
   playSharded,
@@ -92,36 +92,8 @@ async function recordRun(runner: FlowRunner, plan: Plan, options: RunOptions, ti
   return { title, recording: recording!.text }
 }
 
-const TERMINAL_INTERVAL_MS = 100
-/** A log gets a line now and then. */
-const LOG_INTERVAL_MS = 5000
-
-/** One line on stderr that says how far an exploration is. */
-class ProgressLine {
-  readonly #write: (text: string) => void
-  readonly #isTerminal: boolean
-  #writtenMs = monotonicMs()
-  #isShown = false
-
-  constructor(write: (text: string) => void, isTerminal: boolean) {
-    this.#write = write
-    this.#isTerminal = isTerminal
-  }
-
-  update({ flow, stage, runs, findings, chanceOfNew }: ExploreProgress): void {
-    const now = monotonicMs()
-    if (now - this.#writtenMs < (this.#isTerminal ? TERMINAL_INTERVAL_MS : LOG_INTERVAL_MS)) return
-    this.#writtenMs = now
-    this.#isShown = true
-    const text = `${flow}: ${stage}, ${plural(runs, 'run')}, ${plural(findings, 'finding')}, chance of something new ${percent(chanceOfNew)}`
-    this.#write(this.#isTerminal ? `\r${text}\u001b[K` : `${text}\n`)
-  }
-
-  /** Removes the line from a terminal. */
-  end(): void {
-    if (this.#isShown && this.#isTerminal) this.#write('\r\u001b[K')
-    this.#isShown = false
-  }
+function formatProgress({ flow, stage, runs, findings, chanceOfNew }: ExploreProgress): string {
+  return `${flow}: ${stage}, ${plural(runs, 'run')}, ${plural(findings, 'finding')}, chance of something new ${percent(chanceOfNew)}`
 }
 
 export interface ExploreArguments extends ShardArguments {
@@ -238,12 +210,12 @@ async function exploreAll(
   for (const loaded of flows) {
     if (io.signal?.aborted) break
     io.playing?.(`the flow '${loaded.flow.name}'`)
-    const progress = new ProgressLine(io.error, io.isTerminal === true)
+    const progress = new Progress(io)
     const report = await explore(loaded.flow, {
       ...{ budget, faults, signal: io.signal },
       ...(args.require !== undefined && { invariants: { recovers: 'always' } }),
-      onProgress: done => progress.update(done),
-    }).finally(() => progress.end())
+      onProgress: done => progress.update(formatProgress(done)),
+    }).finally(() => progress.clear())
     const findings = known.sort(report)
     const files =
       write === undefined

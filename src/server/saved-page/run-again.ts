@@ -51,7 +51,9 @@ export async function runAgain(
   for (const sim of sims) connection.pasts.keep(sim)
   let before = 0
   for (const [index, { title, recording }] of recordings.entries()) {
-    const { divergence, cut } = await performLines(sims[index]!, recording, done => onProgress(before + done, total))
+    const { divergence, cut } = await performLines(sims[index]!, recording, {
+      onLine: done => onProgress(before + done, total),
+    })
     before += recording.lines.length
     if (divergence !== undefined || cut !== undefined) problems.push({ world: title, divergence, cut })
   }

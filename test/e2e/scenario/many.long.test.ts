@@ -121,23 +121,6 @@ test('a pattern is printed as it is written at any depth', () => {
   expect(formatJsonValue(/x/)).toBe('/x/')
 })
 
-test('run prints progress on a terminal at most ten times a second and removes it at the end', async () => {
-  write('a.yaml', 'title: one\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
-  const shown: string[] = []
-  const output = {
-    out: () => shown.push('result'),
-    error: () => {},
-    progress: (text: string) => shown.push(text),
-    folder,
-  }
-  const began = performance.now()
-  expect(await run({ scenarios: ['.'], seeds: seedList('seeds')('2..9') }, output)).toBe(0)
-  const tenths = Math.ceil((performance.now() - began) / 100)
-  expect(shown[0]).toBe('1 of 8 played')
-  expect(shown.filter(text => text.endsWith('played')).length).toBeLessThanOrEqual(tenths)
-  expect(shown[shown.indexOf('result') - 1]).toBe('')
-})
-
 test('workers give the same results in the same order as one process', () => {
   write('a.yaml', 'title: from a file\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
   write('b.js', UNSURE)

@@ -39,18 +39,24 @@ export interface PerformedLines extends ReplayResult {
   close(): void
 }
 
+/** Called while a recording is performed. */
+export interface ReplayHooks {
+  /** With the simulator, before the first line. */
+  onBegin?(sim: Simulator): void
+  /** After each line, with the number of lines so far. */
+  onLine?(done: number): void
+  /** Before each action, at its time. */
+  onBeforeAction?(action: ControlAction): void
+}
+
 /**
  * Performs a recording in a simulator that is at its start, up to the end or to the first difference. The event loop gets
  * its turns meanwhile.
- *
- * @param onLine called after each line with the number of lines so far
- * @param onBeforeAction called before each action, at its time
  */
 export async function performLines(
   sim: Simulator,
   { header, lines, cut }: ParsedRecording,
-  onLine: (done: number) => void = () => {},
-  onBeforeAction: (action: ControlAction) => void = () => {},
+  { onLine = () => {}, onBeforeAction = () => {} }: ReplayHooks = {},
 ): Promise<PerformedLines> {
   const player = new Player(sim, header.at, lines, { compares: true, onLine, onBeforeAction })
   const conclude = (divergence: Divergence | undefined): PerformedLines => ({
@@ -73,22 +79,19 @@ export async function performLines(
 /**
  * Replays a recording.
  *
- * @param onBegin called with the simulator before the first line
- * @param onBeforeAction called before each action, at its time
  * @throws RecordingError if this build makes another world of it
  */
 export async function replayRecording(
   recording: ParsedRecording,
   what: string,
-  onBegin?: (sim: Simulator) => void,
-  onBeforeAction?: (action: ControlAction) => void,
+  hooks: ReplayHooks = {},
 ): Promise<ReplayResult> {
   // Time that moves while the tokenizer is loaded would be another time.
   await loadTokenizer()
   const sim = createRecordedSimulator(recording.header, what)
-  onBegin?.(sim)
+  hooks.onBegin?.(sim)
   try {
-    const { close, ...result } = await performLines(sim, recording, undefined, onBeforeAction)
+    const { close, ...result } = await performLines(sim, recording, hooks)
     close()
     return result
   } finally {

@@ -26,7 +26,7 @@ export async function findReceivers(recording: ParsedRecording, what: string): P
   const urls = new Map<string, string>()
   const ofAttempts = new Map<string, WebhookOutcome>()
   const ofAddresses = new Map<string, WebhookOutcome[]>()
-  await replayRecording(recording, what, sim => {
+  const onBegin = (sim: Simulator) => {
     for (const { requestId, attempt, url } of sim.world.webhooks.listUnderWay()) {
       urls.set(nameAttempt(sim, requestId, attempt), url)
     }
@@ -39,7 +39,8 @@ export async function findReceivers(recording: ParsedRecording, what: string): P
         ofAttempts.set(`${name} ${urls.get(name)}`, outcome)
       }
     })
-  })
+  }
+  await replayRecording(recording, what, { onBegin })
   for (const [name, url] of urls) {
     const outcome = ofAttempts.get(`${name} ${url}`)
     if (outcome !== undefined) ofAddresses.set(url, [...(ofAddresses.get(url) ?? []), outcome])

@@ -1,0 +1,49 @@
+/** The progress of a long command on stderr: a bar on a terminal, a line every few seconds elsewhere. */
+import { monotonicMs } from '../lib/real-time.ts'
+
+/** Shorter commands show no progress. */
+const DELAY_MS = 2000
+const BAR_INTERVAL_MS = 100
+const LINE_INTERVAL_MS = 5000
+const BAR_WIDTH = 30
+
+export interface ProgressOutput {
+  error(text: string): void
+  readonly isTerminal?: boolean | undefined
+}
+
+export class Progress {
+  readonly #output: ProgressOutput
+  readonly #startedMs = monotonicMs()
+  #lastWrittenMs = Number.NEGATIVE_INFINITY
+  #isShown = false
+
+  constructor(output: ProgressOutput) {
+    this.#output = output
+  }
+
+  /**
+   * Writes the progress, if the last text is old enough.
+   *
+   * @param text what is done, as in `3 of 8 played`
+   * @param share the part of the whole that is done, from 0 to 1; undefined if it is unknown
+   */
+  update(text: string, share?: number): void {
+    const now = monotonicMs()
+    const elapsedMs = now - this.#startedMs
+    const interval = this.#output.isTerminal ? BAR_INTERVAL_MS : LINE_INTERVAL_MS
+    if (elapsedMs < DELAY_MS || now - this.#lastWrittenMs < interval) return
+    this.#lastWrittenMs = now
+    this.#isShown = true
+    const left = share ? `, about ${Math.round(((elapsedMs / share) * (1 - share)) / 1000)} s left` : ''
+    const full = Math.floor((share ?? 0) * BAR_WIDTH)
+    const bar = share === undefined ? '' : `[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}] `
+    this.#output.error(this.#output.isTerminal ? `\r${bar}${text}${left}\u001b[K` : `${text}${left}\n`)
+  }
+
+  /** Removes the bar. A later update shows it again. */
+  clear(): void {
+    if (this.#isShown && this.#output.isTerminal) this.#output.error('\r\u001b[K')
+    this.#isShown = false
+  }
+}
