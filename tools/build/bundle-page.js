@@ -2,6 +2,7 @@
 // from the source bundles them when they are first asked for.
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { rememberPackages } from './notices.js'
 
 const source = path => fileURLToPath(new URL(`../../src/server/page/${path}`, import.meta.url))
 
@@ -32,6 +33,7 @@ async function bundle() {
     minify: true,
     legalComments: 'none',
     write: false,
+    plugins: [rememberPackages],
   })
   return Object.fromEntries(outputFiles.map(({ path, text }) => [path.split(/[\\/]/).at(-1), text]))
 }

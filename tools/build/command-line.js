@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { deferredImports } from './defer-modules.js'
 import { joinChunks } from './join-chunks.js'
+import { rememberPackages } from './notices.js'
 
 export const COMMON = {
   bundle: true,
@@ -39,7 +40,7 @@ export const FOR_NODE = {
   platform: 'node',
   external: EXTERNAL,
   banner: BANNER,
-  plugins: [deferredImports],
+  plugins: [deferredImports, rememberPackages],
 }
 
 /** What lays out the help makes an Intl.Segmenter when it is loaded, which takes 10 ms, and few starts show any. */

@@ -10,6 +10,7 @@ import { bundledWorlds, writeBundledWorlds } from './browser-worlds.js'
 import { bundlePage } from './bundle-page.js'
 import { buildCommandLine, COMMON, FOR_NODE } from './command-line.js'
 import { joinChunks } from './join-chunks.js'
+import { writeNotices } from './notices.js'
 import { writeSavedPageParts } from './pages.js'
 
 const { values } = parseArgs({
@@ -60,6 +61,7 @@ await buildCommandLine(outdir)
 
 mkdirSync(`${outdir}/ui`)
 for (const [name, text] of Object.entries(await bundlePage())) writeFileSync(`${outdir}/ui/${name}`, text)
+writeNotices(`${outdir}/THIRD-PARTY-NOTICES.txt`)
 
 run(['--conditions=modelhost-sim-source', '--import', 'tsx', 'tools/scaffold/checked-files.ts', outdir])
 

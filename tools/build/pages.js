@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { deflateSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { containedWorlds } from './browser-worlds.js'
+import { rememberPackages } from './notices.js'
 
 const source = path => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
@@ -129,8 +130,9 @@ async function bundleParts() {
   }
 }
 
-async function bundleText(options) {
-  const { outputFiles } = await build({ ...common, ...options, format: 'iife', write: false, outdir: 'unused' })
+async function bundleText({ plugins = [], ...entry }) {
+  const options = { ...common, ...entry, plugins: [...plugins, rememberPackages], format: 'iife' }
+  const { outputFiles } = await build({ ...options, write: false, outdir: 'unused' })
   return outputFiles[0].text
 }
 
