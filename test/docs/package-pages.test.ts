@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: readonly string[] }
 /** Pages for those who change the simulator. They say that their paths are those of the repository. */
-const OF_THE_REPOSITORY = /^(?:ARCHITECTURE\.md|CONTRIBUTING\.md|docs\/decisions\/.*)$/
+const OF_THE_REPOSITORY = /^(?:ARCHITECTURE\.md|CONTRIBUTING\.md|SECURITY\.md|docs\/decisions\/.*)$/
 
 const pages = files
   .flatMap(path => (path.endsWith('.md') ? [path] : pagesIn(path)))
@@ -45,6 +45,9 @@ test('pages for users cite no file of the repository that the package lacks', ()
   expect(cited).toEqual([])
 })
 
-test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/README.md'])('%s says whose paths it cites', path => {
-  expect(readFileSync(path, 'utf8').replaceAll('\n', ' ')).toMatch(/[Pp]aths are those of the repository/)
-})
+test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/README.md'])(
+  '%s says whose paths it cites',
+  path => {
+    expect(readFileSync(path, 'utf8').replaceAll('\n', ' ')).toMatch(/[Pp]aths are those of the repository/)
+  },
+)

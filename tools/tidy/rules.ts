@@ -10,7 +10,8 @@ import { CODE_BUDGET, countCode, findLongFiles, findOverBudget } from './sizes.t
 
 /** Folders and files with code and texts. */
 const TEXTS = [
-  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', '.ci'],
+  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', '.ci', '.github'],
+  ...['SECURITY.md', 'CODE_OF_CONDUCT.md'],
   ...['bin', 'clients', 'docs', 'examples', 'fixtures', 'scenarios', 'src', 'test', 'tools'],
 ]
 const CODE_ENDS = ['.ts', '.tsx', '.js', '.mjs', '.py', '.css', '.yaml', '.yml', '.toml', '.html', '.sh']
@@ -38,6 +39,8 @@ export function applyRules(): RuleFindings {
       'ARCHITECTURE.md',
       'CONTRIBUTING.md',
       'CHANGELOG.md',
+      'CODE_OF_CONDUCT.md',
+      'SECURITY.md',
       'docs',
       'tools/bench/README.md',
       'tools/bench/history.md',
