@@ -8,6 +8,7 @@ export const LONG_FILES = [
   'e2e/ui/large-world.long',
   'e2e/explore/client-processes.long',
   'e2e/explore/command.long',
+  'e2e/examples/rehearsal.long',
   'e2e/examples/examples',
   'e2e/ui/accessibility.long',
   'e2e/sweep/fuzz.long',
