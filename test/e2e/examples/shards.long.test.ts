@@ -35,13 +35,18 @@ const shell = (line: string, env: Record<string, string> = {}) =>
 interface Step {
   readonly name?: string
   readonly run?: string
+  readonly env?: Readonly<Record<string, string>>
   readonly with?: { readonly name?: string; readonly path?: string; readonly pattern?: string }
+}
+interface Action {
+  readonly inputs: Readonly<Record<string, object>>
+  readonly runs: { readonly steps: readonly Step[] }
 }
 interface Workflow {
   readonly jobs: {
     readonly shard: {
       readonly strategy: { readonly matrix: { readonly shard: readonly number[] } }
-      readonly steps: readonly Step[]
+      readonly steps: readonly { readonly uses: string; readonly with?: Readonly<Record<string, string>> }[]
     }
     readonly merge: { readonly if: string; readonly needs: string; readonly steps: readonly Step[] }
   }
@@ -52,13 +57,20 @@ test('GitHub Actions: the jobs of the matrix, and the job that joins their artif
   const step = (steps: readonly Step[], name: string) => steps.find(one => one.name === name)!.run!
   expect(shard.strategy.matrix.shard).toEqual(SHARDS)
   expect([merge.if, merge.needs]).toEqual(['always()', 'shard'])
-  const upload = shard.steps.find(one => one.with?.path === 'results')!
+  const { inputs, runs } = parse(recipe('action.yml')) as Action
+  const given = shard.steps.find(({ uses }) => uses === './.github/actions/shard')!.with!
+  expect(Object.keys(given)).toEqual(Object.keys(inputs))
+  const play = runs.steps.find(({ name }) => name === 'Run the shard')!
+  const upload = runs.steps.find(one => one.with?.path === 'results')!
   const artifacts = join(folder, 'artifacts')
   for (const number of SHARDS) {
-    const fill = (text: string) => text.replaceAll(/\$\{\{ matrix\.shard \}\}/g, String(number))
+    const values: Record<string, string> = { 'matrix.shard': `${number}`, 'strategy.job-total': `${SHARDS.length}` }
+    const fill = (text: string) => text.replaceAll(/\$\{\{ (\S+) \}\}/g, (_, name: string) => values[name]!)
+    for (const [name, value] of Object.entries(given)) values[`inputs.${name}`] = fill(value)
+    const env = Object.fromEntries(Object.entries(play.env!).map(([name, value]) => [name, fill(value)]))
     // Each job has a machine of its own.
     rmSync(join(folder, 'results'), { recursive: true, force: true })
-    expect(await shell(fill(step(shard.steps, 'Run the shard')))).toMatchObject({ code: 0 })
+    expect(await shell(play.run!, env)).toMatchObject({ code: 0 })
     cpSync(join(folder, upload.with!.path!), join(artifacts, fill(upload.with!.name!)), { recursive: true })
   }
   const download = merge.steps.find(one => one.with?.pattern !== undefined)!.with!
