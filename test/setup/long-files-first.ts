@@ -10,6 +10,7 @@ export const LONG_FILES = [
   'e2e/explore/command.long',
   'e2e/examples/rehearsal.long',
   'e2e/examples/examples',
+  'e2e/examples/recipes.long',
   'e2e/ui/accessibility.long',
   'e2e/sweep/fuzz.long',
   'e2e/pages/commands.long',

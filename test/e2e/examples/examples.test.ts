@@ -182,7 +182,17 @@ test('examples/github-actions: the steps of its workflow, as a runner runs them'
 
 test('each example is run here, says how it is run, and asks for versions that this package is tested with', () => {
   const names = readdirSync('examples').sort()
-  expect(names).toEqual(['curl', 'github-actions', 'init', 'jest', 'node-test', 'playwright', 'shards', 'vitest'])
+  expect(names).toEqual([
+    'curl',
+    'github-actions',
+    'init',
+    'jest',
+    'node-test',
+    'playwright',
+    'recipes',
+    'shards',
+    'vitest',
+  ])
   const ours: Readonly<Record<string, string>> = {
     ...manifest.dependencies,
     ...manifest.devDependencies,
