@@ -50,7 +50,7 @@ test('a failed test prints what its client did and how to run it again, and a pa
 
 test('examples/node-test: a client with sim.fetch, and one on timers of sinon', async () => {
   const { code, said } = await runIn(installed.copy('node-test'), NPM_TEST)
-  expect(said).toMatch(/# tests 5\n[\s\S]*# pass 5\n# fail 0/)
+  expect(said).toMatch(/[#ℹ] tests 5\n[\s\S]*[#ℹ] pass 5\n[#ℹ] fail 0/)
   expect(code).toBe(0)
 })
 
@@ -174,7 +174,7 @@ test('examples/github-actions: the steps of its workflow, as a runner runs them'
     'What the simulator printed',
   ])
   expect(environment.MODELHOST_SIM_URL).toBe(`http://127.0.0.1:${environment.MODELHOST_SIM_PORT}`)
-  expect(said.Test).toMatch(/# pass 1\n# fail 0/)
+  expect(said.Test).toMatch(/[#ℹ] pass 1\n[#ℹ] fail 0/)
   const { entries } = JSON.parse(said['What happened in the world']!) as { entries: { kind: string }[] }
   expect(entries.map(({ kind }) => kind)).toContain('deployment.running')
   expect(said['What the simulator printed']).toContain(environment.MODELHOST_SIM_URL)
