@@ -2,7 +2,7 @@
 // bundle until a file of the source changes.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
-import { register as registerHook } from 'node:module'
+import * as nodeModule from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -18,9 +18,14 @@ export async function register() {
   // tsx otherwise reads the tsconfig.json of the current folder, and class fields compile in another way without ours.
   tsx.register({ tsconfig: join(ROOT, 'tsconfig.json') })
   // Has the effect of `node --conditions=modelhost-sim-source` without a second process.
-  const hook =
-    "export const resolve = (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, 'modelhost-sim-source'] })"
-  registerHook(`data:text/javascript,${encodeURIComponent(hook)}`)
+  const withCondition = context => ({ ...context, conditions: [...context.conditions, 'modelhost-sim-source'] })
+  const resolve = (specifier, context, next) => next(specifier, withCondition(context))
+  // Missing in Node 20. Node 26 warns of `register`.
+  if (nodeModule.registerHooks) nodeModule.registerHooks({ resolve })
+  else {
+    const hook = `const withCondition = ${withCondition}; export const resolve = ${resolve}`
+    nodeModule.register(`data:text/javascript,${encodeURIComponent(hook)}`)
+  }
 }
 
 /** Returns the URL of the command line, bundled from the source as it is now. */

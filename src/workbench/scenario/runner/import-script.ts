@@ -1,6 +1,7 @@
 /** Imports scripts in TypeScript and JavaScript. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import * as nodeModule from 'node:module'
 import { register } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -48,14 +49,30 @@ async function registerTsx(): Promise<void> {
 function registerModuleHook(file: string): void {
   if (isModuleHookRegistered || isModule(file)) return
   isModuleHookRegistered = true
-  register(`data:text/javascript,${encodeURIComponent(MODULE_HOOK_SOURCE)}`)
+  if (registerHooks === undefined) register(`data:text/javascript,${encodeURIComponent(MODULE_HOOK_SOURCE)}`)
+  else registerHooks({ resolve: (specifier, context, next) => asModule(next(specifier, context)) })
+}
+
+interface Found {
+  readonly url: string
+}
+
+/** Missing in Node 20. Node 26 warns of `register`. */
+const { registerHooks } = nodeModule as {
+  registerHooks?(hooks: {
+    resolve(specifier: string, context: object, next: (specifier: string, context: object) => Found): Found
+  }): void
 }
 
 /** Without `"type": "module"` in the project, Node would load .ts files as CommonJS. Scenarios are always modules. */
-const MODULE_HOOK_SOURCE = `export const resolve = async (specifier, context, next) => {
-  const found = await next(specifier, context)
-  return /\\.ts(\\?|$)/.test(found.url) && !found.url.includes('/node_modules/') ? { ...found, format: 'module' } : found
-}`
+function asModule(found: Found): Found {
+  return /\.ts(\?|$)/.test(found.url) && !found.url.includes('/node_modules/')
+    ? ({ ...found, format: 'module' } as Found)
+    : found
+}
+
+const MODULE_HOOK_SOURCE = `const asModule = ${asModule}
+export const resolve = async (specifier, context, next) => asModule(await next(specifier, context))`
 
 function isModule(file: string): boolean {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
