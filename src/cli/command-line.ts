@@ -20,7 +20,8 @@ export async function runCommandLine(args: readonly string[], module: Command, u
   const { command, describe, builder, handler } = module
   const { own, other } = splitCommand(args, module)
   const config = module.takesConfig ? await import('./read-config.ts') : undefined
-  await config?.readConfig(own)
+  // A mistake in the file does not hide the help.
+  if (!own.some(arg => ['--help', '-h', '--version', '-v'].includes(arg))) await config?.readConfig(own)
   const parser = yargs(own)
     .scriptName('modelhost-sim')
     .usage(usage ?? '$0 [command] [flags]')

@@ -10,6 +10,10 @@ import { type Command, flagsOf, UsageError } from './command.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish']
 
+const FISH_SCRIPT = `# Installation: modelhost-sim --completion fish > ~/.config/fish/completions/modelhost-sim.fish
+complete -c modelhost-sim -a '(modelhost-sim --get-yargs-completions (commandline -opc)[2..-1] (commandline -ct))'
+`
+
 /** The names that flags take. */
 const NAMES: Readonly<Record<string, () => readonly string[]>> = {
   fixtures: () => FIXTURE_NAMES,
@@ -28,8 +32,7 @@ export function printCompletionScript(shell = basename(process.env.SHELL ?? ''))
   }
   if (shell === 'fish') {
     // That of yargs cannot tell a complete word from the start of one.
-    const words = '(commandline -opc)[2..-1] (commandline -ct)'
-    process.stdout.write(`complete -c modelhost-sim -a '(modelhost-sim --get-yargs-completions ${words})'\n`)
+    process.stdout.write(FISH_SCRIPT)
     return
   }
   // yargs looks for the shell there.
@@ -50,25 +53,38 @@ export async function printCompletions(
   commands: Readonly<Record<string, () => Promise<unknown>>>,
 ): Promise<void> {
   const own = basename(words[0] ?? '').startsWith('modelhost-sim') ? words.slice(1) : words
-  const load = own.length < 2 ? undefined : commands[own[0]!]
-  const found = load === undefined ? Object.keys(commands) : completionsOf(own, (await load()) as Command)
-  process.stdout.write(found.map(text => `${text}\n`).join(''))
+  try {
+    const found = await completionsOf(own, commands)
+    process.stdout.write(found.map(text => `${text}\n`).join(''))
+  } catch {
+    // An error would be written into the command line that is being typed.
+  }
 }
 
-function completionsOf(words: readonly string[], module: Command): readonly string[] {
-  const [name, first] = words
-  const current = words.at(-1)!
-  const flag = words.at(-2)!.replace(/^--/, '')
-  const values = NAMES[flag]?.() ?? wordsOfFlag(flag)
+async function completionsOf(
+  words: readonly string[],
+  commands: Readonly<Record<string, () => Promise<unknown>>>,
+): Promise<readonly string[]> {
+  const [name = '', first] = words
+  const current = words.at(-1) ?? ''
+  // What follows -- belongs to another program.
+  if (words.slice(0, -1).includes('--')) return []
+  if (words.length < 2 && !name.startsWith('-')) return Object.keys(commands)
+  const load = Object.hasOwn(commands, name) ? commands[name]! : name.startsWith('-') ? commands.serve! : undefined
+  if (load === undefined) return []
+  const module = (await load()) as Command
+  const flags = flagsOf(module)
+  const flag = /^--(.+)$/.exec(words.at(-2) ?? '')?.[1]
+  const values = flag === undefined ? undefined : (NAMES[flag]?.() ?? wordsOfFlag(flag))
   if (values !== undefined) return values
-  if (!current.startsWith('-') && name === 'run') {
+  if (current.startsWith('-')) {
+    return [...Object.keys(flags), ...(module.takesConfig ? ['config', 'print-config'] : [])].map(one => `--${one}`)
+  }
+  // The shell completes a file.
+  if (flag !== undefined && typeof flags[flag] !== 'boolean') return []
+  if (name === 'run') {
     const folder = existsSync('scenarios') ? 'scenarios' : shippedFolder('scenarios')
     return findScenarioFiles([folder]).map(file => relative(process.cwd(), file))
   }
-  const flags = [...Object.keys(flagsOf(module)), ...(module.takesConfig ? ['config', 'print-config'] : [])]
-  return current.startsWith('-')
-    ? flags.map(flag => `--${flag}`)
-    : current === first
-      ? Object.keys(module.actions ?? {})
-      : []
+  return current === first ? Object.keys(module.actions ?? {}) : []
 }

@@ -3,50 +3,39 @@ import * as z from 'zod'
 import { once } from '../lib/once.ts'
 import { SERVED_CLOCK_MODES } from '../simulator/clock/settings.ts'
 
-const integer = (min: number) => z.int().min(min)
+/** The names of the file. The first that exists counts. */
+export const CONFIG_FILES = ['ts', 'js', 'json', 'yaml'].map(ending => `modelhost-sim.config.${ending}`)
+
+/** Returns the fields of these names, all of one type. */
+function fieldsOf<Type, Name extends string>(type: Type, ...names: readonly Name[]): Record<Name, Type> {
+  return Object.fromEntries(names.map(name => [name, type])) as Record<Name, Type>
+}
 
 /** The schema of a configuration. The flags check the values further, as they check those of a command line. */
 export const configSchema = once(() => {
   const text = z.string().min(1)
-  const texts = z.array(text)
-  const textOrNumber = z.union([text, z.number()])
   return z
     .strictObject({
-      port: integer(0),
-      host: text,
-      fixtures: text,
-      profile: text,
-      weather: text,
-      faults: text,
-      seed: textOrNumber,
+      ...fieldsOf(text, 'host', 'fixtures', 'profile', 'weather', 'faults', 'epoch', 'names', 'pollStep', 'scenarios'),
+      ...fieldsOf(text, 'worldIdle', 'cors', 'record', 'controlToken'),
+      ...fieldsOf(z.union([text, z.number()]), 'seed', 'maxStorage'),
+      ...fieldsOf(z.array(text), 'allowWebhook', 'allowHost'),
+      ...fieldsOf(z.int().min(0), 'port', 'journalLimit', 'idleAfter', 'models', 'deployments', 'maxWorlds'),
+      ...fieldsOf(
+        z.boolean(),
+        'documentedOnly',
+        'strictRequests',
+        'requestFaults',
+        'check',
+        'trustProxy',
+        'quiet',
+        'open',
+      ),
       clock: z.enum(SERVED_CLOCK_MODES),
-      epoch: text,
-      documentedOnly: z.boolean(),
-      names: text,
-      strictRequests: z.boolean(),
-      requestFaults: z.boolean(),
-      journalLimit: integer(1),
-      maxStorage: textOrNumber,
-      allowWebhook: texts,
-      check: z.boolean(),
       speed: z.number().positive(),
-      pollStep: text,
-      idleAfter: integer(0),
       latency: z.enum(['real', 'scaled', 'instant']),
-      scenarios: text,
-      models: integer(0),
-      deployments: integer(0),
-      maxWorlds: integer(0),
-      worldIdle: text,
       unknownTokens: z.enum(['refuse', 'fork']),
-      trustProxy: z.boolean(),
-      allowHost: texts,
-      cors: text,
       log: z.enum(['text', 'json', 'none']),
-      quiet: z.boolean(),
-      record: text,
-      open: z.boolean(),
-      controlToken: text,
     })
     .partial()
 })

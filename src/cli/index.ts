@@ -79,7 +79,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
     return (await import('./completion.ts')).printCompletions(args.slice(1), COMMANDS)
   }
   const hasCommand = first !== undefined && !first.startsWith('-')
-  if (hasCommand && !(first in COMMANDS)) {
+  if (hasCommand && !Object.hasOwn(COMMANDS, first)) {
     const known = Object.keys(COMMANDS)
     const advice = formatSuggestion(first, known, `Commands are ${known.join(', ')}.`)
     throw new UsageError(`Failed to run '${first}': unknown command. ${advice}`)

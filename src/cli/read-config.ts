@@ -1,20 +1,26 @@
 /** Reads the configuration file of the current folder, and shows where the value of each flag comes from. */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { escapeControls } from '../lib/text/control-characters.ts'
-import { problemsOf, WITHOUT_JIT } from '../lib/zod-problems.ts'
-import { importScript } from '../workbench/scenario/runner/import-script.ts'
+import { jsonPath, type Problem, problemsOf, WITHOUT_JIT } from '../lib/zod-problems.ts'
+import { SNAPSHOT_ENDING } from '../simulator/checkpoint/file-ending.ts'
 import { type Command, flagsOf, UsageError } from './command.ts'
-import { configSchema } from './config.ts'
-import { readDataFile } from './conform/file.ts'
-import { argument, fromOutside, OuterValue, setConfig, text } from './values.ts'
-
-const FILES = ['ts', 'js', 'json', 'yaml'].map(ending => `modelhost-sim.config.${ending}`)
+import { CONFIG_FILES, type Config, configSchema } from './config.ts'
+import { argument, configFile, fromOutside, HIDDEN, OuterValue, setConfig, text, toCamelCase } from './values.ts'
 
 export const CONFIG_FLAGS = {
-  config: argument(`File with values of flags. Default: ${FILES.join(', ')}`, text('config')),
+  config: argument(`File with values of flags. Default: ${CONFIG_FILES.join(', ')}`, text('config')),
   'print-config': { type: 'boolean', describe: 'Print the value of each flag and its source, and end' },
 } as const
+
+/** Fields that have no meaning beside another value of a flag, by the name of that flag. */
+const DEPENDENT: Readonly<Record<string, readonly (keyof Config)[]>> = {
+  clock: ['speed', 'pollStep', 'idleAfter', 'latency'],
+  // A snapshot has its own.
+  fixtures: ['seed', 'profile', 'epoch', 'models', 'deployments'],
+  log: ['quiet'],
+  quiet: ['log'],
+}
 
 /**
  * Reads the file of `--config`, or that of the current folder if there is one. Its values become defaults of flags.
@@ -23,24 +29,43 @@ export const CONFIG_FLAGS = {
  * @throws UsageError that names the file and the field
  */
 export async function readConfig(args: readonly string[]): Promise<void> {
-  // Of a flag without a value, yargs says what is missing.
-  const [given] = valuesOf('config', args).filter(value => value !== 'true')
-  const file = given ?? FILES.find(name => existsSync(name))
+  const given = valuesOf('config', args)[0] ?? fromOutside('config')?.text
+  const file = given ?? CONFIG_FILES.find(isFile)
   setConfig({}, '')
   if (file === undefined) return
+  if (!isFile(file)) {
+    throw new UsageError(
+      `Failed to read --config '${file}': the file is missing. Give one in TypeScript, JavaScript, JSON or YAML.`,
+    )
+  }
   const { $schema: _, ...config } = await readFields(file)
   const result = configSchema().safeParse(config, WITHOUT_JIT)
   if (!result.success) {
-    const [first] = problemsOf(configSchema(), config, result.error)
-    throw new UsageError(`Failed to read ${file}: ${first!.path.join('.')}: ${first!.text}`)
+    const [{ path, text }] = problemsOf(configSchema(), config, result.error) as [Problem]
+    const reason = path[0] === 'controlToken' ? 'expected a text. Fix that value.' : text
+    throw new UsageError(`Failed to read ${file}: ${jsonPath(path)}: ${reason}`)
+  }
+  // A stronger source that sets a flag leaves no meaning to what the file adds to its own value.
+  for (const [flag, fields] of Object.entries(DEPENDENT)) {
+    const outside = valuesOf(flag, args)[0] ?? fromOutside(flag)?.text
+    if (outside === undefined || outside === String(result.data[flag as keyof Config])) continue
+    if (flag === 'fixtures' && !outside.endsWith(SNAPSHOT_ENDING)) continue
+    for (const field of fields) delete result.data[field]
   }
   setConfig(result.data, file)
 }
 
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+}
+
 /** Returns the fields of a file, as they are. */
 async function readFields(file: string): Promise<Readonly<Record<string, unknown>>> {
-  const isScript = /\.[mc]?[jt]s$/.test(file)
-  const value = isScript ? (await importScript(resolve(file), process.cwd())).default : (readDataFile(file, file) ?? {})
+  // Both are loaded on demand: most projects have no such file.
+  const value = /\.[mc]?[jt]s$/.test(file)
+    ? (await (await import('../workbench/scenario/runner/import-script.ts')).importScript(resolve(file), process.cwd()))
+        .default
+    : ((await import('./conform/file.ts')).readDataFile(file, file) ?? {})
   if (value === undefined) {
     throw new UsageError(`Failed to read ${file}: its default export is missing. Write export default { … } there.`)
   }
@@ -53,24 +78,28 @@ export function printConfig(module: Command, args: readonly string[]): void {
   const { help: _, version: __, ...flags } = flagsOf(module)
   const rows = Object.entries(flags).map(([name, fallback]) => {
     const given = valuesOf(name, args)
-    const outer = fallback instanceof OuterValue ? fallback : fallback === true ? fromOutside(name) : undefined
+    const outer =
+      typeof fallback === 'boolean' ? fromOutside(name) : fallback instanceof OuterValue ? fallback : undefined
     const value = given.length > 0 ? given.join(',') : String(outer ?? fallback ?? '(not set)')
     const source = given.length > 0 ? 'command line' : (outer?.place ?? 'default')
-    return [name, name === 'control-token' && source !== 'default' ? '(hidden)' : value, source] as const
+    const shown = name === 'control-token' && source !== 'default' ? HIDDEN : value
+    return [name, escapeControls(shown).replaceAll('\n', '\\n'), source] as const
   })
-  const [nameWidth, valueWidth] = [0, 1].map(column => Math.max(...rows.map(row => row[column]!.length)))
-  const lines = rows.map(
+  const all = [['config', configFile() || '(none)', 'the configuration file'] as const, ...rows]
+  const [nameWidth, valueWidth] = [0, 1].map(column => Math.max(...all.map(row => row[column]!.length)))
+  const lines = all.map(
     ([name, value, source]) => `${name.padEnd(nameWidth!)}  ${value.padEnd(valueWidth!)}  ${source}\n`,
   )
-  process.stdout.write(escapeControls(lines.join('')))
+  process.stdout.write(lines.join(''))
 }
 
-/** Returns the values that a command line gives to a flag, as texts; `true` for one without a value. */
+/** Returns the values that a command line gives to a flag, as texts; `true` for a switch. */
 function valuesOf(flag: string, args: readonly string[]): string[] {
+  const names = [`--${flag}`, `--${toCamelCase(flag)}`]
   return args.flatMap((arg, i) => {
-    if (arg.startsWith(`--${flag}=`)) return [arg.slice(flag.length + 3)]
-    if (arg !== `--${flag}`) return []
-    const next = args[i + 1]
-    return [next === undefined || next.startsWith('--') ? 'true' : next]
+    const [name, ...value] = arg.split('=')
+    if (!names.includes(name!)) return []
+    const next = value.length > 0 ? value.join('=') : (args[i + 1] ?? '--')
+    return [value.length === 0 && next.startsWith('--') ? 'true' : next]
   })
 }

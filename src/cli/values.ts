@@ -11,7 +11,7 @@ import { type Config, configSchema } from './config.ts'
 /** The value of a flag and its source, so that an error names the place to fix. */
 interface FlagValue {
   readonly text: string
-  /** The flag or the environment variable. */
+  /** The flag, the environment variable, or the field of the configuration file. */
   readonly name: string
   /** Returns how to give a value there, as in `--port 4010`. */
   example(value: string | number): string
@@ -190,8 +190,27 @@ function readSingle(flag: string, given: unknown): FlagValue | undefined {
 }
 
 const PREFIX = 'MODELHOST_SIM_'
+/** In place of a credential. */
+export const HIDDEN = '(hidden)'
 /** Variables of commands beside `serve`, and those that `env` prints: one environment serves all commands. */
-const OTHER_VARIABLES = ['URL', 'TOKEN', 'DEBUG', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS'] as const
+const OTHER_VARIABLES = [
+  ...[
+    'URL',
+    'TOKEN',
+    'DEBUG',
+    'CONFIG',
+    'FOR',
+    'JSON',
+    'SERIES',
+    'STEP',
+    'COMMANDS',
+    'PLOT',
+    'TRACE',
+    'HTML',
+    'COMPARE',
+  ],
+  ...['WAIT', 'RULES', 'OFF', 'KEEP', 'CLIENT', 'JUNIT', 'SET', 'WITHOUT', 'EXPORT', 'PARTIAL'],
+]
 
 /** The values of the configuration file, and the name of the file. */
 let config: { readonly values: Readonly<Record<string, unknown>>; readonly file: string } = { values: {}, file: '' }
@@ -199,6 +218,15 @@ let config: { readonly values: Readonly<Record<string, unknown>>; readonly file:
 /** Makes the values of a configuration file the defaults of flags. */
 export function setConfig(values: Config, file: string): void {
   config = { values, file }
+}
+
+/** Returns the name of the configuration file; empty if no file was read. */
+export function configFile(): string {
+  return config.file
+}
+
+export function toCamelCase(flag: string): string {
+  return flag.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** Returns the variable of a flag: MODELHOST_SIM_MAX_STORAGE for --max-storage. */
@@ -221,7 +249,7 @@ export function fromOutside(flag: string, shared?: OuterValue): OuterValue | und
   const text = process.env[variable]
   if (text !== undefined && text !== '') return new OuterValue(text, variable, value => `${variable}=${value}`)
   if (shared !== undefined) return shared
-  const field = flag.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+  const field = toCamelCase(flag)
   const value = config.values[field]
   if (value === undefined) return undefined
   return new OuterValue(String(value), `${field} in ${config.file}`, value => `${field}: ${value}`)
@@ -230,7 +258,14 @@ export function fromOutside(flag: string, shared?: OuterValue): OuterValue | und
 /** Returns a flag with a value, from the command line, the environment or the configuration file. */
 export function flag(name: string, describe: string, fallback?: string | OuterValue) {
   const value = fromOutside(name, fallback instanceof OuterValue ? fallback : undefined) ?? fallback
-  return { describe, requiresArg: true, type: 'string' as const, ...(value !== undefined && { default: value }) }
+  const shown = name === 'control-token' && value !== undefined && { defaultDescription: HIDDEN }
+  return {
+    describe,
+    requiresArg: true,
+    type: 'string' as const,
+    ...(value !== undefined && { default: value }),
+    ...shown,
+  }
 }
 
 /** Returns a flag with any text, from the same places. */
@@ -277,11 +312,13 @@ export function outerFlags<Arguments>(argv: Argv, flags: Readonly<Record<string,
 }
 
 function requireKnownVariables(flags: readonly string[]): void {
+  const variables = Object.keys(process.env).filter(name => name.startsWith(PREFIX))
+  if (variables.length === 0) return
   const configFlags = Object.keys(configSchema().shape).map(field => toSnakeCase(field).toUpperCase())
   const known = [...flags.map(toUpperSnake), ...configFlags, ...OTHER_VARIABLES]
-  for (const variable of Object.keys(process.env)) {
+  for (const variable of variables) {
     const name = variable.slice(PREFIX.length)
-    if (!variable.startsWith(PREFIX) || known.includes(name)) continue
+    if (known.includes(name)) continue
     const meant = nearestWord(name, known)
     if (meant === undefined) continue
     throw new UsageError(`Failed to read ${variable}: unknown variable. Did you mean ${PREFIX}${meant}?`)

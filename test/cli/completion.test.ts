@@ -25,6 +25,10 @@ test.each([
 test('flags leave out positional arguments, and an unknown place has no words', async () => {
   expect(await completed('replay', '--')).not.toContain('--file')
   expect(await completed('env', '')).toEqual([''])
+  expect(await completed('exec', '--', 'npm', '--')).toEqual([''])
+  expect(await completed('run', '--out', '')).toEqual([''])
+  expect(await completed('constructor', '')).toEqual([''])
+  expect(await completed('--po')).toContain('--port')
 })
 
 test('prints a script for each shell, and refuses another', async () => {

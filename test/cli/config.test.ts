@@ -68,8 +68,8 @@ test('a file gives values to each command that can use them', async () => {
 })
 
 test.each([
-  ['a.yaml', 'prot: 1', "prot: unknown field. Did you mean 'port'? Rename or remove it."],
-  ['a.yaml', 'port: lots', "port: expected a number, got 'lots'. Fix that value."],
+  ['a.yaml', 'prot: 1', "$.prot: unknown field. Did you mean 'port'? Rename or remove it."],
+  ['a.yaml', 'port: lots', "$.port: expected a number, got 'lots'. Fix that value."],
   ['a.yaml', 'port: [', 'Fix the YAML there.'],
   ['a.json', '{"port": 1,', 'Fix the JSON there.'],
   ['a.json', '[]', 'it holds no object. Give flags, as in { "fixtures": "empty" }.'],
@@ -91,9 +91,33 @@ test('a flag checks the value of a file further, and the error names the field',
   ])
 })
 
+test('a switch that a variable turns off has the variable as its source', async () => {
+  const file = fileOf('config.yaml', 'check: true\n')
+  const lines = await printed(['--config', file, '--maxStorage', '2g'], { MODELHOST_SIM_CHECK: '0' })
+  expect(lines).toContainEqual(['check', '0', 'MODELHOST_SIM_CHECK'])
+  expect(lines).toContainEqual(['max-storage', '2g', 'command line'])
+  expect(lines[0]).toEqual(['config', file, 'the configuration file'])
+})
+
+test('an error prints no credential', async () => {
+  const { code, stderr } = await commanded(['env', '--config', fileOf('config.yaml', 'controlToken: 987654\n')])
+  expect([code, stderr]).toEqual([2, expect.not.stringContaining('987654')])
+})
+
+test.each([
+  [['--clock', 'manual'], 'clock: scaled\nspeed: 60\n', 'speed'],
+  [['--fixtures', 'mine.snapshot'], 'seed: 1\n', 'seed'],
+  [['--log', 'text'], 'quiet: true\n', 'quiet'],
+])('%j leaves out what the file says for another value', async (args, text, field) => {
+  const lines = await printed([...args, '--config', fileOf('config.yaml', text)])
+  expect(lines).toContainEqual([field, field === 'quiet' ? 'false' : '(not set)', 'default'])
+  const kept = await printed(['--config', fileOf('config.yaml', text)])
+  expect(kept.find(([name]) => name === field)![2]).toContain('in ')
+})
+
 test('a missing file is refused, and commands without a world have no such flag', async () => {
   expect((await commanded(['serve', '--config', '/nowhere.yaml'])).stderr).toContain(
-    'Failed to read /nowhere.yaml: the file or folder is missing. Give a file in JSON or YAML.',
+    "Failed to read --config '/nowhere.yaml': the file is missing. Give one in TypeScript, JavaScript, JSON or YAML.",
   )
   expect((await commanded(['merge', 'x', '--config', 'a.yaml'])).stderr).toContain(
     'Failed to read --config: unknown flag.',

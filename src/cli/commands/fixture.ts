@@ -1,6 +1,6 @@
 /** `modelhost-sim fixture`: checks and writes folders of a fixture, and keeps the world of a server in a file. */
 
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Argv } from 'yargs'
 import { loadFixture } from '../../data/fixtures/load.ts'
@@ -11,6 +11,7 @@ import { formatCount, plural } from '../../lib/text/format-count.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
 import { readSnapshotFile, writeSnapshotFile } from '../../simulator/checkpoint/files.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
+import { shippedFolder } from '../../workbench/scenario/runner/shipped.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
 import { outerFlags } from '../values.ts'
@@ -95,7 +96,9 @@ async function restoreFrom(file: string, server: ServerArguments): Promise<void>
 }
 
 function writeWorld(folder: string): void {
-  const present = Object.keys(SMALL_WORLD).filter(name => existsSync(join(folder, name)))
+  const source = join(shippedFolder('examples'), 'init/my-world')
+  const names = readdirSync(source)
+  const present = names.filter(name => existsSync(join(folder, name)))
   if (present.length > 0) {
     throw new UsageError(
       `Failed to write a world to '${folder}': it has ${present.join(', ')} already. Give another folder.`,
@@ -103,20 +106,20 @@ function writeWorld(folder: string): void {
   }
   try {
     makeFolders(folder)
-    for (const [name, text] of Object.entries(SMALL_WORLD)) writeFileSync(join(folder, name), text, { flag: 'wx' })
+    for (const name of names) copyFileSync(join(source, name), join(folder, name), constants.COPYFILE_EXCL)
   } catch (error) {
     throw new UsageError(
       `Failed to write a world to '${folder}': ${(error as Error).message}. Give a folder that you can write to.`,
     )
   }
-  const written = Object.keys(SMALL_WORLD).map(name => `wrote ${join(folder, name)}\n`)
+  const written = names.map(name => `wrote ${join(folder, name)}\n`)
   process.stdout.write(
     `${written.join('')}\nEdit these files, then:\n  modelhost-sim fixture check ${folder}\n  modelhost-sim serve --fixtures ${pathOf(folder)}\n`,
   )
 }
 
 /** Creates a folder and those above it. Node 20 never returns from a recursive `mkdir` below `/proc`. */
-function makeFolders(folder: string): void {
+export function makeFolders(folder: string): void {
   if (existsSync(folder)) return
   makeFolders(dirname(folder))
   mkdirSync(folder)
@@ -158,40 +161,4 @@ function summaryOf({ models, nodes, deployments }: Fixture): string {
   const nodeCount = nodes.pools.flatMap(pool => pool.nodes).reduce((sum, { count }) => sum + count, 0)
   const counts = [plural(models.length, 'model'), plural(nodeCount, 'node'), plural(deployments.length, 'deployment')]
   return `The world has ${counts.slice(0, 2).join(', ')} and ${counts[2]}.`
-}
-
-/** The files that `fixture new` writes: three models, two nodes and a running deployment. */
-export const SMALL_WORLD: Readonly<Record<string, string>> = {
-  'account.json': `{
-  "uid": "user_1",
-  "email": "dev@acme.example",
-  "display_name": "acme",
-  "funds_cents": 100000,
-  "gpu_limits": { "H100-80GB": 16 }
-}
-`,
-  'api_tokens.json': `[
-  { "token": "my_token", "token_id": "token_1", "name": "default", "created_at": 1767139200 }
-]
-`,
-  'models.json': `[
-  { "model_name": "acme-labs/chat-8b", "type": "text-generation", "parameters_b": 8 },
-  { "model_name": "acme-labs/chat-70b", "type": "text-generation", "parameters_b": 70 },
-  { "model_name": "acme-labs/embed-1b", "type": "embeddings", "parameters_b": 1 }
-]
-`,
-  'nodes.json': `{
-  "pools": [
-    {
-      "name": "main",
-      "zone": "east-a",
-      "nodes": [{ "prefix": "h100", "gpu": "H100-80GB", "gpus_per_node": 8, "count": 2 }]
-    }
-  ]
-}
-`,
-  'deployments.json': `[
-  { "model_name": "acme/chat", "weights": { "repo": "acme/chat-8b" } }
-]
-`,
 }

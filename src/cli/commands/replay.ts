@@ -103,8 +103,7 @@ export async function handler(args: Arguments): Promise<void> {
   const total = recording.lines.length
   const result = await replayRecording(recording, shellQuote(file), {
     onLine: done => progress.update(`${done} of ${total} lines replayed`, done / total),
-  })
-  progress.clear()
+  }).finally(() => progress.clear())
   const isUnfinished = result.divergence === undefined && result.cut !== undefined && !partial
   process.stdout.write(formatResult(file, result, partial))
   if (result.divergence !== undefined) process.exitCode = 1

@@ -228,6 +228,7 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     ...(!args.bail && {
       onLoadError: (error: LoadError) => {
         loadErrors.push(error.message)
+        progress.clear()
         io.error(`${error.message}\n`)
       },
     }),

@@ -61,3 +61,13 @@ test('init never overwrites', () => {
   expect(run(NODE, BIN, '--print-config')).toMatch(/^seed +5 /m)
   expect(run(NODE, BIN, 'init')).not.toContain('wrote')
 })
+
+test('init keeps a configuration of another kind, and writes nothing if a folder is a file', () => {
+  const run = project({ 'package.json': '{}', 'modelhost-sim.config.js': 'export default {}', scenarios: '' })
+  expect(run(NODE, BIN, 'init')).toBe(
+    'Failed to write scenarios/first-deployment.yaml: scenarios is not a folder. Rename it, then run init again.\nexit 2',
+  )
+  expect(run('ls')).not.toContain('test')
+  run('rm', 'scenarios')
+  expect(run(NODE, BIN, 'init')).toContain('kept modelhost-sim.config.js, which exists already\nwrote test/')
+})

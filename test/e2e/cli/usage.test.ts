@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
 import { BIN, run } from './process.ts'
 
@@ -24,6 +24,17 @@ test('--version and --help exit with 0', async () => {
     'Exit codes:',
   ])
     expect(help.stdout).toContain(word)
+})
+
+test('--help prints no credential, and a mistake in the configuration does not hide it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'help-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'config.yaml'), 'sede: 1\n')
+  const env = { MODELHOST_SIM_CONTROL_TOKEN: 'geheim' }
+  const help = await run(['serve', '--config', join(folder, 'config.yaml'), '--help'], env)
+  expect(help).toMatchObject({ code: 0, stderr: '' })
+  expect(help.stdout).toContain('[default: (hidden)]')
+  expect(help.stdout).not.toContain('geheim')
 })
 
 test('a start in a deleted folder ends with 2 and one line', () => {
