@@ -97,8 +97,9 @@ export async function handler(args: Arguments): Promise<void> {
     return
   }
   const progress = new Progress({
-    error: text => process.stderr.write(text),
-    isTerminal: process.stderr.isTTY === true,
+    // A pipe that reads stderr expects nothing there.
+    error: text => process.stderr.isTTY === true && process.stderr.write(text),
+    isTerminal: true,
   })
   const total = recording.lines.length
   const result = await replayRecording(recording, shellQuote(file), {
