@@ -7,6 +7,7 @@ import { FIXTURE_NAMES, PROFILE_NAMES, wordsOfFlag } from '../simulator/options.
 import { findScenarioFiles } from '../workbench/scenario/runner/files.ts'
 import { shippedFolder } from '../workbench/scenario/runner/shipped.ts'
 import { type Command, flagsOf, UsageError } from './command.ts'
+import { CONFIG_FLAGS } from './read-config.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish']
 
@@ -78,7 +79,7 @@ async function completionsOf(
   const values = flag === undefined ? undefined : (NAMES[flag]?.() ?? wordsOfFlag(flag))
   if (values !== undefined) return values
   if (current.startsWith('-')) {
-    return [...Object.keys(flags), ...(module.takesConfig ? ['config', 'print-config'] : [])].map(one => `--${one}`)
+    return Object.keys({ ...flags, ...(module.takesConfig && CONFIG_FLAGS) }).map(one => `--${one}`)
   }
   // The shell completes a file.
   if (flag !== undefined && typeof flags[flag] !== 'boolean') return []

@@ -47,3 +47,8 @@ export class Progress {
     this.#isShown = false
   }
 }
+
+/** Returns the progress of a command whose stderr is compared by pipes; undefined outside of a terminal. */
+export function progressOnTerminal(output: ProgressOutput): Progress | undefined {
+  return output.isTerminal ? new Progress(output) : undefined
+}

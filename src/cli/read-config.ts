@@ -2,11 +2,12 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { escapeControls } from '../lib/text/control-characters.ts'
+import { HIDDEN } from '../lib/text/secrets.ts'
 import { jsonPath, type Problem, problemsOf, WITHOUT_JIT } from '../lib/zod-problems.ts'
 import { SNAPSHOT_ENDING } from '../simulator/checkpoint/file-ending.ts'
 import { type Command, flagsOf, UsageError } from './command.ts'
 import { CONFIG_FILES, type Config, configSchema } from './config.ts'
-import { argument, configFile, fromOutside, HIDDEN, OuterValue, setConfig, text, toCamelCase } from './values.ts'
+import { argument, configField, configFile, fromOutside, OuterValue, setConfig, text } from './values.ts'
 
 export const CONFIG_FLAGS = {
   config: argument(`File with values of flags. Default: ${CONFIG_FILES.join(', ')}`, text('config')),
@@ -95,7 +96,7 @@ export function printConfig(module: Command, args: readonly string[]): void {
 
 /** Returns the values that a command line gives to a flag, as texts; `true` for a switch. */
 function valuesOf(flag: string, args: readonly string[]): string[] {
-  const names = [`--${flag}`, `--${toCamelCase(flag)}`]
+  const names = [`--${flag}`, `--${configField(flag)}`]
   return args.flatMap((arg, i) => {
     const [name, ...value] = arg.split('=')
     if (!names.includes(name!)) return []

@@ -1,9 +1,10 @@
-/** Reads the values of flags from the command line and from the environment. */
+/** Reads the values of flags from the command line, the environment and the configuration file. */
 
 import type { Argv, Options } from 'yargs'
 import { type Micros, micros } from '../kernel/duration.ts'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { LIMITS } from '../lib/limits.ts'
+import { HIDDEN } from '../lib/text/secrets.ts'
 import { toSnakeCase } from '../lib/text/snake-case.ts'
 import { UsageError, unknownChoice } from './command.ts'
 import { type Config, configSchema } from './config.ts'
@@ -190,26 +191,10 @@ function readSingle(flag: string, given: unknown): FlagValue | undefined {
 }
 
 const PREFIX = 'MODELHOST_SIM_'
-/** In place of a credential. */
-export const HIDDEN = '(hidden)'
 /** Variables of commands beside `serve`, and those that `env` prints: one environment serves all commands. */
 const OTHER_VARIABLES = [
-  ...[
-    'URL',
-    'TOKEN',
-    'DEBUG',
-    'CONFIG',
-    'FOR',
-    'JSON',
-    'SERIES',
-    'STEP',
-    'COMMANDS',
-    'PLOT',
-    'TRACE',
-    'HTML',
-    'COMPARE',
-  ],
-  ...['WAIT', 'RULES', 'OFF', 'KEEP', 'CLIENT', 'JUNIT', 'SET', 'WITHOUT', 'EXPORT', 'PARTIAL'],
+  ...['URL', 'TOKEN', 'DEBUG', 'CONFIG', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'PLOT', 'TRACE', 'HTML'],
+  ...['COMPARE', 'WAIT', 'RULES', 'OFF', 'KEEP', 'CLIENT', 'JUNIT', 'SET', 'WITHOUT', 'EXPORT', 'PARTIAL'],
 ]
 
 /** The values of the configuration file, and the name of the file. */
@@ -225,7 +210,8 @@ export function configFile(): string {
   return config.file
 }
 
-export function toCamelCase(flag: string): string {
+/** Returns the field of a flag in the configuration file: maxStorage for --max-storage. */
+export function configField(flag: string): string {
   return flag.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
@@ -249,7 +235,7 @@ export function fromOutside(flag: string, shared?: OuterValue): OuterValue | und
   const text = process.env[variable]
   if (text !== undefined && text !== '') return new OuterValue(text, variable, value => `${variable}=${value}`)
   if (shared !== undefined) return shared
-  const field = toCamelCase(flag)
+  const field = configField(flag)
   const value = config.values[field]
   if (value === undefined) return undefined
   return new OuterValue(String(value), `${field} in ${config.file}`, value => `${field}: ${value}`)

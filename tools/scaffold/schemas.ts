@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { serveFlags } from '../../src/cli/commands/serve.ts'
 import { configSchema } from '../../src/cli/config.ts'
+import { configField } from '../../src/cli/values.ts'
 import { Fixture } from '../../src/data/records/fixture.ts'
 import { knownFindingsJsonSchema } from '../../src/workbench/scenario/documents/known-findings.ts'
 import { scenarioJsonSchema } from '../../src/workbench/scenario/documents/schema.ts'
@@ -37,7 +38,7 @@ function toFile(name: string, schema: unknown): GeneratedFile {
 function configJsonSchema(): unknown {
   const { properties, ...schema } = z.toJSONSchema(configSchema()) as Schema
   for (const [flag, { describe }] of Object.entries(serveFlags())) {
-    properties![flag.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())]!.description = describe
+    properties![configField(flag)]!.description = describe
   }
   const title = 'Configuration of modelhost-sim'
   return { ...schema, title, properties: { $schema: { type: 'string' }, ...properties } }

@@ -19,7 +19,7 @@ import { createSimulator } from '../../simulator/simulator.ts'
 import { UsageError } from '../command.ts'
 import { exportRecording } from '../export-recording.ts'
 import { tableRow } from '../markdown.ts'
-import { Progress } from '../progress.ts'
+import { progressOnTerminal } from '../progress.ts'
 import { partialFlag, readRecordingToEnd } from '../recording-files.ts'
 import { outerFlags, textFlag } from '../values.ts'
 
@@ -96,15 +96,14 @@ export async function handler(args: Arguments): Promise<void> {
     process.stdout.write(formatConsequences(consequences))
     return
   }
-  const progress = new Progress({
-    // A pipe that reads stderr expects nothing there.
-    error: text => process.stderr.isTTY === true && process.stderr.write(text),
-    isTerminal: true,
+  const progress = progressOnTerminal({
+    error: text => process.stderr.write(text),
+    isTerminal: process.stderr.isTTY === true,
   })
   const total = recording.lines.length
   const result = await replayRecording(recording, shellQuote(file), {
-    onLine: done => progress.update(`${done} of ${total} lines replayed`, done / total),
-  }).finally(() => progress.clear())
+    onLine: done => progress?.update(`${done} of ${total} lines replayed`, done / total),
+  }).finally(() => progress?.clear())
   const isUnfinished = result.divergence === undefined && result.cut !== undefined && !partial
   process.stdout.write(formatResult(file, result, partial))
   if (result.divergence !== undefined) process.exitCode = 1

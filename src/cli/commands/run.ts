@@ -14,7 +14,7 @@ import { playJob, runFiles } from '../../workbench/scenario/runner/runner.ts'
 import { WORKER_VARIABLE, type WorkerMessage } from '../../workbench/scenario/runner/workers.ts'
 import { EXIT_CODES } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
-import { Progress } from '../progress.ts'
+import { progressOnTerminal } from '../progress.ts'
 import { list } from '../run/list.ts'
 import { RunPage } from '../run/run-page.ts'
 import { type ShardArguments, shardFlags } from '../shards/play.ts'
@@ -199,11 +199,10 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     return 2
   }
   Error.stackTraceLimit = STACK_LINES
-  const progress = new Progress(io)
+  const progress = progressOnTerminal(io)
   const showPlayed = (done: number, total: number) => {
-    if (done === total) progress.clear()
-    // In a log, the results say how far it is.
-    else if (io.isTerminal) progress.update(`${done} of ${total} played`, done / total)
+    if (done === total) progress?.clear()
+    else progress?.update(`${done} of ${total} played`, done / total)
   }
   if (isSharded(args)) {
     const { folder = process.cwd() } = io
@@ -228,12 +227,12 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     ...(!args.bail && {
       onLoadError: (error: LoadError) => {
         loadErrors.push(error.message)
-        progress.clear()
+        progress?.clear()
         io.error(`${error.message}\n`)
       },
     }),
     onResult: result => {
-      progress.clear()
+      progress?.clear()
       resultReporter.result(result)
     },
     onPlay: (title, file) => io.playing?.(`'${title}' (${file})`),
@@ -247,7 +246,7 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
     results = await runFiles(scenarios, options)
   } catch (error) {
     if (!(error instanceof LoadError)) throw error
-    progress.clear()
+    progress?.clear()
     io.error(`${error.message}\n`)
     return 2
   }

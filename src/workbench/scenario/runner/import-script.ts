@@ -2,7 +2,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
-import { register } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { escapeRegExp } from '../../../lib/escape-regexp.ts'
@@ -49,7 +48,7 @@ async function registerTsx(): Promise<void> {
 function registerModuleHook(file: string): void {
   if (isModuleHookRegistered || isModule(file)) return
   isModuleHookRegistered = true
-  if (registerHooks === undefined) register(`data:text/javascript,${encodeURIComponent(MODULE_HOOK_SOURCE)}`)
+  if (registerHooks === undefined) nodeModule.register(`data:text/javascript,${encodeURIComponent(MODULE_HOOK_SOURCE)}`)
   else registerHooks({ resolve: (specifier, context, next) => asModule(next(specifier, context)) })
 }
 
