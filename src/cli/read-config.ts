@@ -11,7 +11,7 @@ import { argument, configField, configFile, fromOutside, OuterValue, setConfig, 
 
 export const CONFIG_FLAGS = {
   config: argument(`File with values of flags. Default: ${CONFIG_FILES.join(', ')}`, text('config')),
-  'print-config': { type: 'boolean', describe: 'Print the value of each flag and its source, and end' },
+  'print-config': { type: 'boolean', describe: 'Print the value of each flag and its source, then exit' },
 } as const
 
 /** Fields that have no meaning beside another value of a flag, by the name of that flag. */

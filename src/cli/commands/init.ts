@@ -39,12 +39,14 @@ export function handler(): void {
   ] as [from: string, to: string][]
   for (const [, to] of copies) {
     if (statSync(dirname(to), { throwIfNoEntry: false })?.isDirectory() === false) {
-      throw new UsageError(`Failed to write ${to}: ${dirname(to)} is not a folder. Rename it, then run init again.`)
+      throw new UsageError(
+        `Failed to write ${to}: ${dirname(to)} is not a folder. Rename that file, then run init again.`,
+      )
     }
   }
   const lines = copies.map(([from, to]) => (copy(from, to) ? `wrote ${to}` : `kept ${to}, which exists already`))
   const commands = [run, 'npx modelhost-sim run', 'npx modelhost-sim serve'].map(line => `  ${line}`)
-  process.stdout.write(`${[...lines, `The test is for ${runner}. Then:`, ...commands].join('\n')}\n`)
+  process.stdout.write(`${[...lines, `The test is for ${runner}. Now run:`, ...commands].join('\n')}\n`)
 }
 
 /** Returns the test runner that the files of the project name. */

@@ -45,7 +45,7 @@ test.each([
 ] as const)('init writes a test for %s and a scenario that pass', (runner, files, [command, ...args], passed) => {
   const run = project(files)
   const written = run(NODE, BIN, 'init')
-  expect(written).toContain(`The test is for ${runner}. Then:`)
+  expect(written).toContain(`The test is for ${runner}. Now run:`)
   expect(written).not.toContain('Install')
   const said = run(command, ...args)
   if (runner === 'pytest' && said.includes('No module named pytest')) return
@@ -65,7 +65,7 @@ test('init never overwrites', () => {
 test('init keeps a configuration of another kind, and writes nothing if a folder is a file', () => {
   const run = project({ 'package.json': '{}', 'modelhost-sim.config.js': 'export default {}', scenarios: '' })
   expect(run(NODE, BIN, 'init')).toBe(
-    'Failed to write scenarios/first-deployment.yaml: scenarios is not a folder. Rename it, then run init again.\nexit 2',
+    'Failed to write scenarios/first-deployment.yaml: scenarios is not a folder. Rename that file, then run init again.\nexit 2',
   )
   expect(run('ls')).not.toContain('test')
   run('rm', 'scenarios')
