@@ -53,7 +53,7 @@ const common = {
  * @param outdir an empty folder
  */
 export async function buildPlayground(outdir) {
-  const folder = 'src/server/playground'
+  const folder = 'tools/site/playground'
   await build({
     ...common,
     entryPoints: [

@@ -69,7 +69,6 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [part('server', 'routing')],
   [part('server', 'http')],
   [part('server', 'saved-page')],
-  [part('server', 'playground')],
   // Above the server: the commands that it explores are clients of a server.
   [part('workbench', 'explore')],
   [part('workbench', 'scenario')],

@@ -2,17 +2,17 @@
 
 import { signal } from '@preact/signals'
 import { render } from 'preact'
-import { parseJsonOrText } from '../../lib/json-text.ts'
-import { shellQuote } from '../../lib/quote.ts'
-import { inSlices } from '../../lib/slices.ts'
-import { openPage } from '../page/main.tsx'
-import { CopyButton } from '../page/parts/buttons.tsx'
-import type { Connection } from '../page/store/ask.ts'
-import { openSimulatorInPage, PAGE_ORIGIN } from '../saved-page/connect.ts'
-import type { SavedContent } from '../saved-page/content.ts'
-import { preparePage } from '../saved-page/page-recording.ts'
-import type { CompressedScript, PageParts } from '../saved-page/parts.ts'
-import { savedPage } from '../saved-page/saved-page.ts'
+import { parseJsonOrText } from '../../../src/lib/json-text.ts'
+import { shellQuote } from '../../../src/lib/quote.ts'
+import { inSlices } from '../../../src/lib/slices.ts'
+import { openPage } from '../../../src/server/page/main.tsx'
+import { CopyButton } from '../../../src/server/page/parts/buttons.tsx'
+import type { Connection } from '../../../src/server/page/store/ask.ts'
+import { openSimulatorInPage, PAGE_ORIGIN } from '../../../src/server/saved-page/connect.ts'
+import type { SavedContent } from '../../../src/server/saved-page/content.ts'
+import { preparePage } from '../../../src/server/saved-page/page-recording.ts'
+import type { CompressedScript, PageParts } from '../../../src/server/saved-page/parts.ts'
+import { savedPage } from '../../../src/server/saved-page/saved-page.ts'
 
 /**
  * Opens the playground.
