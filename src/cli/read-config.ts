@@ -19,8 +19,6 @@ const DEPENDENT: Readonly<Record<string, readonly (keyof Config)[]>> = {
   clock: ['speed', 'pollStep', 'idleAfter', 'latency'],
   // A snapshot has its own.
   fixtures: ['seed', 'profile', 'epoch', 'models', 'deployments'],
-  log: ['quiet'],
-  quiet: ['log'],
 }
 
 /**

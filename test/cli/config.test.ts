@@ -24,13 +24,13 @@ async function printed(args: readonly string[], env: Record<string, string> = {}
 }
 
 test.each([
-  ['config.yaml', 'seed: 7\nfixtures: empty\nallowHost: [a.example, b.example]\nquiet: true\n'],
-  ['config.json', '{"$schema":"x","seed":7,"fixtures":"empty","allowHost":["a.example","b.example"],"quiet":true}'],
+  ['config.yaml', 'seed: 7\nfixtures: empty\nallowHost: [a.example, b.example]\ncheck: true\n'],
+  ['config.json', '{"$schema":"x","seed":7,"fixtures":"empty","allowHost":["a.example","b.example"],"check":true}'],
   [
     'config.ts',
-    'export default { seed: 7, fixtures: "empty", allowHost: ["a.example", "b.example"], quiet: true as const }',
+    'export default { seed: 7, fixtures: "empty", allowHost: ["a.example", "b.example"], check: true as const }',
   ],
-  ['config.mjs', 'export default { seed: 7, fixtures: "empty", allowHost: ["a.example", "b.example"], quiet: true }'],
+  ['config.mjs', 'export default { seed: 7, fixtures: "empty", allowHost: ["a.example", "b.example"], check: true }'],
 ])('a flag takes precedence over a variable, and a variable over %s', async (name, text) => {
   const file = fileOf(name, text)
   const lines = await printed(['serve', '--config', file, '--port', '5000', '--allow-webhook=c'], {
@@ -43,7 +43,7 @@ test.each([
     ['seed', '9', 'MODELHOST_SIM_SEED'],
     ['fixtures', 'empty', `fixtures in ${file}`],
     ['allow-host', 'a.example,b.example', `allowHost in ${file}`],
-    ['quiet', 'true', `quiet in ${file}`],
+    ['check', 'true', `check in ${file}`],
     ['open', 'false', 'default'],
     ['speed', '(not set)', 'default'],
   ]) {
@@ -107,10 +107,9 @@ test('an error prints no credential', async () => {
 test.each([
   [['--clock', 'manual'], 'clock: scaled\nspeed: 60\n', 'speed'],
   [['--fixtures', 'mine.snapshot'], 'seed: 1\n', 'seed'],
-  [['--log', 'text'], 'quiet: true\n', 'quiet'],
 ])('%j leaves out what the file says for another value', async (args, text, field) => {
   const lines = await printed([...args, '--config', fileOf('config.yaml', text)])
-  expect(lines).toContainEqual([field, field === 'quiet' ? 'false' : '(not set)', 'default'])
+  expect(lines).toContainEqual([field, '(not set)', 'default'])
   const kept = await printed(['--config', fileOf('config.yaml', text)])
   expect(kept.find(([name]) => name === field)![2]).toContain('in ')
 })

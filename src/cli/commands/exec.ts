@@ -25,7 +25,7 @@ export const takesConfig = true
 export const takesOtherCommand = true
 
 export function builder(argv: Argv): Argv<Arguments> {
-  const { log: _, quiet: __, open: ___, record: ____, port: _____, ...options } = serveFlags()
+  const { log: _, open: __, record: ___, port: ____, ...options } = serveFlags()
   return outerFlags(argv, {
     ...options,
     // Their variables have other users: a server beside, and the recordings of a test runner.

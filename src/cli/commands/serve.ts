@@ -74,14 +74,6 @@ function shorten(reason: string): string {
   return reason.length <= MAX_REASON_LENGTH ? reason : `${reason.slice(0, MAX_REASON_LENGTH)}…`
 }
 
-/** Returns the format of the lines for requests. Throws UsageError for flags that contradict each other. */
-function logFormat({ log, quiet }: { readonly log: LogFormat | undefined; readonly quiet: boolean }): LogFormat {
-  if (quiet && log !== undefined && log !== 'none') {
-    throw new UsageError(`Failed to read --quiet: --log ${log} contradicts it. Leave one of them out.`)
-  }
-  return quiet ? 'none' : (log ?? (process.stdout.isTTY === true ? 'text' : 'none'))
-}
-
 /** The flags that this file reads itself. `optionsFromFlags` reads the others. */
 export interface ServeArguments {
   port: number
@@ -108,7 +100,6 @@ export interface ServeArguments {
   controlToken: string | undefined
   cors: string | undefined
   log: LogFormat | undefined
-  quiet: boolean
   record: string | undefined
   open: boolean
 }
@@ -209,7 +200,6 @@ export function serveFlags() {
       ),
       coerce: word('log', LOG_FORMATS),
     },
-    quiet: toggle('quiet', 'Print no line for requests, as --log none'),
     record: textFlag('record', 'New file for a recording of every request, prompts included, for the command replay'),
     open: toggle('open', 'Open the control room in a browser, and keep the past of the world from the start'),
     'control-token': {
@@ -220,7 +210,7 @@ export function serveFlags() {
 }
 
 export async function handler(argv: ServeArguments): Promise<void> {
-  const format = logFormat(argv)
+  const format = argv.log ?? (process.stdout.isTTY === true ? 'text' : 'none')
   const { sim, server, controlToken, stop } = await startServer(
     argv,
     format === 'none' ? undefined : request => process.stdout.write(requestLine(request, format)),

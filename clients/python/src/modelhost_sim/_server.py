@@ -27,7 +27,7 @@ class ServerProcess:
         cwd: str | None,
         start_timeout: float,
     ) -> None:
-        argv = [*(command or default_command()), "serve", "--port", "0", "--quiet", *flags]
+        argv = [*(command or default_command()), "serve", "--port", "0", "--log", "none", *flags]
         try:
             self._process = subprocess.Popen(
                 argv,
