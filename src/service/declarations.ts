@@ -42,49 +42,9 @@ import * as openaiChat from './openai/chat.ts'
 import * as openaiCompletions from './openai/completions.ts'
 import * as openaiEmbeddings from './openai/embeddings.ts'
 import * as openaiModels from './openai/models.ts'
-import { documented, neighbour, type OperationTable } from './operation-table.ts'
+import { documented, neighbour } from './operation-table.ts'
 
-/** The exports of all modules. */
-export type Declarations = typeof audioSpeech &
-  typeof audioTextToSpeech &
-  typeof audioTranscriptions &
-  typeof accountApiTokens &
-  typeof accountBilling &
-  typeof accountGpuLimits &
-  typeof accountMe &
-  typeof accountPayments &
-  typeof accountRateLimits &
-  typeof accountRequestCosts &
-  typeof accountScopedTokens &
-  typeof accountUsage &
-  typeof aggregator &
-  typeof availability &
-  typeof batches &
-  typeof cli &
-  typeof containers &
-  typeof countTokens &
-  typeof deployments &
-  typeof files &
-  typeof hardware &
-  typeof hosted &
-  typeof images &
-  typeof inference &
-  typeof logs &
-  typeof loras &
-  typeof modelsModelDeployments &
-  typeof modelsModelDetails &
-  typeof modelsModelLists &
-  typeof modelsModels &
-  typeof sshKeys &
-  typeof stats &
-  typeof voices &
-  typeof messagesMessages &
-  typeof openaiChat &
-  typeof openaiCompletions &
-  typeof openaiEmbeddings &
-  typeof openaiModels
-
-export const OPERATIONS: OperationTable<Declarations> = {
+export const OPERATIONS = {
   listAggregatorModels: documented('GET /aggregator/models', () => aggregator.listAggregatorModels),
   getCliVersion: neighbour('GET /cli/version', () => cli.getCliVersion),
   checkCliVersion: neighbour('GET /cli/version/check', () => cli.checkCliVersion),

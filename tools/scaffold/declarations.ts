@@ -99,7 +99,7 @@ async function operationTable(root: string, { what, home, folders, factory, tabl
   const provenances = [...new Set(operations.map(({ endpoint }) => endpoint.provenance))].sort()
   const imports = [
     ...modules.map(({ path, name }) => `import * as ${name} from '${path}'`),
-    `import { ${[...provenances, 'type OperationTable'].join(', ')} } from '${table}'`,
+    `import { ${provenances.join(', ')} } from '${table}'`,
   ]
   return `/**
  * Every operation of ${what}, by path and method: its route, and where it is declared.
@@ -109,10 +109,7 @@ async function operationTable(root: string, { what, home, folders, factory, tabl
  */
 ${imports.sort(byModule).join('\n')}
 
-/** The exports of all modules. */
-export type Declarations = ${modules.map(({ name }) => `typeof ${name}`).join(' &\n  ')}
-
-export const OPERATIONS: OperationTable<Declarations> = {
+export const OPERATIONS = {
 ${operations.map(entryOf).join('')}}
 `
 }

@@ -4,7 +4,7 @@
  *
  * A module of declarations exports nothing else. In the package, it is evaluated with the first use of an operation.
  */
-import { assumed, type OperationTable } from '../../service/operation-table.ts'
+import { assumed } from '../../service/operation-table.ts'
 import * as clock from './endpoints/clock.ts'
 import * as cluster from './endpoints/cluster.ts'
 import * as events from './endpoints/events.ts'
@@ -36,39 +36,7 @@ import * as viewsRequest from './views/request.ts'
 import * as viewsThings from './views/things.ts'
 import * as viewsWeather from './views/weather.ts'
 
-/** The exports of all modules. */
-export type Declarations = typeof clock &
-  typeof cluster &
-  typeof events &
-  typeof explain &
-  typeof faults &
-  typeof fields &
-  typeof inference &
-  typeof journal &
-  typeof judge &
-  typeof ledger &
-  typeof metrics &
-  typeof overview &
-  typeof report &
-  typeof requests &
-  typeof scenarios &
-  typeof sendRequest &
-  typeof snapshots &
-  typeof worlds &
-  typeof viewsAhead &
-  typeof viewsCauses &
-  typeof viewsDifferences &
-  typeof viewsFleet &
-  typeof viewsLifecycles &
-  typeof viewsMoney &
-  typeof viewsPage &
-  typeof viewsPast &
-  typeof viewsRecordings &
-  typeof viewsRequest &
-  typeof viewsThings &
-  typeof viewsWeather
-
-export const OPERATIONS: OperationTable<Declarations> = {
+export const OPERATIONS = {
   getRoot: assumed('GET /', () => overview.getRoot),
   getOverview: assumed('GET /_sim', () => overview.getOverview),
   getAhead: assumed('GET /_sim/ahead', () => viewsAhead.getAhead),

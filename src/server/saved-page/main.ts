@@ -4,8 +4,7 @@ import './without-eval.ts'
 import { inSlices } from '../../lib/slices.ts'
 import { openPage } from '../page/main.tsx'
 import { decodeContent, type SavedContent } from './content.ts'
-import { readOwnParts, textOf } from './own-parts.ts'
-import { ELEMENTS } from './parts.ts'
+import { ELEMENTS, type PageParts } from './parts.ts'
 import { runAgain, type WorldProblem } from './run-again.ts'
 import { savedPage } from './saved-page.ts'
 
@@ -56,4 +55,21 @@ function describeProblem({ world, divergence, cut }: WorldProblem): string {
     `${world} differs from its recording at ${at} (line ${line}): ${subject}. Recorded: ${recorded}. Here: ${replayed}. ` +
     'The page shows the world up to there.'
   )
+}
+
+/** Returns the parts of this page. */
+function readOwnParts(): PageParts {
+  const { loader, style, ...scripts } = JSON.parse(textOf(ELEMENTS.parts)) as PageParts
+  return {
+    ...scripts,
+    loader: { ...loader, text: textOf(ELEMENTS.loader) },
+    style: { ...style, text: textOf(ELEMENTS.style) },
+  }
+}
+
+/** Returns the text of an element. Throws an error if the file was changed. */
+function textOf(id: string): string {
+  const text = document.getElementById(id)?.textContent
+  if (typeof text === 'string') return text
+  throw new Error(`Failed to read this page: the part ${id} is missing. Save the page again.`)
 }

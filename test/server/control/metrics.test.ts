@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { acceptedFormat } from '../../../src/server/control/endpoints/metrics-format.ts'
+import { acceptedFormat } from '../../../src/server/control/metrics/metrics-text.ts'
 import { parseExposition } from '../../simulation/metrics/exposition-parser.ts'
 import { type Running, running } from '../http/running-server.ts'
 

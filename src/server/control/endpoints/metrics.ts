@@ -9,9 +9,8 @@ import { control } from '../endpoint.ts'
 import { EngineReader, hasEngine } from '../metrics/engine-values.ts'
 import { readGpus } from '../metrics/gpu-metrics.ts'
 import type { MetricValues } from '../metrics/metric.ts'
-import { metricsPage, TEXT_FORMATS } from '../metrics/metrics-text.ts'
+import { acceptedFormat, metricsPage, TEXT_FORMATS } from '../metrics/metrics-text.ts'
 import { readDeployments, readWorld } from '../metrics/world-metrics.ts'
-import { acceptedFormat } from './metrics-format.ts'
 import { readSimulator } from './simulator-metrics.ts'
 
 export const getMetrics = control({

@@ -1,4 +1,5 @@
 /** Writes metrics as text: the Prometheus format 0.0.4, and OpenMetrics 1.0. */
+import { parseAccept } from 'hono/utils/accept'
 import { HISTOGRAM_OF_METRIC } from './engine-metrics.ts'
 import { type Labels, type Metric, type MetricTable, type MetricValues, widthOf } from './metric.ts'
 
@@ -144,4 +145,11 @@ function escapeValue(value: string): string {
 function escapeHelp(help: string, format: TextFormat): string {
   const escaped = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
   return format === 'openmetrics' ? escaped.replaceAll('"', '\\"') : escaped
+}
+
+/** Returns the format that an Accept header prefers. Default: the Prometheus text format. */
+export function acceptedFormat(accept: string): TextFormat {
+  const wanted = parseAccept(accept).filter(({ q }) => q > 0)
+  const known = wanted.find(({ type }) => /^(?:application\/openmetrics-text|text\/plain)$/i.test(type))
+  return known !== undefined && /openmetrics/i.test(known.type) ? 'openmetrics' : 'prometheus'
 }
