@@ -18,7 +18,10 @@ export {
   type ScriptRuleHandle,
   type ScriptRuleView,
 } from './service/openai/scripted-answers.ts'
+export { type OwnEndpoint, ownEndpoint as endpoint } from './service/own-endpoints.ts'
+export { refuse } from './service/refusals.ts'
 export type { LedgerEntry } from './simulation/account/ledger-types.ts'
+export { type Records, type RecordTable, recordTable } from './simulation/account/own-records.ts'
 export { CommandError } from './simulation/command-error.ts'
 export type { NodeView } from './simulation/fleet/nodes.ts'
 export { InvariantError, type InvariantName } from './simulation/invariants/invariant.ts'

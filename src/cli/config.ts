@@ -1,6 +1,7 @@
 /** The configuration file of a project: values for the flags of `serve`, by their names in camelCase. */
 import * as z from 'zod'
 import { once } from '../lib/once.ts'
+import type { OwnEndpoints } from '../service/own-endpoints.ts'
 import { SERVED_CLOCK_MODES } from '../simulator/clock/settings.ts'
 
 /** The names of the file. The first that exists counts. */
@@ -32,7 +33,10 @@ export const configSchema = once(() => {
 })
 
 /** The flags of `serve` by their names in camelCase, for `defineConfig`. `modelhost-sim serve --help` explains each. */
-export type Config = z.input<ReturnType<typeof configSchema>>
+export type Config = z.input<ReturnType<typeof configSchema>> & {
+  /** Your own endpoints by operation id, in a file of TypeScript or JavaScript. */
+  readonly endpoints?: OwnEndpoints
+}
 
 /** Returns the configuration, with its type checked: `export default defineConfig({ fixtures: 'empty', seed: 7 })`. */
 export function defineConfig(config: Config): Config {

@@ -4,10 +4,21 @@ import { resolve } from 'node:path'
 import { escapeControls } from '../lib/text/control-characters.ts'
 import { HIDDEN } from '../lib/text/secrets.ts'
 import { jsonPath, type Problem, problemsOf, WITHOUT_JIT } from '../lib/zod-problems.ts'
+import type { OwnEndpoints } from '../service/own-endpoints.ts'
 import { SNAPSHOT_ENDING } from '../simulator/checkpoint/file-ending.ts'
+import type { SimulatorOptions } from '../simulator/options.ts'
 import { type Command, flagsOf, UsageError } from './command.ts'
 import { CONFIG_FILES, type Config, configSchema } from './config.ts'
-import { argument, configField, configFile, fromOutside, OuterValue, setConfig, text } from './values.ts'
+import {
+  argument,
+  configEndpoints,
+  configField,
+  configFile,
+  fromOutside,
+  OuterValue,
+  setConfig,
+  text,
+} from './values.ts'
 
 export const CONFIG_FLAGS = {
   config: argument(`File with values of flags. Default: ${CONFIG_FILES.join(', ')}`, text('config')),
@@ -37,7 +48,7 @@ export async function readConfig(args: readonly string[]): Promise<void> {
       `Failed to read --config '${file}': the file is missing. Give one in TypeScript, JavaScript, JSON or YAML.`,
     )
   }
-  const { $schema: _, ...config } = await readFields(file)
+  const { $schema: _, endpoints, ...config } = await readFields(file)
   const result = configSchema().safeParse(config, WITHOUT_JIT)
   if (!result.success) {
     const [{ path, text }] = problemsOf(configSchema(), config, result.error) as [Problem]
@@ -45,13 +56,20 @@ export async function readConfig(args: readonly string[]): Promise<void> {
     throw new UsageError(`Failed to read ${file}: ${jsonPath(path)}: ${reason}`)
   }
   // A stronger source that sets a flag leaves no meaning to what the file adds to its own value.
+  const flags: Config = result.data
   for (const [flag, fields] of Object.entries(DEPENDENT)) {
     const outside = valuesOf(flag, args)[0] ?? fromOutside(flag)?.text
-    if (outside === undefined || outside === String(result.data[flag as keyof Config])) continue
+    if (outside === undefined || outside === String(flags[flag as keyof Config])) continue
     if (flag === 'fixtures' && !outside.endsWith(SNAPSHOT_ENDING)) continue
-    for (const field of fields) delete result.data[field]
+    for (const field of fields) delete (flags as { -readonly [Name in keyof Config]: Config[Name] })[field]
   }
-  setConfig(result.data, file)
+  setConfig({ ...flags, ...(endpoints !== undefined && { endpoints: endpoints as OwnEndpoints }) }, file)
+}
+
+/** Returns the own endpoints of the configuration file, for a command that reads nothing else of it. */
+export async function readEndpoints(): Promise<Pick<SimulatorOptions, 'endpoints'>> {
+  await readConfig([])
+  return configEndpoints()
 }
 
 function isFile(path: string): boolean {

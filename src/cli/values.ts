@@ -205,6 +205,12 @@ export function setConfig(values: Config, file: string): void {
   config = { values, file }
 }
 
+/** Returns the own endpoints of the configuration file, as an option of a simulator. */
+export function configEndpoints(): Pick<Config, 'endpoints'> {
+  const { endpoints } = config.values as Config
+  return endpoints === undefined ? {} : { endpoints }
+}
+
 /** Returns the name of the configuration file; empty if no file was read. */
 export function configFile(): string {
   return config.file

@@ -9,6 +9,7 @@ import { RateLimitRequestRow } from './account/access/rate-limits.ts'
 import { Accrual } from './account/accrual.ts'
 import { QuotaRequestRow } from './account/gpu-quotas.ts'
 import { AccountRow, MeterRow } from './account/ledger-row.ts'
+import { OwnRecordRow } from './account/own-records.ts'
 import { BatchLines } from './batches/batch-lines.ts'
 import { BatchRow } from './batches/batch-row.ts'
 import { FileRow } from './batches/files.ts'
@@ -38,6 +39,7 @@ export const ROW_CLASSES = {
   QuotaRequestRow,
   MeterRow,
   NodeRow,
+  OwnRecordRow,
   AccountModelRow,
   RateLimitRequestRow,
   RentalRow,

@@ -109,6 +109,7 @@ const FIND_SUBJECT: Readonly<Record<EventTopic, FindSubject>> = {
   limit: noSubject,
   account: noSubject,
   webhook: noSubject,
+  ownRecord: noSubject,
 }
 
 function deploymentSubject({ deployments }: EventWorld, ordinal: number): Subject {

@@ -97,6 +97,8 @@ const DEFINITIONS = {
   'account.periodEnded': { part: 'ledger', priority: PRIORITY.controller, housekeeping: true },
   // Subject: the result of a request for a webhook; arg: how often its slot was used.
   'webhook.due': { part: 'webhooks', priority: PRIORITY.completion, housekeeping: false },
+  // Subject: a record of a user's table; arg: how often its slot was used.
+  'ownRecord.changeDue': { part: 'ownRecords', priority: PRIORITY.completion, housekeeping: false },
 } as const satisfies Readonly<Record<string, EventDefinition>>
 
 type Definitions = typeof DEFINITIONS

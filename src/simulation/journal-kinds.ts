@@ -284,6 +284,18 @@ const SECTIONS = [
     },
   },
   {
+    title: 'Records of own endpoints',
+    subject: 'The subject is the key of the record. `kind` is the word of its table.',
+    kinds: {
+      'ownRecord.created': { meaning: 'A record was created', fields: 'kind status name' },
+      'ownRecord.changed': {
+        meaning: 'A record was changed, by a request or by a planned change',
+        fields: 'kind status name',
+      },
+      'ownRecord.deleted': { meaning: 'A record was deleted', fields: 'kind' },
+    },
+  },
+  {
     title: 'Rentals',
     subject: 'The subject is the id of the hosted instance or container. For SSH keys it is the account.',
     kinds: RENTAL_KINDS,

@@ -14,6 +14,7 @@ import { ApiTokens } from './account/access/api-tokens.ts'
 import { SshKeys } from './account/access/ssh-keys.ts'
 import { GpuQuotas } from './account/gpu-quotas.ts'
 import { Ledger } from './account/ledger.ts'
+import { OwnRecords, type Records, type RecordTable } from './account/own-records.ts'
 import { Voices } from './account/voices.ts'
 import { Batches } from './batches/batches.ts'
 import { Files } from './batches/files.ts'
@@ -75,6 +76,7 @@ export class World implements EventParts {
   readonly apiTokens: ApiTokens
   readonly access: AccountAccess
   readonly voices: Voices
+  readonly ownRecords: OwnRecords
   readonly sshKeys: SshKeys
   readonly nodes: Nodes
   readonly placement: Placement
@@ -141,6 +143,7 @@ export class World implements EventParts {
     this.apiTokens = this.#part(new ApiTokens(context, { ledger }, origin?.apiTokens))
     this.access = this.#part(new AccountAccess(context, { ledger }, origin?.access))
     this.voices = new Voices(context, { ledger })
+    this.ownRecords = this.#part(new OwnRecords(context, { ledger }, origin?.ownRecords))
     this.sshKeys = new SshKeys(context, { ledger })
     this.nodes = this.#part(new Nodes(context, { environment, history, tenants }, origin?.nodes))
     this.placement = this.#part(new Placement(context, { tenants }, origin?.placement))
@@ -336,6 +339,11 @@ export class World implements EventParts {
   /** Whether time cannot move because the tokenizer for batches is not loaded. */
   get needsTokenizer(): boolean {
     return this.batches.active.length > 0 && !this.lineAnswerer?.isReady
+  }
+
+  /** Returns the records of a table that endpoints of a user keep. */
+  records<R extends object>(table: RecordTable<R>): Records<R> {
+    return this.ownRecords.of(table)
   }
 
   /** Opens a request. It is the cause of all journal entries until it is closed. */

@@ -7,6 +7,7 @@ import type { OpenName } from '../lib/open-name.ts'
 import type { NamesProfile } from '../service/naming/names-profile.ts'
 import * as namesSections from '../service/naming/sections.ts'
 import { ScriptRule } from '../service/openai/scripted-answers.ts'
+import type { OwnEndpoints } from '../service/own-endpoints.ts'
 import { SNAPSHOT_ENDING } from './checkpoint/file-ending.ts'
 import { Snapshot } from './checkpoint/snapshot.ts'
 import type { InferencePace } from './clock/answer-waiter.ts'
@@ -67,6 +68,11 @@ export interface SimulatorOptions {
   readonly timers?: 'drive' | 'ignore'
   /** Time zero of the world, ISO 8601. Default: 2026-01-01T00:00:00Z. */
   readonly epoch?: string
+  /**
+   * Your own endpoints, by operation id: the results of `endpoint({ … })`. They are served beside those of the provider, in
+   * the same world and on the same clock.
+   */
+  readonly endpoints?: OwnEndpoints
   /** Serves only the operations of the interface document. Default: false. */
   readonly documentedOnly?: boolean
   /** The names of your provider for the neutral names of the interface: the path of a file, or the names themselves. */
@@ -242,6 +248,7 @@ export const OPTION_DECLARATIONS = {
     scenario: z.boolean(),
     inSnapshot: 'never',
   },
+  endpoints: { check: PlainObject, inSnapshot: 'never' },
   names: {
     shipped: [],
     flag: flag(

@@ -87,6 +87,7 @@ export class WorldSimulator implements Simulator {
     this.api = createApi({
       ...(options.documentedOnly && { neighbours: false }),
       names,
+      endpoints: options.endpoints,
       ...(options.strictRequests && { strictRequests: true }),
       ...(options.onBug && { onBug: options.onBug }),
       webhookHosts: options.webhooks?.allow,

@@ -106,7 +106,7 @@ export async function namedBy(client: FieldClient, code: string): Promise<readon
     run: inWorld(client, script),
   })
   try {
-    const own = checkOwnFaults(faults, 'Failed to explore the client')
+    const own = checkOwnFaults({ faults }, 'Failed to explore the client')
     const { findings, surfaced } = await exploreRuns(runner, {
       name: 'field',
       faults: 'singles',

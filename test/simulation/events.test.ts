@@ -64,6 +64,7 @@ const ORDER = [
   'limit.rateDecided',
   'account.periodEnded',
   'webhook.due',
+  'ownRecord.changeDue',
 ]
 
 test('an event keeps its number when a new one is added', () => {

@@ -8,7 +8,7 @@ import type { Argv } from 'yargs'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import { plural } from '../../lib/text/format-count.ts'
-import type { ParsedRecording } from '../../simulator/history/file.ts'
+import { type ParsedRecording, withEndpoints } from '../../simulator/history/file.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
 import { recordSimulator } from '../../simulator/history/record.ts'
 import { replayChanged } from '../../simulator/history/replay/changed-replay.ts'
@@ -84,7 +84,9 @@ export async function handler(args: Arguments): Promise<void> {
   const isChanged = [without, set, profile, weather].some(change => change !== undefined)
   let recording: ParsedRecording
   try {
-    recording = isChanged ? readRecordingToEnd(file, partial) : readRecording(file)
+    const read = isChanged ? readRecordingToEnd(file, partial) : readRecording(file)
+    const { readEndpoints } = await import('../read-config.ts')
+    recording = withEndpoints(read, (await readEndpoints()).endpoints)
   } catch (error) {
     if (!isHar(file)) throw error
     throw new UsageError(

@@ -28,6 +28,7 @@ import { EXIT_CODES, UsageError } from '../command.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { onSignals } from '../signals.ts'
 import {
+  configEndpoints,
   duration,
   flag,
   integer,
@@ -308,6 +309,7 @@ function createServedSimulator(argv: ServeArguments): Simulator {
   const fill = readFill(argv)
   const options: SimulatorOptions = {
     ...optionsFromFlags(argv),
+    ...configEndpoints(),
     ...(fill !== undefined && { fill }),
     ...(clock !== undefined && {
       clock: {

@@ -155,7 +155,10 @@ async function loadAll(args: ExploreArguments, folder: string): Promise<Explored
   if (otherCommand !== undefined) {
     assertFlagsOfCommand(args)
     const timeout = commandTimeout === undefined ? undefined : commandTimeout / 1000
-    const flow = commandFlow(otherCommand, { timeout, processes, cwd: folder })
+    // Loaded on demand: flows declare their endpoints.
+    const { readEndpoints } = await import('../read-config.ts')
+    const options = await readEndpoints()
+    const flow = commandFlow(otherCommand, { options, timeout, processes, cwd: folder })
     return [{ flow: withOptions(flow, { fixtures, seed }), file: undefined, world: { fixtures, seed } }]
   }
   if (flows.length === 0) {
@@ -269,7 +272,7 @@ interface FlowTest extends RunnableTest {
  */
 async function flowTest({ flow, file }: LoadedFlow, signal?: AbortSignal): Promise<FlowTest> {
   const runner = createFlowRunner(flow)
-  const own = checkOwnFaults(flow.options.faults ?? [], `Failed to explore ${flow.name}`)
+  const own = checkOwnFaults(flow.options, `Failed to explore ${flow.name}`)
   const prepared = await prepare(runner, { name: flow.name, own })
   const ofBase = new Set(prepared.base.broken.map(({ signature }) => signature))
   return {

@@ -14,6 +14,7 @@ import * as translation from '../naming/translation.ts'
 import * as nativeWebhooks from '../native/webhooks.ts'
 import * as openapi from '../openapi/openapi.ts'
 import type { Routes } from '../operation-table.ts'
+import { type OwnEndpoints, type ServedOperations, withOwnEndpoints } from '../own-endpoints.ts'
 import { authenticate, KEY_HEADERS } from './authentication.ts'
 import type { CredentialChange } from './bodies/credential-fields.ts'
 import * as credentialFields from './bodies/credential-fields.ts'
@@ -33,6 +34,8 @@ export interface ApiOptions {
   strictRequests?: boolean | undefined
   /** Hosts beside loopback addresses that webhooks may have. Default: none. */
   webhookHosts?: readonly string[] | undefined
+  /** Endpoints of the user, served beside those of the provider. */
+  endpoints?: OwnEndpoints | undefined
   /** Called with exceptions that are bugs of the simulator; the client gets a 500 with `x-sim-error`. */
   onBug?: ((error: unknown, operation: string) => void) | undefined
 }
@@ -87,9 +90,7 @@ const OPENAPI_PATH = '/openapi.json'
 
 /** @throws RangeError for names that collide with other names of the interface */
 export function createApi(options: ApiOptions = {}): Api {
-  const isWhole = options.neighbours !== false
-  const servedOperations: Operations<ApiScope> = isWhole ? operations : documentedOperations
-  const servedRoutes = isWhole ? routes : documentedRoutes
+  const { operations: servedOperations, routes: servedRoutes } = servedBy(options)
   const { webhookHosts = [] } = options
   const mapping = options.names && getMapping(options.names, servedOperations)
   const pipeline = new Pipeline<World, ApiScope>({
@@ -164,6 +165,17 @@ export function createApi(options: ApiOptions = {}): Api {
       return JSON.stringify(mapping?.forEndpoint(operations.createInference as never).returns.toVendor(body) ?? body)
     },
   }
+}
+
+/**
+ * Returns the operations that options serve.
+ *
+ * @throws RangeError for an invalid endpoint of the user
+ */
+export function servedBy({ neighbours, endpoints }: Pick<ApiOptions, 'neighbours' | 'endpoints'>): ServedOperations {
+  const isWhole = neighbours !== false
+  const served = isWhole ? { operations, routes } : { operations: documentedOperations, routes: documentedRoutes }
+  return withOwnEndpoints(served, endpoints)
 }
 
 /** Returns the declaration of the endpoint that answers a method and a neutral path, or undefined. */

@@ -3,6 +3,7 @@ import type { ApiTokens } from '../account/access/api-tokens.ts'
 import type { SshKeys } from '../account/access/ssh-keys.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
+import type { OwnRecords } from '../account/own-records.ts'
 import type { Voices } from '../account/voices.ts'
 import type { Batches } from '../batches/batches.ts'
 import type { Files } from '../batches/files.ts'
@@ -23,6 +24,7 @@ export interface AccountParts {
   readonly rentals: Rentals
   readonly sshKeys: SshKeys
   readonly voices: Voices
+  readonly ownRecords: OwnRecords
 }
 
 /**
@@ -30,7 +32,8 @@ export interface AccountParts {
  * down. Requests to catalog models end. The card is not charged any more, and no token is valid.
  */
 export function deleteAccount(account: AccountParts): void {
-  const { apiTokens, batches, deployments, files, gpuQuotas, inferenceRequests, ledger, rentals, voices } = account
+  const { apiTokens, batches, deployments, files, gpuQuotas, inferenceRequests, ledger, rentals, voices, ownRecords } =
+    account
   ledger.onAccountDeleted()
   gpuQuotas.withdrawRequests()
   account.access.rateLimits.decide('denied')
@@ -46,6 +49,7 @@ export function deleteAccount(account: AccountParts): void {
   inferenceRequests.onAccountCutOff('the account was deleted')
   for (const { id } of files.list()) files.delete(id)
   voices.deleteAll()
+  ownRecords.deleteAll()
   account.sshKeys.deleteAll()
   apiTokens.deleteAll()
 }

@@ -11,7 +11,7 @@ import type { World } from '../world.ts'
 
 /** What a request asks after: things of a kind, or one of them by its wire id; an adapter by its name. */
 export interface PolledResource {
-  readonly kind: 'deployments' | 'adapters' | 'batches' | 'hosted' | 'containers' | 'limits'
+  readonly kind: 'deployments' | 'adapters' | 'batches' | 'hosted' | 'containers' | 'limits' | 'ownRecords'
   readonly id?: string
 }
 
@@ -48,12 +48,15 @@ const IS_EXTERNAL: Readonly<Record<EventTopic, boolean>> = {
   limit: false,
   account: true,
   webhook: false,
+  ownRecord: false,
 }
 
 /** The status of each of these things that is on its way, by wire id. */
 export function inProgress(world: World, polled: PolledResource): ReadonlyMap<string, string> {
   const statusById = new Map<string, string>()
-  for (const [id, status] of statuses(world, polled)) if (IN_PROGRESS_STATUSES.has(status)) statusById.set(id, status)
+  for (const [id, status, isMoving = IN_PROGRESS_STATUSES.has(status)] of statuses(world, polled)) {
+    if (isMoving) statusById.set(id, status)
+  }
   return statusById
 }
 
@@ -75,7 +78,7 @@ export function eventsToNextChange(world: World, polled: PolledResource): number
   for (let events = 1; events <= MAX_FORECAST_EVENTS && future.next(limit); events++) {
     if (future.visibleChanges === visibleChanges) continue
     visibleChanges = future.visibleChanges
-    const current = new Map(statuses(future, polled))
+    const current = new Map([...statuses(future, polled)].map(([id, status]) => [id, status]))
     let changed = false
     for (const [id, before] of lastStatuses) {
       const after = current.get(id)
@@ -93,7 +96,10 @@ function rentalStatus({ state, expansionTargetGb }: Readonly<RentalRow>): string
   return expansionTargetGb > 0 && !IN_PROGRESS_STATUSES.has(state) ? 'expanding' : state
 }
 
-function* statuses(world: World, { kind, id }: PolledResource): Generator<[id: string, status: string]> {
+function* statuses(
+  world: World,
+  { kind, id }: PolledResource,
+): Generator<[id: string, status: string, isMoving?: boolean]> {
   switch (kind) {
     case 'deployments': {
       const one = id === undefined ? undefined : world.deployments.get(id)
@@ -121,6 +127,11 @@ function* statuses(world: World, { kind, id }: PolledResource): Generator<[id: s
       }
       break
     }
+    case 'ownRecords':
+      for (const [, { id: key, status, later }] of world.ownRecords.entries()) {
+        if (id === undefined || id === key) yield [key, status, later.length > 0]
+      }
+      break
     case 'limits':
       for (const [, row] of world.gpuQuotas.entries()) yield [row.id, row.decision]
       for (const [, row] of world.access.rateLimits.entries()) yield [row.id, row.decision]

@@ -55,7 +55,10 @@ function addThings(world: World, word: string, subjects: Set<string>): void {
 }
 
 /** Tells whether a word is the id of a thing of a world. */
-export function isThing({ deployments, rentals, nodes, batches, files, store }: World, word: string): boolean {
+export function isThing(
+  { deployments, rentals, nodes, batches, files, store, ownRecords }: World,
+  word: string,
+): boolean {
   return (
     deployments.ordinalOf(word) !== undefined ||
     rentals.ordinalOf(word) !== undefined ||
@@ -64,7 +67,8 @@ export function isThing({ deployments, rentals, nodes, batches, files, store }: 
     files.get(word) !== undefined ||
     store.tokens.has(word) ||
     store.voices.has(word) ||
-    store.sshKeys.has(word)
+    store.sshKeys.has(word) ||
+    ownRecords.findRow(word) !== undefined
   )
 }
 

@@ -94,6 +94,9 @@ export const PROVIDER_SENTENCES = {
   'voice.created': 'The owner created the voice {voice_id} ({name}).',
   'voice.edited': 'The owner changed the voice {voice_id} ({name}).',
   'voice.deleted': 'The owner deleted the voice {voice_id}.',
+  'ownRecord.created': 'The {kind} {id} was created: its status is {status}.',
+  'ownRecord.changed': 'The {kind} {id} was changed: its status is {status}.',
+  'ownRecord.deleted': 'The {kind} {id} was deleted.',
   'sshKey.added': 'The owner added the SSH key {ssh_key_id} ({name}).',
   'sshKey.deleted': 'The owner deleted the SSH key {ssh_key_id}.',
 } as const satisfies { readonly [Kind in JournalKindName]?: Sentence }

@@ -270,6 +270,14 @@ const findAccountItem: Finder = ({ world: { store } }, id) => {
   return { kind, id, sentences, isOwn: ({ subject, fields }) => subject === id || fields?.[`${kind}_id`] === id }
 }
 
+/** Finds a record of a table of own endpoints. */
+const findOwnRecord: Finder = ({ world }, id) => {
+  const row = world.ownRecords.findRow(id)
+  if (row === undefined) return undefined
+  const sentences = [`${formatValue(id)} is a ${row.kind}. Its status is ${row.status}.`]
+  return { kind: 'other', id, sentences, isOver: row.hasEnded && row.later.length === 0, isOwn: isAbout(id) }
+}
+
 const NAMED_FIELDS: readonly (readonly [field: string, noun: string, kind: ThingKind])[] = [
   ['voice_id', 'a voice', 'voice'],
   ['ssh_key_id', 'an SSH key', 'ssh_key'],
@@ -310,6 +318,7 @@ const FINDERS: readonly Finder[] = [
   findTimeline,
   findModel,
   findAccountItem,
+  findOwnRecord,
   ({ world }, id) => findFleetThing(world, id),
   findBatchLine,
   findInJournal,

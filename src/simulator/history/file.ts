@@ -4,6 +4,7 @@ import { tryParseJson } from '../../lib/json-text.ts'
 import { quote } from '../../lib/quote.ts'
 import { type Steps, withoutPause } from '../../lib/slices.ts'
 import { VERSION } from '../../lib/version.ts'
+import type { OwnEndpoints } from '../../service/own-endpoints.ts'
 import { createCrc32, formatCrc32 } from './crc32.ts'
 import { findLineProblem } from './line-schemas.ts'
 import { type HeaderLine, type Numbered, RECORDING_VERSION, type StepLines } from './lines.ts'
@@ -25,6 +26,14 @@ export interface ParsedRecording {
   readonly lines: readonly Numbered[]
   /** Why the recording has no end, with the last complete line; undefined if it is complete. */
   readonly cut: string | undefined
+}
+
+/** Returns a recording whose world has these endpoints. A recording cannot hold them, because they are code. */
+export function withEndpoints(recording: ParsedRecording, endpoints: OwnEndpoints | undefined): ParsedRecording {
+  const { header } = recording
+  return endpoints === undefined
+    ? recording
+    : { ...recording, header: { ...header, options: { ...header.options, endpoints } } }
 }
 
 /**

@@ -9,7 +9,7 @@ import {
 import type { Simulator } from '../simulator-interface.ts'
 import type { CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
 
-const CREATED = /^(deployment|adapter|hosted|container|batch)\.created$/
+const CREATED = /^(deployment|adapter|hosted|container|batch|ownRecord)\.created$/
 
 /**
  * Returns the things that requests of the client created, in the order of their creation.
@@ -23,7 +23,8 @@ export function findCreatedThings(sim: Simulator, bySeq: ReadonlyMap<number, Obs
   }
   const things: CreatedThing[] = []
   for (const entry of sim.journal.entries()) {
-    const kind = CREATED.exec(entry.kind)?.[1] as CreatedKind | undefined
+    const noun = CREATED.exec(entry.kind)?.[1]
+    const kind = noun === 'ownRecord' ? String(entry.fields?.kind) : noun
     const request = kind === undefined ? undefined : bySeq.get(entry.cause)
     if (kind === undefined || request === undefined) continue
     const { status, isAlive } = stateOf(sim, kind, entry.subject)
@@ -45,6 +46,10 @@ function stateOf({ world }: Simulator, kind: CreatedKind, id: string): Pick<Crea
     const { terminal } = kind === 'hosted' ? HOSTED_LIFECYCLE : CONTAINER_LIFECYCLE
     return { status: row.state, isAlive: !terminal.has(row.state as never) }
   }
-  const { status = 'deleted' as const } = world.deployments.get(id) ?? {}
-  return { status, isAlive: !DEPLOYMENT_LIFECYCLE.terminal.has(status) }
+  if (kind === 'deployment' || kind === 'adapter') {
+    const { status = 'deleted' as const } = world.deployments.get(id) ?? {}
+    return { status, isAlive: !DEPLOYMENT_LIFECYCLE.terminal.has(status) }
+  }
+  const { status, hasEnded } = world.ownRecords.findRow(id, kind) ?? { status: 'deleted', hasEnded: true }
+  return { status, isAlive: !hasEnded }
 }

@@ -18,7 +18,8 @@ export function effectsOf(
   for (const entry of sim.journal.entries()) {
     const request = bySeq.get(entry.cause)
     if (request === undefined || PARTS.test(entry.kind)) continue
-    const [noun = '', verb = ''] = entry.kind.split('.')
+    const [topic = '', verb = ''] = entry.kind.split('.')
+    const noun = topic === 'ownRecord' ? String(entry.fields?.kind) : topic
     const id = idIn(entry)
     const touch = (what: string, name: string): Effect => {
       const key = `${what} ${name}`

@@ -9,9 +9,10 @@ import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './obse
 import type { Evidence } from './rule.ts'
 import { pathOf } from './words.ts'
 
-const LIFECYCLES: Readonly<
-  Record<CreatedKind, { readonly statuses: readonly string[]; readonly terminal: ReadonlySet<string> }>
-> = {
+/** Those of the provider's things. Records of a user's tables have none. */
+const LIFECYCLES: {
+  readonly [Kind in CreatedKind]?: { readonly statuses: readonly string[]; readonly terminal: ReadonlySet<string> }
+} = {
   deployment: DEPLOYMENT_LIFECYCLE,
   adapter: DEPLOYMENT_LIFECYCLE,
   hosted: RENTAL_LIFECYCLES.hosted,
@@ -107,7 +108,7 @@ export function knewId(observation: Conduct, id: string): boolean {
 
 /** Tells whether a status of a kind of thing is terminal. */
 export function isTerminalStatus(kind: CreatedKind, status: string): boolean {
-  return LIFECYCLES[kind].terminal.has(status)
+  return LIFECYCLES[kind]?.terminal.has(status) === true
 }
 
 /** Returns the statuses that a thing had, each with the time since which it had it, as far as the journal tells. */
@@ -212,13 +213,13 @@ function fieldsOf(value: object): Iterable<readonly [string, unknown]> {
 }
 
 /** Returns the status with which things of a kind begin. */
-export function firstStatusOf(kind: CreatedKind): string {
-  return LIFECYCLES[kind].statuses[0]!
+export function firstStatusOf(kind: CreatedKind): string | undefined {
+  return LIFECYCLES[kind]?.statuses[0]
 }
 
 /** Tells whether a kind of thing can have a status. */
 export function isKnownStatus(kind: CreatedKind, status: string): boolean {
-  return LIFECYCLES[kind].statuses.includes(status)
+  return LIFECYCLES[kind]?.statuses.includes(status) === true
 }
 
 function breaksBody(fault: ObservedRequest['fault']): boolean {

@@ -1,6 +1,7 @@
 /** What a client did in a world and what it left there: the input of every rule. */
 
 import type { Micros } from '../../kernel/duration.ts'
+import type { OpenName } from '../../lib/open-name.ts'
 import type { Exchange, faultOf } from '../../service/http/exchange.ts'
 import type { Simulator } from '../simulator-interface.ts'
 import type { AnswerBody } from './answers/answer-body.ts'
@@ -44,7 +45,9 @@ export type ClientEnd =
   /** It did not end within the bound of the rule `settles`. It waits for nothing if it sent more requests than a run may have. */
   | { readonly kind: 'unsettled'; readonly waitsFor: string | undefined }
 
-export type CreatedKind = 'deployment' | 'adapter' | 'hosted' | 'container' | 'batch'
+/** A kind of thing of the provider, or the kind of a user's record table. */
+export type CreatedKind = OpenName<ProviderKind>
+export type ProviderKind = 'deployment' | 'adapter' | 'hosted' | 'container' | 'batch'
 
 /** A thing that costs money or may, which a request of the client created. */
 export interface CreatedThing {

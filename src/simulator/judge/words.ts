@@ -6,12 +6,10 @@ import { hideSecrets } from '../../lib/text/secrets.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../../simulation/account/money.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
 
-const KIND_WORDS: Readonly<Record<CreatedKind, string>> = {
-  deployment: 'deployment',
+/** The words of kinds that are not their own word. */
+const KIND_WORDS: { readonly [Kind in CreatedKind]?: string } = {
   adapter: 'LoRA adapter',
   hosted: 'hosted instance',
-  container: 'container',
-  batch: 'batch',
 }
 
 /** The longest text of a client that words repeat, in characters. */
@@ -44,12 +42,12 @@ export function formatSince({ startedAt }: Pick<Conduct, 'startedAt'>, time: Mic
 
 /** Names a kind of thing, as in `LoRA adapter`. */
 export function kindWord(kind: CreatedKind): string {
-  return KIND_WORDS[kind]
+  return KIND_WORDS[kind] ?? kind
 }
 
 /** Names a thing with its kind, id and status, as in "The deployment dep_1 (running)". */
 export function nameThing({ kind, id, status }: Pick<CreatedThing, 'kind' | 'id' | 'status'>): string {
-  return `The ${KIND_WORDS[kind]} ${id} (${status})`
+  return `The ${kindWord(kind)} ${id} (${status})`
 }
 
 /** Names a request with its operation and its end, as in "request 4 (getDeployment, 503)". */

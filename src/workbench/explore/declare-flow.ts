@@ -14,6 +14,7 @@ const OPTIONS: readonly (keyof FlowOptions)[] = [
     'seed',
     'profile',
     'weather',
+    'endpoints',
     'budget',
     'invariants',
     'own',
@@ -52,7 +53,7 @@ export function flow<Result, Declared extends InputDeclarations = Record<never, 
   assertKnownKeys(options, OPTIONS, context)
   assertInvariants(options.invariants ?? {}, context)
   if (options.inputs !== undefined) assertInputs(options.inputs, context)
-  if (options.faults !== undefined) ownFaults.checkOwnFaults(options.faults, context)
+  if (options.faults !== undefined) ownFaults.checkOwnFaults(options, context)
   // The runner gives the flow the values of these declarations.
   return Object.freeze({ name, options, run: run as FlowFunction<Result> })
 }

@@ -86,7 +86,7 @@ export async function explore<Result>(
       name: flow.name,
       inputs: inputsOf(flow),
       invariants: flow.options.invariants,
-      own: checkOwnFaults(flow.options.faults ?? [], `Failed to explore ${flow.name}`),
+      own: checkOwnFaults(flow.options, `Failed to explore ${flow.name}`),
       budget: options.budget ?? flow.options.budget,
       // Each run of a command is a process, which takes long.
       faults: options.faults ?? ('command' in flow ? 'singles' : undefined),

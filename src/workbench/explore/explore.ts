@@ -4,6 +4,7 @@ import type { Duration } from '../../kernel/duration.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { quote } from '../../lib/quote.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
+import type { Operations } from '../../service/endpoint.ts'
 import type { InputDeclarations } from './input.ts'
 import type { InvariantSettings } from './invariants.ts'
 import { FAULT_CLASSES, type FaultClass, type FaultClassName } from './plan/classes.ts'
@@ -101,7 +102,7 @@ export interface Prepared extends Pick<SeedSpace, 'plans' | 'plansOf'> {
  * @throws ExploreError if the flow is not repeatable, or throws
  */
 export async function prepare(runner: FlowRunner, options: ExploreOptions): Promise<Prepared> {
-  const spaceOptions = toSpaceOptions(options)
+  const spaceOptions = toSpaceOptions(options, runner.operations)
   const base = await runBase(runner, options.name)
   const space = spaceOf(base, spaceOptions)
   const plansOf = (result: RunResult) => new RandomPlans(spaceOf(result, spaceOptions))
@@ -117,7 +118,7 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   const { name, shrinker, signal, onProgress, realTime = monotonicMs, firstSeed = 1 } = options
   const depth = EXPLORE_DEPTHS.indexOf(readDepth(options))
   const budget = new Budget(options.budget, name, realTime)
-  const spaceOptions = toSpaceOptions(options)
+  const spaceOptions = toSpaceOptions(options, runner.operations)
   const exploration = new Exploration(runner, { flow: name, budget, shrinker, signal, onProgress })
   const prepared = await unlessStopped(prepare(runner, options))
   const points = prepared === undefined ? [] : pointsOf(prepared.space)
@@ -154,8 +155,11 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   return report(isSaturated ? 'saturated' : exploration.stoppedBecause!)
 }
 
-function toSpaceOptions({ name, classes, own = [], exhaustive = false }: ExploreOptions): SpaceOptions {
-  if (classes === undefined) return { exhaustive, own }
+function toSpaceOptions(
+  { name, classes, own = [], exhaustive = false }: ExploreOptions,
+  operations: Operations,
+): SpaceOptions {
+  if (classes === undefined) return { operations, exhaustive, own }
   const known: FaultClassName[] = [...FAULT_CLASSES.map(one => one.name), 'variations']
   if (!Array.isArray(classes) || classes.length === 0) {
     throw new ExploreError(
@@ -167,7 +171,7 @@ function toSpaceOptions({ name, classes, own = [], exhaustive = false }: Explore
     throw new ExploreError(`Failed to explore ${name}: unknown class '${unknown}'. ${suggest(unknown, known)}`)
   }
   const chosen: FaultClass[] = FAULT_CLASSES.filter(one => classes.includes(one.name))
-  return { exhaustive, own, classes: chosen, variations: classes.includes('variations') }
+  return { operations, exhaustive, own, classes: chosen, variations: classes.includes('variations') }
 }
 
 function readDepth({ name, faults = 'swarm' }: ExploreOptions): ExploreDepth {

@@ -54,7 +54,7 @@ export interface SimulatorMatchers<R = unknown> {
    * @example expect(sim).toHaveReceived('createLlmDeployment', { times: 1, body: { gpu: 'H100-80GB' } })
    */
   toHaveReceived<Name extends OperationName>(operation: Name, pattern?: ReceivedPattern<Name>): R
-  /** Passes if nothing runs on the account or is billed: no instance, batch in progress, hosted instance or container. */
+  /** Passes if nothing runs on the account or is billed: no instance, batch in progress, hosted instance, container or own record. */
   toBeQuiet(): R
   /**
    * Passes if the account has spent an amount in the range, in dollars.
@@ -223,6 +223,9 @@ function listRunning({ world }: Simulator): string[] {
   for (const [, row] of world.rentals.entries()) {
     const label = row.kind === 'hosted' ? 'hosted instance' : 'container'
     if (countsAgainstQuota(row.state)) lines.push(`${label} ${row.id} is ${row.state}`)
+  }
+  for (const [, { kind, id, status, hasEnded }] of world.ownRecords.entries()) {
+    if (!hasEnded) lines.push(`${kind} ${id} is ${status}`)
   }
   return lines.sort()
 }

@@ -1,10 +1,12 @@
 /** The how-to pages are run: every block of code in them, and what they say of the worlds of the package. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { transformSync } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { type Block, blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
 
+const withoutTypes = (code: string) => transformSync(code, { loader: 'ts', target: 'node20.19' }).code
 const SCRATCH = resolve('.tmp/pages')
 const openings = (blocks: readonly Block[]) => blocks.map(({ language, opening }) => `${language} ${opening}`)
 let folder: ReaderFolder
@@ -98,6 +100,22 @@ describe('docs/configuration.md', () => {
     const { stdout } = await folder.command(blockWith(blocks, '--completion').trim())
     expect(stdout).toContain('complete -o bashdefault')
   })
+})
+
+test('docs/own-endpoints.md: each block runs, in the order of the page', async () => {
+  const blocks = blocksOf('docs/own-endpoints.md')
+  expect(blocks.map(({ language }) => language)).toEqual(['ts', 'ts', 'ts', 'ts'])
+  const [pods, use, config, explored] = blocks.map(({ code }) => code)
+  folder.write('pods.ts', pods!)
+  folder.write('pods.js', withoutTypes(pods!))
+  const script = (code: string) => folder.script(withoutTypes(code).replace('./pods.ts', './pods.js'))
+  expect(await script(use!)).toBe('RUNNING\n')
+  expect(await script(explored!)).toContain('The pod pod_')
+  const file = folder.write('modelhost-sim.config.ts', config!)
+  const ask = `fetch(process.env.MODELHOST_SIM_URL + '/rest/v1/pods/x').then(({ status }) => process.exit(status - 400))`
+  folder.write('ask.mjs', ask)
+  expect((await folder.command('npx modelhost-sim exec -- node ask.mjs')).code).toBe(1)
+  rmSync(file)
 })
 
 describe('docs/clock.md', () => {

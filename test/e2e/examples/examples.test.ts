@@ -54,6 +54,12 @@ test('examples/node-test: a client with sim.fetch, and one on timers of sinon', 
   expect(code).toBe(0)
 })
 
+test('examples/own-endpoints: a second host in the same world', async () => {
+  const { code, said } = await runIn(installed.copy('own-endpoints'), NPM_TEST)
+  expect(said).toMatch(/Tests {2}4 passed \(4\)/)
+  expect(code).toBe(0)
+})
+
 test('examples/jest: a client on timers of Jest', async () => {
   const { code, said } = await runIn(installed.copy('jest'), NPM_TEST)
   expect(said).toMatch(/Tests: +4 passed, 4 total/)

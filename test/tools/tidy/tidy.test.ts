@@ -147,6 +147,7 @@ const CACHES: readonly string[] = [
   'service/models/model-schemas.ts cachedSchemas',
   'service/naming/schema-shape.ts inputShapes',
   'service/naming/schema-shape.ts outputShapes',
+  'service/own-endpoints.ts combinations',
   'simulation/batches/fixture-content.ts contentCache',
   'simulation/batches/fixture-content.ts parsedInputCache',
   'simulation/deployments/instance-speed.ts hardwareOfPlans',

@@ -1,5 +1,5 @@
 /** Uses each entry of the package but that of vitest, whose own types need those of Node. */
-import { createSimulator, type FaultRule } from 'modelhost-sim'
+import { createSimulator, endpoint, type FaultRule, recordTable } from 'modelhost-sim'
 import { createControlClient } from 'modelhost-sim/client'
 import configSchema from 'modelhost-sim/config.schema.json' with { type: 'json' }
 import { explore, flow, integers } from 'modelhost-sim/explore'
@@ -11,9 +11,26 @@ import manifest from 'modelhost-sim/package.json' with { type: 'json' }
 import { scenario } from 'modelhost-sim/scenario'
 import scenarioSchema from 'modelhost-sim/scenario.schema.json' with { type: 'json' }
 import { setupWorker } from 'msw/browser'
+import * as z from 'zod'
+
+// The package has the types of another copy of zod, and two copies are slow to compare.
+const Job = z.object({ id: z.string(), state: z.enum(['queued', 'done']), tags: z.array(z.string()) })
+const jobs = recordTable({ kind: 'job', record: Job, key: 'id', status: 'state', ended: ['done'] })
+const createJob = endpoint({
+  route: 'POST /jobs/{queue}',
+  summary: 'Queue a job',
+  query: { urgent: z.coerce.boolean().optional() },
+  body: z.object({ tags: z.array(z.string()) }),
+  returns: Job,
+  handle: ({ params, query, body: { tags }, world }) => {
+    const id: string = params.queue
+    const state: 'queued' | 'done' = query.urgent ? 'done' : 'queued'
+    return world.records(jobs).put({ id, state, tags }, { after: '1m', set: { state: 'done' } })
+  },
+})
 
 const rule: FaultRule = { on: 'listDeployments', nth: 3, fault: { kind: 'status', status: 503 } }
-await using sim = createSimulator({ fixtures: 'empty', seed: 1, faults: [rule] })
+await using sim = createSimulator({ endpoints: { createJob }, fixtures: 'empty', seed: 1, faults: [rule] })
 using recording = sim.record()
 setupWorker(...handlers(sim, { baseUrl: 'https://api.example.test' }))
 const now: string = (await createControlClient(sim).getClock()).now

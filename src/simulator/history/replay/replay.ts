@@ -2,7 +2,8 @@
 
 import { assertKnownKeys } from '../../../lib/known-keys.ts'
 import { quote, shellQuote } from '../../../lib/quote.ts'
-import { type ParsedRecording, parseRecording, RecordingError } from '../file.ts'
+import type { OwnEndpoints } from '../../../service/own-endpoints.ts'
+import { type ParsedRecording, parseRecording, RecordingError, withEndpoints } from '../file.ts'
 import * as files from '../read-recording.ts'
 import * as changed from './changed-replay.ts'
 import type { Consequence } from './consequences.ts'
@@ -15,6 +16,8 @@ export type ReplaySource = string | { readonly text: string; readonly file?: str
 export interface ReplayOptions extends changed.ReplayChanges {
   /** Accepts a recording without an end, as a killed process leaves it. Default: false. */
   readonly partial?: boolean | undefined
+  /** The own endpoints that the recorded simulator had. */
+  readonly endpoints?: OwnEndpoints | undefined
 }
 
 /** What came of a replay. */
@@ -58,8 +61,8 @@ const CONTEXT = 'Failed to replay'
  * if (result.outcome === 'diverged') console.log(result.divergence.recorded, result.divergence.replayed)
  */
 export async function replay(recording: ReplaySource, options: ReplayOptions = {}): Promise<ReplayOutcome> {
-  assertKnownKeys(options, ['partial', ...CHANGES], CONTEXT)
-  const { partial = false } = options
+  assertKnownKeys(options, ['partial', 'endpoints', ...CHANGES], CONTEXT)
+  const { partial = false, endpoints } = options
   if (typeof partial !== 'boolean') {
     throw new RangeError(`${CONTEXT}: partial is ${quote(partial)}. Give true or false.`)
   }
@@ -71,7 +74,8 @@ export async function replay(recording: ReplaySource, options: ReplayOptions = {
   }
   assertSource(recording)
   try {
-    const { parsed, what } = readSource(recording)
+    const { parsed: read, what } = readSource(recording)
+    const parsed = withEndpoints(read, endpoints)
     const { cut } = parsed
     const remedy = typeof recording === 'string' ? 'To accept it, give partial: true' : 'Call its stop() first'
     const unfinished = {

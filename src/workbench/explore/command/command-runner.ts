@@ -10,6 +10,7 @@ import {
   proxyVariables,
   type ServedWorld,
 } from '../../../server/worlds/served-world.ts'
+import type { Operations } from '../../../service/endpoint.ts'
 import type { Observation } from '../../../simulator/judge/observation.ts'
 import { createSimulator, type Simulator } from '../../../simulator/simulator.ts'
 import type { FlowOptions } from '../flow.ts'
@@ -114,6 +115,10 @@ class ProcessRunner implements FlowRunner {
     this.#template = createSimulator({ ...worldOf(options), clock: 'on-poll', journalLimit: JOURNAL_LIMIT })
     if (options.signal?.aborted) this.#isStopped = true
     options.signal?.addEventListener('abort', this.#stop)
+  }
+
+  get operations(): Operations {
+    return this.#template.api.operations
   }
 
   get notes(): readonly string[] {

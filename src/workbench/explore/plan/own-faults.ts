@@ -1,6 +1,8 @@
 /** Faults of a flow: rules and commands that are points beside the built-in classes. */
 
-import { operations } from '../../../service/index.ts'
+import type { Operations } from '../../../service/endpoint.ts'
+import { servedBy } from '../../../service/http/service.ts'
+import type { OwnEndpoints } from '../../../service/own-endpoints.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
 import { FaultError } from '../../../simulator/faults/fault-error.ts'
 import { type FaultRule, parseRuleWithoutWindow } from '../../../simulator/faults/rules.ts'
@@ -23,20 +25,29 @@ export interface CheckedFault {
   readonly class: string
 }
 
+/** What a flow says of its faults, and the endpoints that they can name beside those of the provider. */
+interface FaultsOfFlow {
+  readonly faults?: readonly OwnFault[] | undefined
+  readonly endpoints?: OwnEndpoints | undefined
+}
+
 /**
  * Returns the own faults of a flow.
  *
  * @param context start of the error, as in `Failed to declare the flow 'deploy'`
  * @throws TypeError or RangeError that names the entry, the field and a remedy
  */
-export function checkOwnFaults(faults: readonly OwnFault[], context: string): CheckedFault[] {
-  if (Array.isArray(faults)) return faults.map((fault, index) => checkOwnFault(fault, `${context}: faults[${index}]`))
+export function checkOwnFaults({ faults = [], endpoints }: FaultsOfFlow, context: string): CheckedFault[] {
+  if (Array.isArray(faults)) {
+    const { operations } = servedBy({ endpoints })
+    return faults.map((fault, index) => checkOwnFault(fault, operations, `${context}: faults[${index}]`))
+  }
   throw new TypeError(
     `${context}: faults is not a list. Write faults: [{ on: 'listBatches', fault: { kind: 'empty' } }].`,
   )
 }
 
-function checkOwnFault(given: OwnFault, place: string): CheckedFault {
+function checkOwnFault(given: OwnFault, operations: Operations, place: string): CheckedFault {
   const { passes = false, ...rest } = given ?? {}
   if (typeof passes !== 'boolean') throw new TypeError(`${place}.passes: expected true or false.`)
   if (!('fault' in rest)) {

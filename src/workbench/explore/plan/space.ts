@@ -1,7 +1,6 @@
 /** The space of a run: every single fault that can strike in it, by kind and place. */
 
 import type { Operations } from '../../../service/endpoint.ts'
-import { operations } from '../../../service/index.ts'
 import type { Command } from '../../../simulation/operations/commands.ts'
 import type { Fault } from '../../../simulator/faults/rules.ts'
 import type { Boundary, RunResult } from '../run/run-result.ts'
@@ -147,6 +146,8 @@ export interface Space {
 }
 
 export interface SpaceOptions extends CoordinateOptions {
+  /** The operations that the world serves. */
+  readonly operations: Operations
   /** Default: all classes but those that are tried by name. */
   readonly classes?: readonly FaultClass[]
   /** The faults of the flow. */
@@ -157,22 +158,20 @@ export interface SpaceOptions extends CoordinateOptions {
   readonly after?: number
 }
 
-const ENDPOINTS = operations as unknown as Operations
-
 /** Returns the space of a run. */
-export function spaceOf(run: Pick<RunResult, 'requests' | 'boundaries'>, options: SpaceOptions = {}): Space {
-  const { classes = DEFAULT_CLASSES, own = [], variations = true, after } = options
+export function spaceOf(run: Pick<RunResult, 'requests' | 'boundaries'>, options: SpaceOptions): Space {
+  const { operations, classes = DEFAULT_CLASSES, own = [], variations = true, after } = options
   const coordinates = coordinatesOf(run.requests, options).filter(({ index }) => index > (after ?? 0))
   const places: Readonly<Record<PointKind, readonly Place[]>> = {
-    request: coordinates.map(coordinate => requestPlace(coordinate, classes)),
-    outage: firstOfEachOperation(coordinates).map(coordinate => outagePlace(coordinate, classes)),
+    request: coordinates.map(coordinate => requestPlace(coordinate, operations, classes)),
+    outage: firstOfEachOperation(coordinates).map(coordinate => outagePlace(coordinate, operations, classes)),
     world:
       after === undefined
-        ? [...worldPlaces(run), ...notServingPlaces(run, coordinates), ...revokedPlaces(coordinates)]
+        ? [...worldPlaces(run), ...notServingPlaces(run, coordinates, operations), ...revokedPlaces(coordinates)]
         : [],
     crash: coordinates.map(crashPlace),
     own: own.flatMap(fault => ownPlaces(fault, coordinates, after)),
-    variation: after === undefined && variations ? variationPlaces(coordinates) : [],
+    variation: after === undefined && variations ? variationPlaces(coordinates, operations) : [],
   }
   const kinds = POINT_KINDS.map(kind => ({ kind, places: places[kind].filter(({ points }) => points.length > 0) }))
   return { kinds: kinds.filter(one => one.places.length > 0), classes, requests: run.requests.length }
@@ -184,10 +183,10 @@ export function pickPoint(choices: Choices, { kinds }: Pick<Space, 'kinds'>): Po
   return choices.pick('class', choices.pick('place', places).points)
 }
 
-function requestPlace(coordinate: Coordinate, classes: readonly FaultClass[]): Place {
+function requestPlace(coordinate: Coordinate, operations: Operations, classes: readonly FaultClass[]): Place {
   const { operation, method, path, nth, index, visibleStatus } = coordinate
   const name = `${method} ${path}, ${nth}`
-  const points = classesOf(ENDPOINTS[operation]!, coordinate, classes).map(faultClass => ({
+  const points = classesOf(operations[operation]!, coordinate, classes).map(faultClass => ({
     kind: 'request' as const,
     operation,
     class: faultClass.name,
@@ -202,10 +201,10 @@ function requestPlace(coordinate: Coordinate, classes: readonly FaultClass[]): P
   return { name, points }
 }
 
-function outagePlace(coordinate: Coordinate, classes: readonly FaultClass[]): Place {
+function outagePlace(coordinate: Coordinate, operations: Operations, classes: readonly FaultClass[]): Place {
   const { operation, nthOfOperation, index, visibleStatus } = coordinate
   const name = `${operation} from request ${nthOfOperation} on`
-  const lasting = classesOf(ENDPOINTS[operation]!, coordinate, classes).filter(({ canLast }) => canLast)
+  const lasting = classesOf(operations[operation]!, coordinate, classes).filter(({ canLast }) => canLast)
   const points = lasting.map(faultClass => ({
     kind: 'outage' as const,
     operation,
@@ -249,9 +248,13 @@ function worldPlaces({ boundaries }: Pick<RunResult, 'boundaries'>): Place[] {
 }
 
 /** Returns the places at which a deployment is running, and its model answers 503 for a while. */
-function notServingPlaces({ boundaries }: Pick<RunResult, 'boundaries'>, coordinates: readonly Coordinate[]): Place[] {
+function notServingPlaces(
+  { boundaries }: Pick<RunResult, 'boundaries'>,
+  coordinates: readonly Coordinate[],
+  operations: Operations,
+): Place[] {
   const on = [...new Set(coordinates.map(({ operation }) => operation))].filter(
-    one => ENDPOINTS[one]!.acceptsScopedTokens,
+    one => operations[one]!.acceptsScopedTokens,
   )
   return boundaries
     .filter(({ kind, nth }) => kind === 'deployment.running' && nth === 1 && on.length > 0)
@@ -286,8 +289,8 @@ function revokedPlaces(coordinates: readonly Coordinate[]): Place[] {
   return [placeOf('world', middle.operation, 'tokenRevoked', `request ${middle.index}`, item, reason)]
 }
 
-function variationPlaces(coordinates: readonly Coordinate[]): Place[] {
-  return variationsOf(coordinates, ENDPOINTS).map(rule => {
+function variationPlaces(coordinates: readonly Coordinate[], operations: Operations): Place[] {
+  return variationsOf(coordinates, operations).map(rule => {
     const { form } = rule.fault as Extract<Fault, { kind: 'variation' }>
     const item = { fault: withContentName(rule) }
     return placeOf('variation', [rule.on].flat().join(' | '), `variation ${form}`, 'the whole run', item)

@@ -3,6 +3,7 @@
 import type { Micros } from '../../../kernel/duration.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { eventLoopTurn } from '../../../lib/real-time.ts'
+import type { Operations } from '../../../service/endpoint.ts'
 import { UntilError } from '../../../simulator/clock/moves/until-error.ts'
 import { formatRequest } from '../../../simulator/judge/evidence-lines.ts'
 import type { ClientEnd, Observation, ObservedRequest } from '../../../simulator/judge/observation.ts'
@@ -48,6 +49,10 @@ class InProcessRunner implements FlowRunner {
   constructor(flow: NamedFlow) {
     this.#flow = flow
     this.#own = this.#createWorld({})
+  }
+
+  get operations(): Operations {
+    return this.#own.api.operations
   }
 
   async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {

@@ -1,6 +1,7 @@
 /** Runs of one flow under plans. Every other part of explore uses this interface alone. */
 
 import { stableJson } from '../../../lib/json-values.ts'
+import type { Operations } from '../../../service/endpoint.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import type { WorldChange } from '../flow-world.ts'
 import type { InputValues } from '../input.ts'
@@ -60,6 +61,8 @@ export interface FlowRunner {
    * RunStopped.
    */
   run(plan: Plan, options?: RunOptions): Promise<RunResult>
+  /** The operations that its world serves. */
+  readonly operations: Operations
   /** A run takes real time, so what needs many of them is left out. Default: false. */
   readonly isSlow?: boolean
   /** What to change in a client whose runs differ. Default: advice for a flow that is a function. */

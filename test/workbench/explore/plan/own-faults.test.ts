@@ -1,4 +1,5 @@
 /** Faults of a flow: which points they become, and what is wrong with invalid ones. */
+
 import { describe, expect, test } from 'vitest'
 import { flow } from '../../../../src/workbench/explore/declare-flow.ts'
 import { explore } from '../../../../src/workbench/explore/explore-flow.ts'
@@ -64,7 +65,7 @@ describe('an own fault', () => {
 
   test('says whether it passes', () => {
     const own = (passes?: boolean) => ({ ...NULL_PAGE, nth: 1, ...(passes !== undefined && { passes }) })
-    const items = checkOwnFaults([own(), own(true)], 'Failed').map(({ item }) => item)
+    const items = checkOwnFaults({ faults: [own(), own(true)] }, 'Failed').map(({ item }) => item)
     expect(items).toMatchObject([{ passes: false }, { passes: true }])
   })
 })

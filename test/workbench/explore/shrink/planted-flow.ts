@@ -3,6 +3,8 @@
 import fc from 'fast-check'
 import { micros, SECOND } from '../../../../src/kernel/duration.ts'
 import { hash32 } from '../../../../src/kernel/random.ts'
+import type { Operations } from '../../../../src/service/endpoint.ts'
+import { operations } from '../../../../src/service/index.ts'
 import type { Fault, FaultRule } from '../../../../src/simulator/faults/rules.ts'
 import type { ObservedRequest } from '../../../../src/simulator/judge/observation.ts'
 import type { WorldChange } from '../../../../src/workbench/explore/flow-world.ts'
@@ -47,6 +49,7 @@ export interface PlantedFlow {
 }
 
 export class PlantedRunner implements FlowRunner {
+  readonly operations = operations as unknown as Operations
   readonly #flow: PlantedFlow
   runs = 0
 

@@ -299,6 +299,7 @@ test('after a run that was stopped the best plan so far is the result', async ()
 test('a result whose two last runs differ is not repeatable', async () => {
   const runner = new PlantedRunner({ causes: [{ operation: on, nth: 3 }], lineage: 'exact' })
   const unstable = {
+    operations: runner.operations,
     get runs() {
       return runner.runs
     },

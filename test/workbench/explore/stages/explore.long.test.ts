@@ -233,6 +233,7 @@ describe('an exploration', () => {
     let [active, most] = [0, 0]
     // Runs that begin later often end earlier.
     const atOnce: FlowRunner = {
+      operations: parallel.operations,
       atOnce: 4,
       runs: 0,
       dispose: () => parallel.dispose(),

@@ -4,6 +4,8 @@ import { micros, SECOND } from '../../../../src/kernel/duration.ts'
 import { ByteHash } from '../../../../src/kernel/random.ts'
 import { globOf } from '../../../../src/lib/glob.ts'
 import { LIMITS } from '../../../../src/lib/limits.ts'
+import type { Operations } from '../../../../src/service/endpoint.ts'
+import { operations } from '../../../../src/service/index.ts'
 import type { FaultRule } from '../../../../src/simulator/faults/rules.ts'
 import type { ClientEnd, ObservedRequest } from '../../../../src/simulator/judge/observation.ts'
 import { canonicalText } from '../../../../src/workbench/explore/plan/canonical.ts'
@@ -110,6 +112,7 @@ function outcomeOf({ fault }: FaultRule): Outcome {
 
 /** A runner of a client. It remembers the plans that it has run. */
 export class FakeRunner implements FlowRunner {
+  readonly operations = operations as unknown as Operations
   readonly plans: Plan[] = []
   readonly #client: (world: FakeWorld) => unknown
 

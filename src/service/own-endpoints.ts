@@ -1,0 +1,162 @@
+/** Endpoints of a user, which a simulator serves beside those of the provider. */
+import type { Clock } from '../kernel/clock.ts'
+import { quote } from '../lib/quote.ts'
+import type { AnySchema, OutputOf } from '../simulation/account/own-records.ts'
+import type { World } from '../simulation/world.ts'
+import type { ApiScope } from './api-scope.ts'
+import {
+  type AnyEndpoint,
+  createEndpointFactory,
+  type Declaration,
+  endpointPaths,
+  type Operations,
+  type RouteParamNames,
+} from './endpoint.ts'
+import { type Routes, withoutReading } from './operation-table.ts'
+
+/** What the handler of an own endpoint gets besides its input. */
+export interface OwnScope {
+  /** The state of own endpoints: `world.records(pods).put({ … })`. */
+  readonly world: Pick<World, 'records'>
+  /** The virtual time: `clock.iso()`, `clock.unix()`. */
+  readonly clock: Pick<Clock, 'now' | 'iso' | 'unix'>
+}
+
+type Schemas = Readonly<Record<string, AnySchema>>
+type OutputsOf<Fields> = { readonly [Name in keyof Fields]: OutputOf<Fields[Name]> }
+
+/** The fields of a declaration that are equal for all endpoints. */
+type CommonFields = Pick<
+  Declaration<unknown, string, unknown, unknown, undefined, undefined, never, unknown>,
+  'summary' | 'roles' | 'refusals' | 'auth' | 'errorShape' | 'consumes' | 'example'
+>
+
+/** The declaration of an own endpoint. Its schemas are those of zod 4. */
+export interface OwnDeclaration<Route extends string, Params, Query, Body, Returns> extends CommonFields {
+  /** Method and path, as in `GET /v2/pods/{id}`. */
+  readonly route: Route
+  /** Schemas of parameters of the path. Default: any text. */
+  readonly params?: Params
+  /** Schemas of parameters of the query. Default: none. */
+  readonly query?: Query
+  /** The schema of the body. Default: the endpoint reads no body. */
+  readonly body?: Body
+  readonly returns: Returns
+  /** Returns the answer, or throws by `refuse` before it changes anything. */
+  handle(
+    input: {
+      readonly params: { readonly [N in RouteParamNames<Route>]: N extends keyof Params ? OutputOf<Params[N]> : string }
+      readonly query: OutputsOf<Query>
+      readonly body: OutputOf<Body>
+      readonly request: Request
+    } & OwnScope,
+  ): Returns extends AnySchema ? Returns['_zod']['input'] : never
+}
+
+/** An endpoint of a user. Its key in the option `endpoints` is its operation id. */
+export interface OwnEndpoint extends Pick<AnyEndpoint, 'route' | 'summary' | 'roles'> {
+  /** Marks the type: only `endpoint` makes one. */
+  readonly isOwn: true
+}
+
+/** Endpoints of a user by operation id. */
+export type OwnEndpoints = Readonly<Record<string, OwnEndpoint>>
+
+const declare = createEndpointFactory<ApiScope>({ provenance: 'assumed', assumptions: [] })
+
+/**
+ * Declares an endpoint of your own, for the option `endpoints`. Requests are validated by its schemas and authenticated by
+ * an API token, and faults, the journal, `/openapi.json` and `explore` know it as they know the endpoints of the provider.
+ *
+ * The handler is synchronous. It throws by `refuse(404, …)` before it changes anything. The roles tell `explore` what the
+ * operation does: `create pod`, `read pod`, `list pod`. The word is the `kind` of the record table.
+ *
+ * @example
+ * export const getPod = endpoint({
+ *   route: 'GET /v2/pods/{id}',
+ *   summary: 'Get a pod',
+ *   roles: ['read pod'],
+ *   returns: Pod,
+ *   handle: ({ params, world }) => world.records(pods).get(params.id) ?? refuse(404, 'no such pod'),
+ * })
+ */
+export function ownEndpoint<
+  const Route extends string,
+  Returns extends AnySchema,
+  Params extends { readonly [Name in RouteParamNames<Route>]?: AnySchema } = Readonly<Record<never, never>>,
+  Query extends Schemas = Readonly<Record<never, never>>,
+  Body extends AnySchema | undefined = undefined,
+>(declaration: OwnDeclaration<Route, Params, Query, Body, Returns>): OwnEndpoint {
+  const { roles = [], handle } = declaration
+  const readsOne = roles.some(role => role.startsWith('read '))
+  const readsAll = roles.some(role => role.startsWith('list '))
+  const declared = {
+    ...declaration,
+    ...((readsOne || readsAll) && {
+      findPolledResource: (params: Readonly<Record<string, string>>) => ({
+        kind: 'ownRecords' as const,
+        ...(readsOne && { id: Object.values(params).at(-1) }),
+      }),
+    }),
+    handle: (input: Parameters<typeof handle>[0] & ApiScope) =>
+      handle(Object.assign(input, { clock: input.world.clock })),
+  }
+  return { ...declare(declared as never), isOwn: true }
+}
+
+/** Operations with their routes. */
+export interface ServedOperations {
+  readonly operations: Operations<ApiScope>
+  readonly routes: Routes
+}
+
+/** Served operations by a user's endpoints, and by the operations beside them. Neither changes. */
+const combinations = new WeakMap<OwnEndpoints, WeakMap<object, ServedOperations>>()
+
+/**
+ * Returns operations with a user's endpoints among them.
+ *
+ * @throws RangeError that names the endpoint
+ */
+export function withOwnEndpoints(served: ServedOperations, own: OwnEndpoints | undefined): ServedOperations {
+  if (own === undefined) return served
+  const known = combinations.get(own) ?? new WeakMap<object, ServedOperations>()
+  combinations.set(own, known)
+  const combined = known.get(served.operations) ?? combine(served, own)
+  known.set(served.operations, combined)
+  return combined
+}
+
+function combine({ operations, routes }: ServedOperations, own: OwnEndpoints): ServedOperations {
+  const taken = new Map(Object.entries(routes).flatMap(([id, route]) => keysOf(route).map(key => [key, id])))
+  for (const [id, endpoint] of Object.entries(own as unknown as Operations)) {
+    const problem = (reason: string) => new RangeError(`Failed to make a simulator: endpoints.${id}: ${reason}`)
+    if (typeof endpoint?.handle !== 'function' || typeof endpoint.route !== 'string') {
+      throw problem(`${quote(endpoint)} is not an endpoint. Give the result of endpoint({ … }).`)
+    }
+    const { params, query, returns, body = returns } = endpoint
+    if (![...Object.values({ ...params, ...query }), body, returns].every(isSchema)) {
+      throw problem('it has a schema that is not one of zod 4. Install zod 4, and declare the schema with it.')
+    }
+    if (!/^[a-z]\w*$/i.test(id)) throw problem('the name is not an operation id. Use letters and digits.')
+    if (id in routes) throw problem('the provider has an operation of this name. Give it another.')
+    if (!/^(?:GET|POST|PUT|PATCH|DELETE) \/(?!_sim\b)/.test(endpoint.route)) {
+      throw problem(`the route '${endpoint.route}' is invalid. Give a method and a path, as in 'GET /v2/pods/{id}'.`)
+    }
+    for (const key of keysOf(endpoint)) {
+      if (taken.has(key)) throw problem(`${endpoint.route} is the route of ${taken.get(key)}. Give it another path.`)
+      taken.set(key, id)
+    }
+  }
+  const declared = own as unknown as Operations<ApiScope>
+  return { operations: withoutReading(operations, declared), routes: { ...routes, ...declared } }
+}
+
+/** Returns the method and paths of an endpoint, without the names of parameters. */
+function keysOf(route: Routes[string]): string[] {
+  return endpointPaths(route).map(path => `${route.method} ${path.replaceAll(/\{\w+\}/g, '{}')}`)
+}
+
+function isSchema(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && '_zod' in value
+}

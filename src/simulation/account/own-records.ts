@@ -1,0 +1,249 @@
+import type * as z from 'zod'
+import type { Archive } from '../../kernel/archive.ts'
+import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
+import { LayeredMap } from '../../kernel/layered-map.ts'
+import { purpose } from '../../kernel/random.ts'
+import { type Generation, Row } from '../../kernel/row.ts'
+import { deepFreeze } from '../../lib/deep-freeze.ts'
+import { jsonPath, problemsOf } from '../../lib/zod-problems.ts'
+import type { SimulationContext } from '../context.ts'
+import { assertHandled, type EventOf } from '../events.ts'
+import { TablePart } from '../table-part.ts'
+import type { Ledger } from './ledger.ts'
+
+const ID = purpose('ownRecord.id')
+
+/** A schema of zod 4. The user's copy of zod need not be ours, and two copies are slow to compare. */
+export interface AnySchema<Output = unknown> {
+  readonly _zod: { readonly output: Output; readonly input: unknown }
+}
+
+/** The values that a schema gives. */
+export type OutputOf<Schema> = Schema extends AnySchema ? Schema['_zod']['output'] : undefined
+
+/** A table of records that endpoints of a user keep. Forks, snapshots and replays contain its records. */
+export interface RecordTable<R extends object = object> {
+  /** The word for one record, as in `pod`. Roles, findings and the journal use it. */
+  readonly kind: string
+  /** The schema of a record. */
+  readonly record: AnySchema<R>
+  /** The field whose text identifies a record. */
+  readonly key: keyof R & string
+  /** The field that has the status. */
+  readonly status: keyof R & string
+  /** The statuses of records that have ended. Such a record costs nothing. */
+  readonly ended: readonly string[]
+  /** The field with the price in US dollars an hour. Default: records cost nothing. */
+  readonly usdPerHour?: keyof R & string
+}
+
+/**
+ * Declares a table of records that your endpoints keep in a world.
+ *
+ * @example
+ * const pods = recordTable({ kind: 'pod', record: Pod, key: 'id', status: 'desiredStatus', ended: ['TERMINATED'] })
+ */
+export function recordTable<R extends object>(table: RecordTable<R>): RecordTable<R> {
+  return table
+}
+
+/** A change that a record undergoes on its own: some time after the change before it, it gets these fields. */
+export interface LaterChange<R> {
+  readonly after: Duration
+  readonly set: Partial<R>
+}
+
+/** The records of one table. */
+export interface Records<R extends object> {
+  get(key: string): Readonly<R> | undefined
+  /** Returns the records in the order of their slots. */
+  all(): Readonly<R>[]
+  /**
+   * Adds a record, or replaces the one with its key and cancels the changes that were planned for that one.
+   *
+   * @param later what becomes of the record if nothing else changes it
+   * @throws RangeError for a record that does not match the schema
+   */
+  put(record: R, ...later: readonly LaterChange<R>[]): Readonly<R>
+  /** Removes a record. Returns false if it does not exist. */
+  delete(key: string): boolean
+  /** Returns an unused id: the kind, an underscore and 16 letters and digits. Equal names get other ids. */
+  newId(name: string): string
+}
+
+interface RecordState {
+  readonly value: object
+  readonly status: string
+  readonly hasEnded: boolean
+}
+
+interface PlannedChange extends RecordState {
+  readonly after: Micros
+}
+
+/** A record of a user's table. Its id is the key. */
+export class OwnRecordRow extends Row {
+  declare readonly kind: string
+  value = this.reference<object>({})
+  status = this.reference('')
+  later = this.reference<readonly PlannedChange[]>([])
+  hasEnded = this.boolean(false)
+  /** The event of the next change. */
+  change = this.number(0)
+  /** -1: it costs nothing. */
+  meter = this.int32(-1)
+
+  constructor(generation: Generation, id: string, initial: { readonly kind: string }) {
+    super(generation, id)
+    this.kind = this.reference(initial.kind)
+  }
+}
+
+/** The lower parts that own records use. */
+export interface OwnRecordsParts {
+  readonly ledger: Ledger
+}
+
+/** The records of the tables of a user's endpoints. */
+export class OwnRecords extends TablePart<OwnRecordRow> {
+  readonly #parts: OwnRecordsParts
+  readonly #ordinals: LayeredMap<number>
+  /** The declarations of the tables that were used. They have functions, so a snapshot has none of them. */
+  readonly #declared: Map<string, RecordTable>
+
+  constructor(context: SimulationContext, parts: OwnRecordsParts, origin?: OwnRecords) {
+    super(context, OwnRecordRow, origin)
+    this.#parts = parts
+    this.#ordinals = origin ? origin.#ordinals.fork() : new LayeredMap()
+    this.#declared = origin ? origin.#declared : new Map()
+  }
+
+  override archive(archive: Archive): void {
+    super.archive(archive)
+    this.#ordinals.archive(archive)
+  }
+
+  /** Returns the row of a record, of any table that was used if `kind` is missing. */
+  findRow(key: string, kind?: string): Readonly<OwnRecordRow> | undefined {
+    if (kind !== undefined) {
+      const ordinal = this.#ordinals.get(toName(kind, key))
+      return ordinal === undefined ? undefined : this.table.read(ordinal)
+    }
+    for (const one of this.#declared.keys()) {
+      const row = this.findRow(key, one)
+      if (row !== undefined) return row
+    }
+    return undefined
+  }
+
+  /** @throws RangeError if another table has this kind */
+  of<R extends object>(declared: RecordTable<R>): Records<R> {
+    const { kind } = declared
+    const known = this.#declared.get(kind)
+    if (known !== undefined && known !== (declared as unknown)) {
+      throw new RangeError(`Failed to use the table '${kind}': another table has this kind. Declare one of them.`)
+    }
+    this.#declared.set(kind, declared as unknown as RecordTable)
+    return {
+      get: key => this.findRow(key, kind)?.value as R | undefined,
+      all: () => [...this.entries()].flatMap(([, row]) => (row.kind === kind ? [row.value as R] : [])),
+      put: (record, ...later) => this.#put(declared, record, later),
+      delete: key => this.#delete(kind, key),
+      newId: name => `${kind}_${this.context.chance.letters(16, this.context.newKey(`own.${kind}`, name), ID)}`,
+    }
+  }
+
+  onEvent(event: EventOf<'ownRecords'>, ordinal: number, use: number): void {
+    if (this.table.useCount(ordinal) !== use) throw new Error(`Failed to fire ${event}: its record has gone.`)
+    switch (event) {
+      case 'ownRecord.changeDue': {
+        const row = this.writable(ordinal)
+        const [change, ...later] = row.later
+        this.#change(ordinal, row, change!, later)
+        break
+      }
+      default:
+        assertHandled(event)
+    }
+  }
+
+  /** Deletes all records, because the account is deleted. */
+  deleteAll(): void {
+    for (const [, { kind, id }] of [...this.entries()]) this.#delete(kind, id)
+  }
+
+  #put<R extends object>(declared: RecordTable<R>, record: R, later: readonly LaterChange<R>[]): Readonly<R> {
+    const first = parse(declared, record)
+    let value = first
+    const planned = later.map(({ after, set }) => {
+      value = parse(declared, { ...value, ...set })
+      return { ...stateOf(declared, value), after: micros(after) }
+    })
+    const { kind } = declared
+    const key = String(first[declared.key])
+    const name = toName(kind, key)
+    let ordinal = this.#ordinals.get(name)
+    if (ordinal === undefined) {
+      const row = new OwnRecordRow(this.table.generation, key, { kind })
+      const usd = declared.usdPerHour && Number(first[declared.usdPerHour])
+      if (usd) row.meter = this.#parts.ledger.meters.openMachine(key, usd * 100)
+      ordinal = this.table.add(row)
+      this.#ordinals.set(name, ordinal)
+    }
+    this.#change(ordinal, this.writable(ordinal), stateOf(declared, first), planned)
+    return first
+  }
+
+  #change(ordinal: number, row: OwnRecordRow, state: RecordState, later: readonly PlannedChange[]): void {
+    const isNew = row.status === ''
+    row.value = state.value
+    row.status = state.status
+    row.hasEnded = state.hasEnded
+    this.#plan(ordinal, row, later)
+    if (row.meter >= 0) this.#parts.ledger.setUnits(row.meter, row.hasEnded ? 0 : 1)
+    const { kind, status } = row
+    const { name } = row.value as { readonly name?: unknown }
+    const fields = { kind, status, ...(typeof name === 'string' && { name }) }
+    this.context.record(row, isNew ? 'ownRecord.created' : 'ownRecord.changed', fields)
+    this.context.markVisibleChange()
+  }
+
+  #plan(ordinal: number, row: OwnRecordRow, later: readonly PlannedChange[]): void {
+    this.context.cancel(row.change)
+    row.later = later
+    const [next] = later
+    const { context, table } = this
+    row.change =
+      next === undefined ? 0 : context.schedule(next.after, 'ownRecord.changeDue', ordinal, table.useCount(ordinal))
+  }
+
+  #delete(kind: string, key: string): boolean {
+    const ordinal = this.#ordinals.get(toName(kind, key))
+    if (ordinal === undefined) return false
+    const row = this.writable(ordinal)
+    this.#plan(ordinal, row, [])
+    if (row.meter >= 0) this.#parts.ledger.setUnits(row.meter, 0)
+    this.context.record(row, 'ownRecord.deleted', { kind })
+    this.context.markVisibleChange()
+    this.#ordinals.delete(toName(kind, key))
+    this.table.remove(ordinal)
+    return true
+  }
+}
+
+function toName(kind: string, key: string): string {
+  return `${kind} ${key}`
+}
+
+function stateOf<R extends object>({ status: field, ended }: RecordTable<R>, value: R): RecordState {
+  const status = String(value[field])
+  return { value, status, hasEnded: ended.includes(status) }
+}
+
+function parse<R extends object>({ kind, record: given }: RecordTable<R>, record: R): R {
+  const schema = given as z.ZodType<R>
+  const checked = schema.safeParse(record)
+  if (checked.success) return deepFreeze(checked.data)
+  const problems = problemsOf(schema, record, checked.error).map(({ path, text }) => `${jsonPath(path)}: ${text}`)
+  throw new RangeError(`Failed to put a ${kind}: ${problems.join(' ')}`)
+}
