@@ -1,10 +1,7 @@
 import type { Faker } from '@faker-js/faker'
+import { faker } from '@faker-js/faker/locale/en'
 
-/**
- * Loads faker with English words, synchronously. It takes longer than to load a fixture, so it is not imported.
- * `createRequire` loads its ES modules in every version of Node that the package supports.
- */
+/** Returns faker with English words. It takes longer to load than a fixture, so only a deferred module imports it. */
 export function loadEnglishFaker(): Faker {
-  const { createRequire } = process.getBuiltinModule('node:module')
-  return createRequire(import.meta.url)('@faker-js/faker/locale/en').faker
+  return faker
 }

@@ -30,7 +30,7 @@ function run(script: string, ...flags: readonly string[]): unknown {
 const LIST = "await sim.fetch('http://sim/deploy/list', { headers: { authorization: 'Bearer ' + sim.token } })"
 
 test('a deferred module is evaluated with its first use, and once', () => {
-  const [imported, created, first, second, voices, explained] = run(`
+  const [imported, created, first, second, voices, explained, filled] = run(`
     const steps = [filesRead()]
     const sim = createSimulator()
     steps.push(filesRead())
@@ -42,6 +42,8 @@ test('a deferred module is evaluated with its first use, and once', () => {
     steps.push(filesRead())
     sim.explain('account')
     steps.push(filesRead())
+    createSimulator({ fill: { deployments: 100 } })
+    steps.push(filesRead())
     console.log(JSON.stringify(steps))`) as string[][]
   expect(imported).toEqual([])
   expect(created).toEqual([])
@@ -50,6 +52,8 @@ test('a deferred module is evaluated with its first use, and once', () => {
   expect(second).toEqual([])
   expect(voices).toContain('voices')
   expect(explained).toContain('explain')
+  // It has faker in it.
+  expect(filled).toContain('bulk-records')
 })
 
 test('the document of the package is that of the source, also where text may not be evaluated', async () => {

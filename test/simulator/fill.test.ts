@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { fillDeployments } from '../../src/data/bulk-records.ts'
 import { loadEnglishFaker } from '../../src/data/faker.browser.ts'
@@ -58,14 +57,6 @@ test('a scenario fills its world', async () => {
   })
   expect((await runScenario(filled)).failure).toBeUndefined()
   expect(count).toBeGreaterThan(5)
-})
-
-test('faker is loaded only by a world that is filled', () => {
-  const imports = readdirSync('src', { recursive: true, encoding: 'utf8' })
-    .filter(path => path.endsWith('.ts'))
-    .flatMap(path => readFileSync(`src/${path}`, 'utf8').match(/^import .*'@faker-js.*$/gm) ?? [])
-  expect(imports.length).toBeGreaterThan(0)
-  for (const line of imports) expect(line).toMatch(/^import type /)
 })
 
 test('a page refuses fill', () => {
