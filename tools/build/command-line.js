@@ -20,8 +20,8 @@ export const COMMON = {
   conditions: ['modelhost-sim-source'],
 }
 
-/** The user's own copies, a large one, and tsx, which changes how Node loads modules: loaded from node_modules on demand. */
-const EXTERNAL = ['@modelcontextprotocol/sdk', 'gpt-tokenizer', 'tsx', 'msw', 'vitest']
+/** The user's own copies, and tsx, which changes how Node loads modules: loaded from node_modules on demand. */
+const EXTERNAL = ['@modelcontextprotocol/sdk', 'tsx', 'msw', 'vitest']
 /** Dependencies in CommonJS load Node's modules with `require`. This one loads nothing itself, unlike `node:module`. */
 const BANNER = { js: 'const require = process.getBuiltinModule' }
 

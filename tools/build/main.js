@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { bundledWorlds, writeBundledWorlds } from './browser-worlds.js'
 import { bundlePage } from './bundle-page.js'
@@ -12,6 +13,7 @@ import { buildCommandLine, COMMON, FOR_NODE } from './command-line.js'
 import { joinChunks } from './join-chunks.js'
 import { writeNotices } from './notices.js'
 import { writeSavedPageParts } from './pages.js'
+import { packRanks } from './token-ranks.js'
 
 const { values } = parseArgs({
   options: { outdir: { type: 'string', default: 'dist' }, 'no-types': { type: 'boolean', default: false } },
@@ -58,6 +60,7 @@ writeBundledWorlds(`${outdir}/browser`)
 await writeSavedPageParts(`${outdir}/pages`)
 
 await buildCommandLine(outdir)
+writeFileSync(`${outdir}/token-ranks.gz`, gzipSync(packRanks(), { level: 9 }))
 
 mkdirSync(`${outdir}/ui`)
 for (const [name, text] of Object.entries(await bundlePage())) writeFileSync(`${outdir}/ui/${name}`, text)

@@ -1,19 +1,19 @@
 /** The encoding o200k_base with its ranks in a table. A browser build replaces this file by `encoding.browser.ts`. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync, readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
 import type { BytePairCore } from './byte-pairs.ts'
 import { RankTable } from './rank-table.ts'
 
-const RANKS_FILE = 'gpt-tokenizer/data/o200k_base.tiktoken'
 const BYTE_ORDER_MARK = '\ufeff'
 
 /** Loads the encoding. It is that of gpt-tokenizer, without its strings. */
 export async function loadEncoding(): Promise<BytePairCore> {
-  const [{ BytePairEncodingCore }, { O200KBase }] = await Promise.all([
+  const [{ BytePairEncodingCore }, { O200KBase }, ranks] = await Promise.all([
     import('gpt-tokenizer/BytePairEncodingCore'),
     import('gpt-tokenizer/encodingParams/o200k_base'),
+    readRanks(),
   ])
-  const table = new RankTable(readFileSync(createRequire(import.meta.url).resolve(RANKS_FILE)))
+  const table = new RankTable(ranks)
   // The fields are private in the types. package.json pins the exact version.
   const core = new BytePairEncodingCore(O200KBase([])) as unknown as BytePairCore
   const decodeSpecial = core.tryDecodeToken.bind(core)
@@ -32,6 +32,14 @@ export async function loadEncoding(): Promise<BytePairCore> {
       return hasMark(bytes) ? bytes : (textOf(bytes) ?? bytes)
     },
   })
+}
+
+/** Reads the ranks from the file of the package. The source has none, and makes them. */
+async function readRanks(): Promise<Uint8Array<ArrayBuffer>> {
+  const built = new URL('token-ranks.gz', import.meta.url)
+  if (existsSync(built)) return gunzipSync(readFileSync(built))
+  const { packRanks } = await import(new URL('../../../tools/build/token-ranks.js', import.meta.url).href)
+  return packRanks()
 }
 
 function hasMark(bytes: Uint8Array): boolean {

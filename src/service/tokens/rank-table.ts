@@ -1,14 +1,9 @@
 /** The ranks of a byte pair encoding in a few megabytes: as strings in a Map they take sixty. */
 
-const SPACE = 0x20
-const NEWLINE = 0x0a
-const PADDING = 0x3d
-const ZERO = 0x30
-const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 /** The share of the slots that is taken is below a half, so that most look-ups end at once. */
 const SLOTS = 2 ** 19
 
-/** Tokens by their ranks, and ranks by the bytes of tokens. A rank without a token is a hole. */
+/** Tokens by their ranks, and ranks by the bytes of tokens. */
 export class RankTable {
   /** The bytes of all tokens, by rank. */
   readonly #bytes: Uint8Array<ArrayBuffer>
@@ -18,14 +13,17 @@ export class RankTable {
   readonly #slots = new Int32Array(SLOTS)
   #scratch = new Uint8Array(256)
 
-  /** @param file lines of a token in Base64, a space and its rank, ascending: the format of tiktoken */
-  constructor(file: Uint8Array) {
-    const { bytes, starts } = readTokens(file)
-    this.#bytes = bytes
-    this.#starts = starts
-    for (let rank = 0; rank + 1 < starts.length; rank++) {
-      if (starts[rank] === starts[rank + 1]) continue
-      let slot = hashOf(bytes, starts[rank]!, starts[rank + 1]!)
+  /** @param ranks the length of each token, one byte each by rank, then the bytes of all tokens */
+  constructor(ranks: Uint8Array<ArrayBuffer>) {
+    let count = 0
+    for (let used = 0; count + used < ranks.length; ) used += ranks[count++]!
+    this.#bytes = ranks.subarray(count)
+    this.#starts = new Uint32Array(count + 1)
+    for (let rank = 0, end = 0; rank < count; rank++) {
+      const start = end
+      end += ranks[rank]!
+      this.#starts[rank + 1] = end
+      let slot = hashOf(this.#bytes, start, end)
       while (this.#slots[slot] !== 0) slot = (slot + 1) % SLOTS
       this.#slots[slot] = rank + 1
     }
@@ -68,47 +66,11 @@ export class RankTable {
   /** Returns the bytes of a token; undefined for an unknown rank. */
   bytesOf(rank: number): Uint8Array<ArrayBuffer> | undefined {
     const [start, end] = [this.#starts[rank], this.#starts[rank + 1]]
-    return start === undefined || end === undefined || start === end ? undefined : this.#bytes.subarray(start, end)
+    return start === undefined || end === undefined ? undefined : this.#bytes.subarray(start, end)
   }
 }
 
 const utf8 = new TextEncoder()
-
-/** Returns the number after the last rank of a file: the ranks ascend. */
-function rankLimit(file: Uint8Array): number {
-  let end = file.length
-  while (end > 0 && file[end - 1] === NEWLINE) end--
-  let rank = 0
-  for (let at = file.lastIndexOf(SPACE, end) + 1; at < end; at++) rank = rank * 10 + file[at]! - ZERO
-  return rank + 1
-}
-
-/** Returns the bytes of all tokens, and where those of each rank begin. Holes have no bytes. */
-function readTokens(file: Uint8Array): { bytes: Uint8Array<ArrayBuffer>; starts: Uint32Array } {
-  const values = new Uint8Array(256)
-  for (let i = 0; i < BASE64.length; i++) values[BASE64.charCodeAt(i)] = i
-  // Four characters of Base64 are three bytes, and the lines have spaces and ranks beside them.
-  const bytes = new Uint8Array(Math.ceil((file.length * 3) / 4))
-  const starts = new Uint32Array(rankLimit(file) + 1)
-  let count = 0
-  let used = 0
-  for (let at = 0; at < file.length; at++) {
-    const start = used
-    for (let bits = 0, pending = 0; file[at] !== SPACE; at++) {
-      if (file[at] === PADDING) continue
-      pending = ((pending << 6) | values[file[at]!]!) & 0xffff
-      bits += 6
-      if (bits < 8) continue
-      bits -= 8
-      bytes[used++] = pending >> bits
-    }
-    let rank = 0
-    for (at++; at < file.length && file[at] !== NEWLINE; at++) rank = rank * 10 + file[at]! - ZERO
-    while (count <= rank) starts[count++] = start
-  }
-  starts[count++] = used
-  return { bytes: bytes.subarray(0, used), starts: starts.subarray(0, count) }
-}
 
 /** Returns the first slot of some bytes: FNV-1a, with its upper bits folded in. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
