@@ -2,14 +2,16 @@
 // three hundred modules than to run them. It also writes the types, and the bundled worlds in their checked form.
 // `--outdir DIR`: another folder than dist. `--no-types`: leaves the types out, which take most of the time.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { bundledWorlds, writeBundledWorlds } from './browser-worlds.js'
 import { bundlePage } from './bundle-page.js'
+import { bundleTypes } from './bundle-types.js'
 import { buildCommandLine, COMMON, FOR_NODE } from './command-line.js'
+import { ENTRIES } from './entries.js'
 import { joinChunks } from './join-chunks.js'
 import { writeNotices } from './notices.js'
 import { writeSavedPageParts } from './pages.js'
@@ -23,21 +25,16 @@ const { outdir } = values
 rmSync(outdir, { recursive: true, force: true })
 if (!values['no-types']) {
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
-  run([tsc, '-p', 'tsconfig.build.json', '--outDir', `${outdir}/types`])
+  mkdirSync('.tmp', { recursive: true })
+  const types = mkdtempSync('.tmp/types-')
+  run([tsc, '-p', 'tsconfig.build.json', '--outDir', types])
+  await bundleTypes(types, `${outdir}/types`)
+  rmSync(types, { recursive: true })
 }
 
-const entries = {
-  index: 'src/index.ts',
-  client: 'src/server/control/client/index.ts',
-  explore: 'src/workbench/explore/index.ts',
-  matchers: 'src/workbench/testing/matchers.ts',
-  msw: 'src/workbench/testing/msw.ts',
-  scenario: 'src/workbench/scenario/index.ts',
-  vitest: 'src/workbench/testing/vitest.ts',
-}
 const { metafile: libraryFiles } = await build({
   ...FOR_NODE,
-  entryPoints: entries,
+  entryPoints: ENTRIES,
   outdir,
   chunkNames: 'library-[name]-[hash]',
 })
@@ -46,7 +43,7 @@ await joinChunks({ metafile: libraryFiles, outdir, entry: 'index.js', name: 'lib
 
 // A browser has no files: it has the profiles in its bundle and the worlds beside it, and loads dependencies by its own
 // bundler.
-const { client, explore, scenario, vitest, ...inBrowsers } = entries
+const { client, explore, scenario, vitest, ...inBrowsers } = ENTRIES
 await build({
   ...COMMON,
   entryPoints: inBrowsers,

@@ -10,9 +10,17 @@ export const rememberPackages = {
   setup: build => {
     build.initialOptions.metafile = true
     build.onEnd(({ metafile }) => {
-      for (const folder of packagesOf(metafile)) bundled.add(folder)
+      rememberPackagesOf(Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs)))
     })
   },
+}
+
+/** Remembers the packages of files that are in a bundle. */
+export function rememberPackagesOf(paths) {
+  for (const path of paths) {
+    const folder = /^(?:[^/]*:)?(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]
+    if (folder !== undefined) bundled.add(folder)
+  }
 }
 
 /**
@@ -30,10 +38,4 @@ export function writeNotices(file) {
   })
   const head = 'This package contains code of the following packages.\n'
   writeFileSync(file, [head, ...new Set(notices.sort())].join(`\n${'-'.repeat(80)}\n\n`))
-}
-
-/** Returns the folders of the packages whose code is in the outputs of a build. */
-function packagesOf({ outputs }) {
-  const inputs = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs))
-  return new Set(inputs.flatMap(input => /^(?:[^/]*:)?(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1] ?? []))
 }

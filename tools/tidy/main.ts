@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import { packageIn } from '../../test/e2e/installed-package.ts'
 import { reportApi } from './api-report.ts'
 import { type Finding, ROOT } from './files.ts'
-import { COMPILATIONS, findUnusedEntries, layOutProject, lintPackage, readManifest } from './package.ts'
+import { COMPILATIONS, findUnusedEntries, layOutProject, lintPackage, OWN_CONDITION, readManifest } from './package.ts'
 import { compile } from './program.ts'
 import { applyRules, type RuleFindings } from './rules.ts'
 
@@ -33,20 +33,22 @@ const isComplete = !flags.fast && !flags.api
 const formatting = isComplete ? run('@biomejs/biome/bin/biome', ['check', '--colors=off', '.']) : undefined
 const unusedCode = isComplete ? run('knip/bin/knip.js', ['--no-progress', '--reporter', 'json']) : undefined
 
-const dist = join(PACKAGE, 'dist')
+const types = join(ROOT, '.tmp/check/types')
 const { found, warnings }: RuleFindings = flags.api ? { found: {}, warnings: [] } : applyRules()
 if (flags.api) {
-  found['type errors'] = compile(join(dist, 'types'))
-  writeFileSync(API_REPORT, reportPublicTypes(dist))
+  found['type errors'] = compile(types)
+  writeFileSync(API_REPORT, reportPublicTypes())
 } else if (formatting && unusedCode) {
   // The build runs in another process during the compilation.
   const building = run('tsx/dist/cli.mjs', ['tools/tidy/build-package.ts'])
-  rmSync(PACKAGE, { recursive: true, force: true })
-  found['type errors'] = compile(join(dist, 'types'))
-  found['differences of public types'] = checkApi(dist)
+  for (const folder of [PACKAGE, types]) rmSync(folder, { recursive: true, force: true })
+  found['type errors'] = compile(types)
+  found['differences of public types'] = checkApi()
   const build = await building
   if (build.code === 0) {
     cpSync(packageIn(build.output), PACKAGE, { recursive: true })
+    const { bundleTypes } = await import(join(ROOT, 'tools/build/bundle-types.js'))
+    await bundleTypes(types, join(PACKAGE, 'dist/types'))
     layOutProject(PROJECT, PACKAGE)
     found['errors of the package'] = await lintPackage(packageIn(PROJECT))
     found['type errors of users'] = [...findUnusedEntries(), ...(await compileUsers())]
@@ -91,17 +93,19 @@ async function compileUsers(): Promise<Finding[]> {
   return (await Promise.all(compiling)).flat()
 }
 
-/** Reports the public types from the declarations in `dist`. */
-function reportPublicTypes(dist: string): string {
+/** Reports the public types from the declarations of each module. */
+function reportPublicTypes(): string {
   const { name, exports } = readManifest()
   const entries = Object.entries(exports).flatMap(([entry, target]) =>
-    typeof target === 'object' && target.types ? [[name + entry.slice(1), target.types.replace('./dist/', '')]] : [],
+    typeof target === 'object'
+      ? [[name + entry.slice(1), target[OWN_CONDITION].replace(/^\.\/src\/(.*)\.ts$/, '$1.d.ts')]]
+      : [],
   )
-  return reportApi(Object.fromEntries(entries), path => readFileSync(join(dist, path), 'utf8'))
+  return reportApi(Object.fromEntries(entries), path => readFileSync(join(types, path), 'utf8'))
 }
 
-function checkApi(dist: string): Finding[] {
-  const report = reportPublicTypes(dist)
+function checkApi(): Finding[] {
+  const report = reportPublicTypes()
   const committed = existsSync(API_REPORT) ? readFileSync(API_REPORT, 'utf8') : ''
   if (report !== committed) {
     const lines = new Set(committed.split('\n'))

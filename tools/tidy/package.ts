@@ -8,7 +8,7 @@ import { packageIn } from '../../test/e2e/installed-package.ts'
 import { type Finding, ROOT, readFiles } from './files.ts'
 
 /** The condition by which this repository reads its own source: a published package does not have these files. */
-const OWN_CONDITION = 'modelhost-sim-source'
+export const OWN_CONDITION = 'modelhost-sim-source'
 /**
  * What a user does with the programs of `user`: a compiler and its settings. The types of vitest bring those of Node, so
  * only a program without vitest shows what needs these.
@@ -21,7 +21,7 @@ export const COMPILATIONS = [
 
 interface Manifest {
   readonly name: string
-  readonly exports: Readonly<Record<string, string | { readonly types?: string }>>
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly [OWN_CONDITION]: string }>>
 }
 
 export function readManifest(): Manifest {
