@@ -1,4 +1,5 @@
-// The worlds of the package as a module for browsers, which have no folders. A text that several worlds have is in it once.
+// What browsers get in place of files and packages of Node: the worlds of the package are a module, and a text that
+// several worlds have is in it once.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -20,6 +21,19 @@ export const containedWorlds = {
     build.onLoad({ filter: /[\\/]bundled-worlds\.ts$/ }, () => ({ contents: bundledWorldsModule(), loader: 'js' }))
   },
 }
+
+/** A plugin of esbuild: leaves packages out that a page never reaches. */
+export const withoutPackages = (...packages) => ({
+  name: 'without packages',
+  setup: build => {
+    build.onResolve({ filter: /^[@\w]/ }, ({ path }) =>
+      packages.includes(path) ? { path, namespace: 'left out' } : undefined,
+    )
+    build.onLoad({ filter: /./, namespace: 'left out' }, ({ path }) => ({
+      contents: `throw new Error(${JSON.stringify(`Failed to load ${path}: a page has no copy of it. Use Node.`)})`,
+    }))
+  },
+})
 
 /** Writes `worlds.js` to a folder, from the worlds of `fixtures`. */
 export function writeBundledWorlds(folder) {

@@ -7,13 +7,13 @@ import { createRequire } from 'node:module'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { bundledWorlds, writeBundledWorlds } from './browser-worlds.js'
+import { bundledWorlds, withoutPackages, writeBundledWorlds } from './browser-worlds.js'
 import { bundlePage } from './bundle-page.js'
 import { bundleTypes } from './bundle-types.js'
 import { buildCommandLine, COMMON, FOR_NODE } from './command-line.js'
 import { ENTRIES } from './entries.js'
 import { joinChunks } from './join-chunks.js'
-import { writeNotices } from './notices.js'
+import { rememberPackages, writeNotices } from './notices.js'
 import { writeSavedPageParts } from './pages.js'
 import { packRanks } from './token-ranks.js'
 
@@ -41,17 +41,21 @@ const { metafile: libraryFiles } = await build({
 
 await joinChunks({ metafile: libraryFiles, outdir, entry: 'index.js', name: 'library.js' })
 
-// A browser has no files: it has the profiles in its bundle and the worlds beside it, and loads dependencies by its own
-// bundler.
+// A browser has no files: it has the profiles in its bundle and the worlds beside it. The tokenizer is beside it too, and
+// package.json says which one a bundler takes. MSW is the user's own copy.
 const { client, explore, scenario, vitest, ...inBrowsers } = ENTRIES
 await build({
   ...COMMON,
-  entryPoints: inBrowsers,
+  entryPoints: {
+    ...inBrowsers,
+    tokenizer: 'gpt-tokenizer/encoding/o200k_base',
+    'without-tokenizer': 'src/server/saved-page/tokenizer-apart.ts',
+  },
   outdir: `${outdir}/browser`,
-  chunkNames: 'library-[hash]',
+  chunkNames: 'library-[name]-[hash]',
   platform: 'browser',
-  packages: 'external',
-  plugins: [bundledWorlds],
+  external: ['#tokenizer', 'msw'],
+  plugins: [bundledWorlds, withoutPackages('@fastify/busboy'), rememberPackages],
 })
 writeBundledWorlds(`${outdir}/browser`)
 await writeSavedPageParts(`${outdir}/pages`)

@@ -5,26 +5,17 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deflateSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { containedWorlds } from './browser-worlds.js'
+import { containedWorlds, withoutPackages } from './browser-worlds.js'
 import { rememberPackages } from './notices.js'
 
 const source = path => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-/** Packages that a page never reaches: it parses forms by the platform, and has no collections of @msw/data. */
-const UNREACHED = /^(?:@fastify\/busboy|@msw\/data)$/
-const TOKENIZER = 'gpt-tokenizer/encoding/o200k_base'
+const TOKENIZER = '#tokenizer'
 /** The global symbol of `src/server/saved-page/parts.ts`. */
 const TOKENIZER_KEY = 'modelhost-sim.tokenizer'
 
-const withoutUnreached = {
-  name: 'without unreached packages',
-  setup: build => {
-    build.onResolve({ filter: UNREACHED }, ({ path }) => ({ path, namespace: 'unreached' }))
-    build.onLoad({ filter: /./, namespace: 'unreached' }, ({ path }) => ({
-      contents: `throw new Error(${JSON.stringify(`Failed to load ${path}: a page has no copy of it. Use Node.`)})`,
-    }))
-  },
-}
+/** A page parses forms by the platform, and has no collections of @msw/data. */
+const withoutUnreached = withoutPackages('@fastify/busboy', '@msw/data')
 
 /** Takes the tokenizer from a script of its own. */
 const tokenizerApart = {

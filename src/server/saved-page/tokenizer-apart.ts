@@ -1,6 +1,6 @@
 /**
- * The tokenizer of a saved page. Its tables are two thirds of a page, so they are a script of their own,
- * which only the pages have whose worlds count tokens.
+ * The tokenizer of a saved page. Its tables are two thirds of a page, so they are a script of their own, which only the
+ * pages have whose worlds count tokens. It is also that of a page whose bundler leaves the tokenizer out.
  */
 
 import { RefusalError } from '../../service/refusals.ts'
@@ -16,8 +16,8 @@ function readEncoding(): Encoding {
   if (encoding !== undefined) return encoding as Encoding
   throw new RefusalError(
     501,
-    'Failed to count tokens: this page was saved without its tokenizer, because no request of it needed one. ' +
-      'Send the request to a server, or save a page after such a request.',
+    'Failed to count tokens: this page has no tokenizer. Send the request to a server, save a page after such a ' +
+      "request, or bundle the page without the condition 'modelhost-sim-without-tokenizer'.",
   )
 }
 

@@ -2,7 +2,7 @@
 import type { BytePairCore } from './byte-pairs.ts'
 
 export async function loadEncoding(): Promise<BytePairCore> {
-  const { default: encoding } = await import('gpt-tokenizer/encoding/o200k_base')
+  const { default: encoding } = await import('#tokenizer')
   // The field is missing in the types. package.json pins the exact version.
   return (encoding as unknown as { bytePairEncodingCoreProcessor: BytePairCore }).bytePairEncodingCoreProcessor
 }

@@ -121,7 +121,7 @@ pageSuite('a saved page', () => {
       const response = await simulator.send('/v1/chat/completions', { method: 'POST', headers, body })
       return `${response.status} ${await response.text()}`
     }, small.sim.token)
-    expect(answer).toMatch(/saved without its tokenizer/)
+    expect(answer).toMatch(/this page has no tokenizer/)
   }, 120_000)
 
   test('runs bulk records, which only Node can make', async () => {

@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Simulator } from '../../../src/simulator/simulator-interface.ts'
 import { openWindow, pageSuite, startedBrowser } from '../chromium.ts'
 import { blocksOf, blockWith } from '../docs/page-blocks.ts'
 import { installed, packageIn } from '../installed-package.ts'
@@ -113,6 +115,32 @@ pageSuite('a page', () => {
     expect((await written).text()).toBe('status 200')
   }, 60_000)
 
+  test('counts the tokens that Node counts', async () => {
+    const { createSimulator } = await import('../../../src/simulator/simulator.ts')
+    const { usage } = JSON.parse((await chat(createSimulator())).text)
+    const answer = await page.evaluate(`(${chat})(createSimulator())`)
+    expect(usage.total_tokens).toBeGreaterThan(10)
+    expect(JSON.parse((answer as Answer).text).usage).toEqual(usage)
+  }, 60_000)
+
+  test('refuses what counts tokens when its bundler leaves the tokenizer out', async () => {
+    const whole = script.length
+    script = await bundled(PAGE, ['modelhost-sim-without-tokenizer'])
+    expect(whole - script.length).toBeGreaterThan(2_000_000)
+    const { page: other } = await openWindow({})
+    await other.goto(page.url())
+    await other.waitForFunction(() => 'setupWorker' in window)
+    const refusal = expect.stringContaining('this page has no tokenizer')
+    expect(await other.evaluate(`(${chat})(createSimulator())`)).toEqual({ status: 501, text: refusal })
+    const moved = (fixtures: string) => `{
+      const sim = createSimulator({ fixtures: '${fixtures}' })
+      sim.clock.advance('10m').then(() => sim.clock.now.toISOString(), String)
+    }`
+    // Its batch is in progress.
+    expect(await other.evaluate(moved('default'))).toEqual(refusal)
+    expect(await other.evaluate(moved('empty'))).toBe('2026-01-01T00:10:00.000Z')
+  }, 60_000)
+
   test('rejects an unknown world with the nearest name', async () => {
     const message = await page.evaluate(() => {
       try {
@@ -128,8 +156,23 @@ pageSuite('a page', () => {
   })
 })
 
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** Sends a chat to a running deployment. It also runs in a page. */
+async function chat(sim: Simulator): Promise<Answer> {
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const list = await sim.fetch('http://sim/deploy/list?status=running', { headers })
+  const [{ model_name: model }] = (await list.json()) as [{ model_name: string }]
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'How many tokens has 日本語?' }] })
+  const answer = await sim.fetch('http://sim/v1/chat/completions', { method: 'POST', headers, body })
+  return { status: answer.status, text: await answer.text() }
+}
+
 /** Bundles a script as the bundler of a page does. */
-async function bundled(contents: string): Promise<string> {
+async function bundled(contents: string, conditions: string[] = []): Promise<string> {
   const { outputFiles } = await build({
     stdin: {
       contents: contents.replace('await answer.json()', 'JSON.stringify(await answer.json())'),
@@ -139,8 +182,8 @@ async function bundled(contents: string): Promise<string> {
     write: false,
     format: 'esm',
     platform: 'browser',
-    external: ['@fastify/busboy'],
     logLevel: 'error',
+    conditions,
   })
   return outputFiles[0]!.text
 }
@@ -149,4 +192,45 @@ test('the worlds of a page are in one module beside the bundle', () => {
   const folder = join(packageIn(installed()), 'dist/browser')
   expect(readFileSync(join(folder, 'index.js'), 'utf8')).toContain('./worlds.js')
   expect(readFileSync(join(folder, 'worlds.js')).byteLength).toBeLessThan(300_000)
+})
+
+test('docs/clients.md says the sizes of the browser build', async () => {
+  const { outputFiles, metafile } = await build({
+    stdin: {
+      contents: "import { createSimulator } from 'modelhost-sim'\nwindow.create = createSimulator",
+      resolveDir: installed(),
+    },
+    bundle: true,
+    splitting: true,
+    minify: true,
+    metafile: true,
+    write: false,
+    outdir: 'page',
+    format: 'esm',
+    platform: 'browser',
+    logLevel: 'error',
+  })
+  const outputs = Object.entries(metafile.outputs)
+  const nameOf = (input: RegExp) =>
+    outputs.find(([, { inputs }]) => Object.keys(inputs).some(path => input.test(path)))![0]
+  const loaded = new Set([nameOf(/stdin/)])
+  for (const name of loaded) {
+    for (const { path, kind } of metafile.outputs[name]!.imports) if (kind === 'import-statement') loaded.add(path)
+  }
+  const sizesOf = (names: readonly string[]) => {
+    const contents = outputFiles.filter(({ path }) => names.some(name => path.endsWith(name))).map(one => one.contents)
+    const sum = (sizes: readonly number[]) => sizes.reduce((a, b) => a + b) / 1000
+    return [sum(contents.map(each => each.length)), sum(contents.map(each => gzipSync(each).length))]
+  }
+  const text = readFileSync('docs/clients.md', 'utf8').replaceAll(/\s+/g, ' ')
+  const said =
+    /The browser build has ([\d,]+) kB minified, ([\d,]+) kB with gzip. The tokenizer has ([\d,]+) kB, ([\d,]+) kB/
+  const stated = said
+    .exec(text)!
+    .slice(1)
+    .map(size => Number(size.replace(',', '')))
+  const measured = [...sizesOf([...loaded]), ...sizesOf([nameOf(/browser\/tokenizer\.js$/)])]
+  const ratios = measured.map((size, i) => size / stated[i]!)
+  expect(Math.min(...ratios), `${measured} kB`).toBeGreaterThan(0.95)
+  expect(Math.max(...ratios), `${measured} kB`).toBeLessThan(1.05)
 })
