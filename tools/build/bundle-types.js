@@ -1,13 +1,39 @@
 // Bundles the types of the entries. The types of packages are in them, except those of the user's own copies.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { rollup } from 'rollup'
 import { dts } from 'rollup-plugin-dts'
 import ts from 'typescript'
 import { ENTRIES } from './entries.js'
 import { rememberPackagesOf } from './notices.js'
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
 /**
- * Writes the types of each entry to a folder. Entries share chunks, so that a class has one type.
+ * Writes the types of the package to a folder.
+ *
+ * @throws if the source has type errors
+ */
+export async function writeTypes(to) {
+  mkdirSync(join(ROOT, '.tmp'), { recursive: true })
+  const modules = mkdtempSync(join(ROOT, '.tmp/types-'))
+  try {
+    const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+    const args = [tsc, '-p', 'tsconfig.build.json', '--outDir', modules]
+    const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' })
+    if (status !== 0)
+      throw new Error('Failed to write the types: the compiler has found errors, printed above. Fix them.')
+    await bundleTypes(modules, to)
+  } finally {
+    rmSync(modules, { recursive: true })
+  }
+}
+
+/**
+ * Bundles the types of each entry. Entries share chunks, so that a class has one type.
  *
  * @param from the folder with a `.d.ts` file for each module of `src`, below a folder that has the packages
  */

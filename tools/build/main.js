@@ -2,14 +2,12 @@
 // three hundred modules than to run them. It also writes the types, and the bundled worlds in their checked form.
 // `--outdir DIR`: another folder than dist. `--no-types`: leaves the types out, which take most of the time.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { bundledWorlds, withoutPackages, writeBundledWorlds } from './browser-worlds.js'
 import { bundlePage } from './bundle-page.js'
-import { bundleTypes } from './bundle-types.js'
 import { buildCommandLine, COMMON, FOR_NODE } from './command-line.js'
 import { ENTRIES } from './entries.js'
 import { joinChunks } from './join-chunks.js'
@@ -24,12 +22,8 @@ const { outdir } = values
 
 rmSync(outdir, { recursive: true, force: true })
 if (!values['no-types']) {
-  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
-  mkdirSync('.tmp', { recursive: true })
-  const types = mkdtempSync('.tmp/types-')
-  run([tsc, '-p', 'tsconfig.build.json', '--outDir', types])
-  await bundleTypes(types, `${outdir}/types`)
-  rmSync(types, { recursive: true })
+  const { writeTypes } = await import('./bundle-types.js')
+  await writeTypes(`${outdir}/types`)
 }
 
 const { metafile: libraryFiles } = await build({

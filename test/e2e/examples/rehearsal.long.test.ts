@@ -3,9 +3,19 @@
  * and has no network from there on. npm installs the dependencies from its registry.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import manifest from '../../../package.json' with { type: 'json' }
@@ -29,7 +39,11 @@ const home = mkdtempSync(join(tmpdir(), 'modelhost-sim-rehearsal-'))
 const published = join(home, 'published')
 const project = join(home, 'project')
 const { jobs } = parse(readFileSync('.github/workflows/release.yml', 'utf8')) as Workflow
-beforeAll(() => cpSync(packageIn(installed()), published, { recursive: true }))
+const { writeTypes } = await import(resolve('tools/build/bundle-types.js'))
+beforeAll(async () => {
+  cpSync(packageIn(installed()), published, { recursive: true })
+  await writeTypes(join(published, 'dist/types'))
+}, 300_000)
 // Many files of several packages are removed.
 afterAll(() => rmSync(home, { recursive: true, force: true }), 120_000)
 
@@ -63,11 +77,56 @@ test('npm would publish the package, with the repository of the workflow and all
     'SECURITY.md',
     'dist/THIRD-PARTY-NOTICES.txt',
     'dist/index.js',
+    'dist/types/index.d.ts',
     'bin/modelhost-sim.js',
   ]) {
     expect(said).toMatch(new RegExp(`notice [\\d.]+k?M?B ${file}\n`))
   }
   expect(said).not.toMatch(/B (?:src|test|tools|node_modules)\//)
+}, 120_000)
+
+/** Starts a command with no network, where the system can do that. */
+const alone = (folder: string, command: readonly string[], env = {}) =>
+  runIn(folder, canBeAlone ? [...ALONE, ...command] : command, env)
+
+/** Installs packages of the registry. */
+async function install(folder: string): Promise<void> {
+  const npm = ['npm', 'install', '--no-audit', '--no-fund', '--prefer-offline']
+  // The registry can have a certificate that only this variable names.
+  const { NODE_EXTRA_CA_CERTS = '' } = process.env
+  const online = { npm_config_offline: 'false', NODE_EXTRA_CA_CERTS }
+  expect(await runIn(folder, npm, online)).toMatchObject({ code: 0 })
+}
+
+/** Uses what needs packages or files of the build: the collections, faker, the ranks of tokens. */
+const USE = `
+  import { createSimulator } from 'modelhost-sim'
+  const sim = createSimulator({ fill: { deployments: 20 } })
+  const { models } = await sim.data()
+  const headers = { authorization: 'Bearer ' + sim.token, 'content-type': 'application/json' }
+  const body = JSON.stringify({ model: 'acme/assistant', messages: [{ role: 'user', content: 'How many tokens has 日本語?' }] })
+  const answer = await sim.fetch('http://sim/v1/chat/completions', { method: 'POST', headers, body })
+  const { usage } = await answer.json()
+  const deployments = await (await sim.fetch('http://sim/deploy/list', { headers })).json()
+  console.log(models.all().length > 10, usage.prompt_tokens, deployments.length)`
+
+test('the package takes at most 60 MB and 1,200 files in an empty folder, and works there', async () => {
+  const folder = join(home, 'empty')
+  mkdirSync(folder)
+  const packed = await runIn(published, ['npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', folder])
+  const dependencies = { 'modelhost-sim': `file:${packed.said.trim()}` }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies }))
+  await install(folder)
+  const { said } = await runIn(folder, ['du', '-sk', 'node_modules'])
+  expect(Number.parseInt(said, 10)).toBeLessThan(60 * 1024)
+  const entries = readdirSync(join(folder, 'node_modules'), { recursive: true, withFileTypes: true })
+  expect(entries.filter(entry => entry.isFile()).length).toBeLessThan(1_200)
+
+  writeFileSync(join(folder, 'use.mjs'), USE)
+  expect(await alone(folder, ['node', 'use.mjs'])).toEqual({ said: 'true 14 20\n', code: 0 })
+  cpSync('scenarios/deploy', join(folder, 'own'), { recursive: true })
+  const ran = await alone(folder, ['npx', 'modelhost-sim', 'run', 'own/cold-start.ts'])
+  expect([ran.said, ran.code]).toEqual([expect.stringContaining('1 scenario passed'), 0])
 }, 120_000)
 
 describe(`a project that installs the packed file${canBeAlone ? '' : ' (its network is not cut: unshare fails here)'}`, () => {
@@ -77,15 +136,8 @@ describe(`a project that installs the packed file${canBeAlone ? '' : ' (its netw
     const asked = RUNNERS.map(name => JSON.parse(readFileSync(`examples/${name}/package.json`, 'utf8')).devDependencies)
     const devDependencies = { ...Object.assign({}, ...asked), 'modelhost-sim': `file:../${packed.said.trim()}` }
     writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module', private: true, devDependencies }))
-    const npm = ['npm', 'install', '--no-audit', '--no-fund', '--prefer-offline']
-    // The registry can have a certificate that only this variable names.
-    const { NODE_EXTRA_CA_CERTS = '' } = process.env
-    const online = { npm_config_offline: 'false', NODE_EXTRA_CA_CERTS }
-    expect(await runIn(project, npm, online)).toMatchObject({ code: 0 })
+    await install(project)
   }, 300_000)
-
-  const alone = (folder: string, command: readonly string[], env = {}) =>
-    runIn(folder, canBeAlone ? [...ALONE, ...command] : command, env)
 
   test('starts a server that a command reaches', async () => {
     const ask = 'curl --silent --show-error --fail "$MODELHOST_SIM_URL/_sim/health"'
