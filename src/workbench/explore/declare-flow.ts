@@ -2,28 +2,15 @@
 
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
+import { WORLD_OPTIONS } from './flow-world.ts'
 import type { InputDeclarations, ValuesOf } from './input.ts'
 import { assertInvariants } from './invariants.ts'
 import * as ownFaults from './plan/own-faults.ts'
 import { assertInputs } from './values.ts'
 
 const OPTIONS: readonly (keyof FlowOptions)[] = [
-  ...([
-    'fixtures',
-    'with',
-    'seed',
-    'profile',
-    'weather',
-    'endpoints',
-    'budget',
-    'invariants',
-    'own',
-    'lines',
-    'tells',
-    'tellsBy',
-    'inputs',
-    'faults',
-  ] as const),
+  ...WORLD_OPTIONS,
+  ...(['budget', 'invariants', 'own', 'lines', 'tells', 'tellsBy', 'inputs', 'faults'] as const),
 ]
 
 /**

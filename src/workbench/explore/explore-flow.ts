@@ -2,12 +2,11 @@
 
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { meaningOf } from '../../simulator/judge/rules/index.ts'
-import type { SimulatorOptions } from '../../simulator/simulator.ts'
 import { toExplorableFlow } from './declare-flow.ts'
 import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from './explore.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from './flow.ts'
 import { inputsOf, withInputs } from './flow-inputs.ts'
-import { worldOf } from './flow-world.ts'
+import { WORLD_OPTIONS, type WorldChange, worldOf } from './flow-world.ts'
 import type { InputValues } from './input.ts'
 import { assertInvariants, type InvariantSettings } from './invariants.ts'
 import { checkOwnFaults } from './plan/own-faults.ts'
@@ -21,15 +20,10 @@ import { findInevitability, type Inevitability } from './shrink/inevitability.ts
 import { createShrinker } from './shrink/shrink.ts'
 import type { Finding } from './stages/findings.ts'
 
-/** Options of `explore`. */
+/** Options of `explore`. Options of worlds are in place of those of the flow. */
 export interface ExploreFlowOptions
-  extends Pick<ExploreOptions, 'budget' | 'faults' | 'classes' | 'exhaustive' | 'signal' | 'onProgress'> {
-  /** In place of the world of the flow, as are the other options of worlds. */
-  readonly fixtures?: SimulatorOptions['fixtures'] | undefined
-  readonly with?: SimulatorOptions['with'] | undefined
-  readonly seed?: SimulatorOptions['seed'] | undefined
-  readonly profile?: SimulatorOptions['profile'] | undefined
-  readonly weather?: SimulatorOptions['weather'] | undefined
+  extends WorldChange,
+    Pick<ExploreOptions, 'budget' | 'faults' | 'classes' | 'exhaustive' | 'signal' | 'onProgress'> {
   /** Values of inputs of the flow, which all its runs have. Default: the simplest ones, and others in random plans. */
   readonly inputs?: InputValues | undefined
   /** Beside those of the flow. */
@@ -40,7 +34,8 @@ export interface ExploreFlowOptions
 
 const OPTIONS: readonly (keyof ExploreFlowOptions)[] = [
   ...(['budget', 'faults', 'classes', 'exhaustive', 'signal', 'onProgress'] as const),
-  ...(['fixtures', 'with', 'seed', 'profile', 'weather', 'inputs', 'invariants', 'name'] as const),
+  ...(['inputs', 'invariants', 'name'] as const),
+  ...WORLD_OPTIONS,
 ]
 
 /** A finding and what to do about it. */

@@ -12,7 +12,7 @@ import {
 import { toExplorableFlow } from '../explore/declare-flow.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from '../explore/flow.ts'
 import { withInputs } from '../explore/flow-inputs.ts'
-import { type FlowWorld, worldOf } from '../explore/flow-world.ts'
+import { type FlowWorld, WORLD_OPTIONS, worldOf } from '../explore/flow-world.ts'
 import type { InputValues } from '../explore/input.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { Plan } from '../explore/plan/plan.ts'
@@ -32,7 +32,7 @@ export interface SurvivesOptions extends FlowWorld {
 
 const OPTION_KEYS = [
   ...(['plan', 'inputs', 'invariants'] as const),
-  ...(['fixtures', 'with', 'seed', 'profile', 'weather'] as const),
+  ...WORLD_OPTIONS,
 ] as const satisfies readonly (keyof SurvivesOptions)[]
 
 /**

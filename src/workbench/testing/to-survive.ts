@@ -5,17 +5,15 @@ import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import type { ExploreFlowOptions, PlanReport } from '../explore/explore-flow.ts'
+import { WORLD_OPTIONS, type WorldChange } from '../explore/flow-world.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { FaultClassName } from '../explore/plan/classes.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import { describeCard } from '../explore/report/card-words.ts'
 import { toLabelledTexts } from '../explore/report/labelled-texts.ts'
 
-/** The options of a world. */
-type WorldOption = 'fixtures' | 'with' | 'seed' | 'profile' | 'weather'
-
 /** What a flow must survive. */
-export interface SurviveOptions extends Pick<ExploreFlowOptions, 'budget' | WorldOption | 'inputs'> {
+export interface SurviveOptions extends WorldChange, Pick<ExploreFlowOptions, 'budget' | 'inputs'> {
   /** `all`: pairs and random plans, too. Default: singles. */
   readonly faults?: 'singles' | 'pairs' | 'all'
   /** Default: all classes. */
@@ -33,8 +31,7 @@ interface Verdict {
   message(): string
 }
 
-const WORLD_KEYS = ['fixtures', 'with', 'seed', 'profile', 'weather'] as const
-const KEYS = [...WORLD_KEYS, 'budget', 'inputs', 'faults', 'classes', 'invariants', 'known', 'plan'] as const
+const KEYS = [...WORLD_OPTIONS, 'budget', 'inputs', 'faults', 'classes', 'invariants', 'known', 'plan'] as const
 const DEPTHS = { singles: 'singles', pairs: 'pairs', all: 'swarm' } as const
 
 /**
@@ -86,6 +83,8 @@ function printableWorld(options: SurviveOptions): object {
   const isPrintable = (value: unknown) =>
     value !== undefined && (typeof value !== 'object' || Object.getPrototypeOf(value) === Object.prototype)
   return Object.fromEntries(
-    WORLD_KEYS.map(name => [name, options[name]] as const).filter(([, value]) => isPrintable(value)),
+    WORLD_OPTIONS.map(name => [name, options[name]] as const)
+      // Endpoints are code.
+      .filter(([name, value]) => name !== 'endpoints' && isPrintable(value)),
   )
 }
