@@ -20,8 +20,8 @@ export const startup: Group = {
   name: 'startup',
   figures: [
     figure('startup_ms', 'installed', atMost(2, 'ratio')),
-    figure('startup_clone_first_ms', 'cloned', atMost(5, 'ratio'), forgetBundles),
     figure('startup_clone_ms', 'cloned', atMost(2.5, 'ratio')),
+    figure('startup_clone_changed_ms', 'cloned', atMost(15, 'ratio'), forgetBundles),
     {
       name: 'idle_server_mb',
       unit: 'MB resident',

@@ -43,6 +43,8 @@ describe('the README', () => {
   test('starts and tests a fresh clone with scripts that the package has', () => {
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }
     expect(scripts.start).toBe('node bin/modelhost-sim.js serve')
+    // The bundle of the first start.
+    expect(scripts.prepare).toBe('node bin/modelhost-sim.js --version')
     expect(scripts.test).toBe('vitest run --project in-process')
     expect(readFileSync('.ci/install', 'utf8')).toContain('npm ci')
     expect(readFileSync('.ci/run', 'utf8')).toMatch(/npm run check\n\.ci\/suites test test:e2e\n$/)
