@@ -1,6 +1,7 @@
 /**
- * `npm run screenshots`: pictures of each view of the control room, light and dark, wide and narrow, in
- * docs/figures/control-room. Requires Chromium: that of `CHROME_PATH`, or /usr/bin/chromium.
+ * `npm run screenshots`: pictures of each view of the control room, light and dark, wide and narrow, in .tmp/screenshots.
+ * `--view NAME`: of this view only; repeatable. `--out FOLDER`: in another folder. Requires Chromium: that of
+ * `CHROME_PATH`, or /usr/bin/chromium.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,8 +13,8 @@ import { serve } from '../../src/server/http/server.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 import { ROOT } from './declarations.ts'
 
-const FOLDER = join(ROOT, 'docs/figures/control-room')
-/** Bytes of the largest picture that docs keep. */
+const FOLDER = join(ROOT, '.tmp/screenshots')
+/** Bytes of the largest picture. */
 const MAX_BYTES = 60_000
 /** Sizes and qualities to try, the best first. */
 const ATTEMPTS = [
@@ -30,7 +31,9 @@ const SIZES = {
 } as const
 const THEMES = ['light', 'dark'] as const
 
-const { values } = parseArgs({ options: { view: { type: 'string' }, out: { type: 'string', default: FOLDER } } })
+const { values } = parseArgs({
+  options: { view: { type: 'string', multiple: true }, out: { type: 'string', default: FOLDER } },
+})
 
 const sim = createSimulator({ fixtures: 'default', clock: 'manual', seed: 7 })
 const server = await serve(sim, { port: 0 })
@@ -40,7 +43,6 @@ const browser = await chromium.launch({
 })
 try {
   const fork = await liveThroughAnHour(sim)
-  const report = Buffer.from(exploreNaiveClient())
   const views: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
     fleet: page => page.locator('.totals').waitFor(),
     lifecycles: page => page.locator('.lane-name').first().waitFor(),
@@ -48,7 +50,8 @@ try {
     requests: page => page.locator('.request-row').first().click(),
     faults: page => page.getByRole('button', { name: 'Record as scenario' }).waitFor(),
     report: async page => {
-      const file = { name: 'report.json', mimeType: 'application/json', buffer: report }
+      const buffer = Buffer.from(exploreNaiveClient())
+      const file = { name: 'report.json', mimeType: 'application/json', buffer }
       await page.getByLabel('Open a recording').setInputFiles(file)
       await page.locator('.rule button').nth(1).click()
       await page.getByRole('region', { name: /^Finding / }).evaluate(element => {
@@ -68,7 +71,7 @@ try {
   }
   mkdirSync(values.out, { recursive: true })
   for (const [view, open] of Object.entries(views)) {
-    if (values.view !== undefined && values.view !== view) continue
+    if (values.view?.includes(view) === false) continue
     for (const colorScheme of THEMES) {
       for (const [size, viewport] of Object.entries(SIZES)) {
         const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' })
