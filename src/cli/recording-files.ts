@@ -1,7 +1,7 @@
 /** What commands about recordings write. */
 
 import { shellQuote } from '../lib/quote.ts'
-import type { ParsedRecording } from '../simulator/history/file.ts'
+import { type ParsedRecording, withEndpoints } from '../simulator/history/file.ts'
 import { readRecording } from '../simulator/history/read-recording.ts'
 import { UsageError } from './command.ts'
 import { toggle } from './values.ts'
@@ -32,4 +32,11 @@ export function readRecordingToEnd(file: string, isPartialAccepted: boolean): Pa
   }
   process.stderr.write(`${name}: ${cut}. The lines before are used.\n`)
   return recording
+}
+
+/** Returns a recording whose world has the own endpoints of the configuration file. */
+export async function withProjectEndpoints(recording: ParsedRecording): Promise<ParsedRecording> {
+  // Loaded on demand: other users of this module read no configuration.
+  const { readEndpoints } = await import('./read-config.ts')
+  return withEndpoints(recording, (await readEndpoints()).endpoints)
 }

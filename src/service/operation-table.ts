@@ -51,12 +51,6 @@ export function declarationsOf<Declarations>(table: OperationTable<Declarations>
   return declarations as Readonly<Declarations>
 }
 
-/** Returns two sets of declarations as one. It reads none of them. */
-export function withoutReading<Declared>(first: Declared, second: Declared): Declared {
-  const properties = { ...Object.getOwnPropertyDescriptors(first), ...Object.getOwnPropertyDescriptors(second) }
-  return Object.defineProperties({}, properties) as Declared
-}
-
 /** Returns the operations of a table with the provenance `documented`, without their mirrors. */
 export function documentedOf<Scope>(table: OperationTable<Operations<Scope>>): OperationTable<Operations<Scope>> {
   const entries = Object.entries(table).filter(([, { provenance }]) => provenance === 'documented')

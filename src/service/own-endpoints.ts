@@ -1,6 +1,9 @@
 /** Endpoints of a user, which a simulator serves beside those of the provider. */
+import type * as z from 'zod'
 import type { Clock } from '../kernel/clock.ts'
+import { assertKnownKeys } from '../lib/known-keys.ts'
 import { quote } from '../lib/quote.ts'
+import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
 import type { AnySchema, OutputOf } from '../simulation/account/own-records.ts'
 import type { World } from '../simulation/world.ts'
 import type { ApiScope } from './api-scope.ts'
@@ -12,7 +15,7 @@ import {
   type Operations,
   type RouteParamNames,
 } from './endpoint.ts'
-import { type Routes, withoutReading } from './operation-table.ts'
+import type { Routes } from './operation-table.ts'
 
 /** What the handler of an own endpoint gets besides its input. */
 export interface OwnScope {
@@ -62,6 +65,11 @@ export interface OwnEndpoint extends Pick<AnyEndpoint, 'route' | 'summary' | 'ro
 /** Endpoints of a user by operation id. */
 export type OwnEndpoints = Readonly<Record<string, OwnEndpoint>>
 
+const KEYS = [
+  ...['route', 'summary', 'roles', 'refusals', 'auth', 'errorShape', 'params', 'query', 'body', 'consumes', 'returns'],
+  ...['example', 'handle'],
+]
+const ROUTE = /^(?:GET|POST|PUT|PATCH|DELETE) (?:\/(?:\w[\w.~-]*|\{\w+\}))+$/
 const declare = createEndpointFactory<ApiScope>({ provenance: 'assumed', assumptions: [] })
 
 /**
@@ -87,19 +95,18 @@ export function ownEndpoint<
   Query extends Schemas = Readonly<Record<never, never>>,
   Body extends AnySchema | undefined = undefined,
 >(declaration: OwnDeclaration<Route, Params, Query, Body, Returns>): OwnEndpoint {
-  const { roles = [], handle } = declaration
-  const readsOne = roles.some(role => role.startsWith('read '))
-  const readsAll = roles.some(role => role.startsWith('list '))
+  assertKnownKeys(declaration, KEYS, 'Failed to declare an endpoint', { noun: 'field' })
+  const { route, roles = [], returns, handle } = declaration
+  const [verb, table] = roles.find(role => /^(?:read|list) /.test(role))?.split(/ (.*)/s) ?? []
+  const findPolledResource: AnyEndpoint['findPolledResource'] = params => ({
+    ...{ kind: 'ownRecords', table },
+    ...(verb === 'read' && { id: Object.values(params).at(-1)! }),
+  })
   const declared = {
     ...declaration,
-    ...((readsOne || readsAll) && {
-      findPolledResource: (params: Readonly<Record<string, string>>) => ({
-        kind: 'ownRecords' as const,
-        ...(readsOne && { id: Object.values(params).at(-1) }),
-      }),
-    }),
+    ...(verb !== undefined && { findPolledResource }),
     handle: (input: Parameters<typeof handle>[0] & ApiScope) =>
-      handle(Object.assign(input, { clock: input.world.clock })),
+      checkAnswer(route, returns, handle(Object.assign(input, { clock: input.world.clock }))),
   }
   return { ...declare(declared as never), isOwn: true }
 }
@@ -128,19 +135,21 @@ export function withOwnEndpoints(served: ServedOperations, own: OwnEndpoints | u
 }
 
 function combine({ operations, routes }: ServedOperations, own: OwnEndpoints): ServedOperations {
-  const taken = new Map(Object.entries(routes).flatMap(([id, route]) => keysOf(route).map(key => [key, id])))
+  const taken = new Map([['GET /openapi.json', 'the OpenAPI document']])
+  for (const [id, route] of Object.entries(routes)) for (const key of keysOf(route)) taken.set(key, id)
   for (const [id, endpoint] of Object.entries(own as unknown as Operations)) {
     const problem = (reason: string) => new RangeError(`Failed to make a simulator: endpoints.${id}: ${reason}`)
     if (typeof endpoint?.handle !== 'function' || typeof endpoint.route !== 'string') {
       throw problem(`${quote(endpoint)} is not an endpoint. Give the result of endpoint({ … }).`)
     }
     const { params, query, returns, body = returns } = endpoint
-    if (![...Object.values({ ...params, ...query }), body, returns].every(isSchema)) {
+    const schemas: unknown[] = [...Object.values({ ...params, ...query }), body, returns]
+    if (!schemas.every(one => typeof one === 'object' && one !== null && '_zod' in one)) {
       throw problem('it has a schema that is not one of zod 4. Install zod 4, and declare the schema with it.')
     }
     if (!/^[a-z]\w*$/i.test(id)) throw problem('the name is not an operation id. Use letters and digits.')
     if (id in routes) throw problem('the provider has an operation of this name. Give it another.')
-    if (!/^(?:GET|POST|PUT|PATCH|DELETE) \/(?!_sim\b)/.test(endpoint.route)) {
+    if (!ROUTE.test(endpoint.route) || endpoint.path.startsWith('/_sim')) {
       throw problem(`the route '${endpoint.route}' is invalid. Give a method and a path, as in 'GET /v2/pods/{id}'.`)
     }
     for (const key of keysOf(endpoint)) {
@@ -148,8 +157,9 @@ function combine({ operations, routes }: ServedOperations, own: OwnEndpoints): S
       taken.set(key, id)
     }
   }
-  const declared = own as unknown as Operations<ApiScope>
-  return { operations: withoutReading(operations, declared), routes: { ...routes, ...declared } }
+  // Descriptors, so that no declaration of the provider is read.
+  const declared = { ...Object.getOwnPropertyDescriptors(operations), ...Object.getOwnPropertyDescriptors(own) }
+  return { operations: Object.defineProperties({}, declared), routes: { ...routes, ...(own as unknown as Routes) } }
 }
 
 /** Returns the method and paths of an endpoint, without the names of parameters. */
@@ -157,6 +167,17 @@ function keysOf(route: Routes[string]): string[] {
   return endpointPaths(route).map(path => `${route.method} ${path.replaceAll(/\{\w+\}/g, '{}')}`)
 }
 
-function isSchema(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && '_zod' in value
+/** Returns an answer that fits its schema. Throws TypeError for another one, which is a bug of the endpoint. */
+function checkAnswer(route: string, returns: AnySchema, answer: unknown): unknown {
+  if (answer instanceof Promise) {
+    // Its error belongs to this one.
+    answer.catch(() => {})
+    throw new TypeError(
+      `the handler of ${route} returned a promise. A handler is one step of the world: return a value`,
+    )
+  }
+  const checked = (returns as z.ZodType).safeParse(answer)
+  if (checked.success) return answer
+  const [problem] = problemsOf(returns as z.ZodType, answer, checked.error)
+  throw new TypeError(`the answer of ${route} does not fit 'returns': ${jsonPath(problem!.path)}: ${problem!.text}`)
 }

@@ -38,6 +38,9 @@ export class RefusalError extends Error {
  * @example world.deployments.get(id) ?? refuse(404, `no deployment ${id}`)
  */
 export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): never {
+  if (!(status >= 400 && status <= 599)) {
+    throw new RangeError(`Failed to refuse with the status ${status}. Give one from 400 to 599.`)
+  }
   throw new RefusalError(status, message, headers)
 }
 

@@ -3,6 +3,7 @@ import type { Row } from '../kernel/row.ts'
 import type { GpuQuotas } from './account/gpu-quotas.ts'
 import type { Ledger } from './account/ledger.ts'
 import type { AccountObserver } from './account/observer.ts'
+import type { OwnRecords } from './account/own-records.ts'
 import type { Batches } from './batches/batches.ts'
 import type { LineWorld } from './batches/line-answering.ts'
 import type { Recorder, SimulationContext } from './context.ts'
@@ -83,6 +84,7 @@ interface ConnectedParts extends LineWorld {
   readonly loraAdapters: LoraAdapters
   readonly nodeAutoscaler: NodeAutoscaler
   readonly nodes: Nodes
+  readonly ownRecords: OwnRecords
   readonly placement: Placement
   readonly rentals: Rentals
   readonly weather: Weather
@@ -110,10 +112,11 @@ export function connectParts(world: ConnectedParts, context: SimulationContext, 
 
 /** Returns the observer that applies changes of the account to the other parts, in their order. */
 function accountObserver(world: ConnectedParts): AccountObserver {
-  const { deployments, rentals, inferenceRequests, batches } = world
+  const { deployments, rentals, inferenceRequests, batches, ownRecords } = world
   return {
     onSuspensionEnded(wasCutOff) {
       if (wasCutOff) batches.pacing.rescheduleAll()
+      ownRecords.setCutOff(false)
       deployments.scaling.onSuspensionEnded()
       deployments.onFundsReturned()
       rentals.onFundsReturned()
@@ -121,6 +124,7 @@ function accountObserver(world: ConnectedParts): AccountObserver {
     onGraceEnded(reason) {
       deployments.stopAllForFunds()
       rentals.stopForFunds(reason)
+      ownRecords.setCutOff(true)
       inferenceRequests.onAccountCutOff(reason)
     },
     onCutOff: () => batches.pacing.rescheduleAll(),

@@ -2,9 +2,10 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { endpoints } from '../../examples/own-endpoints/pods.ts'
-import { createSimulator, endpoint, recordTable, replay } from '../../src/index.ts'
+import { createSimulator, endpoint, recordTable, refuse, replay } from '../../src/index.ts'
 import { servedBy } from '../../src/service/http/service.ts'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { explore, flow } from '../../src/workbench/explore/index.ts'
 import { matchers } from '../../src/workbench/testing/matchers.ts'
 
 const made = (options: SimulatorOptions = {}) => createSimulator({ endpoints, fixtures: 'empty', seed: 1, ...options })
@@ -130,23 +131,111 @@ test.each([
   expect(() => made({ endpoints: given as never })).toThrow(`Failed to make a simulator: ${problem}`)
 })
 
-test('two tables of one kind, and a record that does not fit, are bugs of the endpoint that the answer names', async () => {
-  const Thing = z.object({ id: z.string(), status: z.enum(['on', 'off']) })
-  const tableOf = () => recordTable({ kind: 'thing', record: Thing, key: 'id', status: 'status', ended: ['off'] })
-  const [first, second] = [tableOf(), tableOf()]
-  const bugs: unknown[] = []
-  const put = (route: string, table: typeof first, status: string) =>
-    endpoint({
-      ...{ route, summary: 'Put a thing', returns: Thing },
-      handle: ({ world }) => world.records(table).put({ id: 'a', status: status as 'on' }),
+const Thing = z.object({ id: z.string(), status: z.enum(['on', 'off']), usd: z.number().default(0) })
+const things = { kind: 'thing', record: Thing, key: 'id', status: 'status', ended: ['off'], usdPerHour: 'usd' } as const
+
+/** Puts a thing, with what becomes of it an hour later. */
+const putThing = (table = recordTable(things), key = 'a') =>
+  endpoint({
+    ...{ route: `PUT /${key}`, summary: 'Put a thing', roles: ['create thing'], body: z.any(), returns: Thing },
+    handle: ({ body: { later, ...thing }, world }) =>
+      world.records(table).put(thing, ...(later === undefined ? [] : [{ after: '1h', set: later }])),
+  })
+
+test('bugs of an endpoint are answered with 500, and named', async () => {
+  const answer = (value: unknown) =>
+    endpoint({ route: 'GET /answer', summary: 'Answer', returns: Thing, handle: () => value as never })
+  const bugs: string[] = []
+  const bugOf = async (own: object, method: string, path: string, body?: unknown) => {
+    const sim = made({ endpoints: own as never, onBug: bug => bugs.push(String(bug)) })
+    if (method === 'PUT') await call(sim, 'PUT', '/a', { id: 'x', status: 'on' })
+    expect((await call(sim, method, path, body)).status).toBe(500)
+    return bugs.at(-1)
+  }
+  const put = { a: putThing(), b: putThing(recordTable({ ...things }), 'b') }
+  expect(await bugOf(put, 'PUT', '/b', { id: 'y', status: 'on' })).toContain('another table has this kind')
+  expect(await bugOf(put, 'PUT', '/a', { id: 'y', status: 'broken' })).toContain('Failed to put a thing: $.status: ')
+  expect(await bugOf(put, 'PUT', '/a', { id: 'y', status: 'on', usd: -1 })).toContain('usd is -1. Give dollars an hour')
+  const renamed = { id: 'y', status: 'on', later: { id: 'z' } }
+  expect(await bugOf(put, 'PUT', '/a', renamed)).toContain('a later change gives it another id')
+  const batches = { a: putThing(recordTable({ ...things, kind: 'batch' })) }
+  const refused = made({ endpoints: batches, onBug: bug => bugs.push(String(bug)) })
+  await call(refused, 'PUT', '/a', { id: 'y', status: 'on' })
+  expect(bugs.at(-1)).toContain('the kind is empty or of the provider')
+  expect(await bugOf({ a: answer(undefined) }, 'GET', '/answer')).toContain("does not fit 'returns'")
+  expect(await bugOf({ a: answer(Promise.resolve({})) }, 'GET', '/answer')).toContain('returned a promise')
+  expect(() => refuse(204, 'no')).toThrow('Failed to refuse with the status 204. Give one from 400 to 599.')
+})
+
+test('a price follows the record, ends while the account is cut off, and starts again with a record of the same key', async () => {
+  const sim = made({ endpoints: { putThing: putThing(), drop: dropThing }, check: true })
+  await call(sim, 'PUT', '/a', { id: 'x', status: 'on', usd: 1, later: { usd: 10 } })
+  await sim.clock.advance('2h')
+  const costOf = (id: string) =>
+    sim.ledger.entries().reduce((sum, one) => sum - (one.subject === id ? one.microcents : 0), 0) / 1e8
+  expect(costOf('x')).toBeCloseTo(11, 3)
+  await call(sim, 'DELETE', '/a/x')
+  await call(sim, 'PUT', '/a', { id: 'x', status: 'on', usd: 1000 })
+  sim.cluster.card.decline()
+  sim.funds.set(1)
+  await sim.clock.advance('10d')
+  const cost = costOf('x')
+  await sim.clock.advance('1d')
+  expect(costOf('x')).toBe(cost)
+  expect((await call(sim, 'GET', '/v1/me')).status).toBe(200)
+})
+
+const dropThing = endpoint({
+  ...{ route: 'DELETE /a/{id}', summary: 'Delete a thing', returns: z.object({}) },
+  handle: ({ params, world }) => {
+    world.records(things).delete(params.id)
+    return {}
+  },
+})
+
+test('simulators whose tables are equal do not know each other', async () => {
+  for (const _ of [1, 2]) {
+    const sim = made({ endpoints: { a: putThing() } })
+    expect((await call(sim, 'PUT', '/a', { id: 'x', status: 'on' })).status).toBe(200)
+  }
+})
+
+test('a word of a route comes before a parameter, and routes may overlap', async () => {
+  const answer = (route: string) =>
+    endpoint({ route, summary: 'Answer', returns: z.object({ route: z.string() }), handle: () => ({ route }) })
+  const routes = ['GET /jobs/{id}/logs', 'GET /jobs/templates/{name}', 'GET /jobs/{id}', 'GET /jobs/all', 'GET /{any}']
+  const sim = made({ endpoints: Object.fromEntries(routes.map((route, i) => [`own${i}`, answer(route)])) })
+  const found = async (path: string) => (await call(sim, 'GET', path)).body.route
+  expect(await found('/jobs/templates/logs')).toBe('GET /jobs/{id}/logs')
+  expect(await found('/jobs/templates/x')).toBe('GET /jobs/templates/{name}')
+  expect(await found('/jobs/all')).toBe('GET /jobs/all')
+  expect(await found('/jobs/7')).toBe('GET /jobs/{id}')
+  expect(await found('/anything')).toBe('GET /{any}')
+})
+
+test('a recording has no credential of a body', async () => {
+  const sim = made({ endpoints: { putThing: putThing() } })
+  const recording = sim.record()
+  await call(sim, 'PUT', '/a', { id: 'x', status: 'on', apiKey: 'sk-SECRETSECRET1234567890' })
+  recording.stop()
+  expect(recording.text).not.toContain('SECRETSECRET')
+})
+
+test('explore does not take one more record for a repeated create', async () => {
+  const once = flow('once', { endpoints, fixtures: 'empty' }, async ({ fetch, url, token }) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const body = JSON.stringify({ name: 'chat', gpuTypeId: 'H100' })
+    const answer = await fetch(`${url}/rest/v1/pods`, {
+      method: 'POST',
+      headers,
+      body,
+      signal: AbortSignal.timeout(9_000),
     })
-  const own = { a: put('PUT /a', first, 'on'), b: put('PUT /b', second, 'on'), c: put('PUT /c', first, 'broken') }
-  const sim = made({ endpoints: own, onBug: bug => bugs.push(String(bug)) })
-  expect((await call(sim, 'PUT', '/a')).body).toEqual({ id: 'a', status: 'on' })
-  expect((await call(sim, 'PUT', '/b')).status).toBe(500)
-  expect((await call(sim, 'PUT', '/c')).status).toBe(500)
-  expect(bugs).toEqual([
-    "RangeError: Failed to use the table 'thing': another table has this kind. Declare one of them.",
-    expect.stringMatching(/^RangeError: Failed to put a thing: \$\.status: /),
-  ])
+    if (!answer.ok) throw new Error(`${answer.status}`)
+    const { id } = await answer.json()
+    const path = `${url}/rest/v1/pods/${id}`
+    await fetch(path, { method: 'DELETE', headers, signal: AbortSignal.timeout(9_000) })
+  })
+  const { findings } = await explore(once, { faults: 'singles', classes: ['status503', 'reset'] })
+  expect(findings.map(({ invariant }) => invariant)).not.toContain('noDouble')
 })

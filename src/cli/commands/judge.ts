@@ -17,7 +17,7 @@ import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { importScript, LoadError } from '../../workbench/scenario/runner/import-script.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
-import { partialFlag } from '../recording-files.ts'
+import { partialFlag, withProjectEndpoints } from '../recording-files.ts'
 import { askServer, serverFlags } from '../server-client.ts'
 import { flag, outerFlags, positive, textFlag, texts, toggle } from '../values.ts'
 
@@ -276,7 +276,7 @@ async function judgeRecording(file: string, options: JudgeOptions): Promise<Reco
   const what = shellQuote(file)
   const worlds = new JudgedWorlds(options)
   let replayed: Simulator | undefined
-  const { divergence, cut } = await replayRecording(readRecording(file), what, {
+  const { divergence, cut } = await replayRecording(await withProjectEndpoints(readRecording(file)), what, {
     onBegin: sim => {
       replayed = sim
     },

@@ -8,7 +8,7 @@ import type { Argv } from 'yargs'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import { plural } from '../../lib/text/format-count.ts'
-import { type ParsedRecording, withEndpoints } from '../../simulator/history/file.ts'
+import type { ParsedRecording } from '../../simulator/history/file.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
 import { recordSimulator } from '../../simulator/history/record.ts'
 import { replayChanged } from '../../simulator/history/replay/changed-replay.ts'
@@ -20,7 +20,7 @@ import { UsageError } from '../command.ts'
 import { exportRecording } from '../export-recording.ts'
 import { tableRow } from '../markdown.ts'
 import { progressOnTerminal } from '../progress.ts'
-import { partialFlag, readRecordingToEnd } from '../recording-files.ts'
+import { partialFlag, readRecordingToEnd, withProjectEndpoints } from '../recording-files.ts'
 import { outerFlags, textFlag } from '../values.ts'
 
 export const command = 'replay <file>'
@@ -85,8 +85,7 @@ export async function handler(args: Arguments): Promise<void> {
   let recording: ParsedRecording
   try {
     const read = isChanged ? readRecordingToEnd(file, partial) : readRecording(file)
-    const { readEndpoints } = await import('../read-config.ts')
-    recording = withEndpoints(read, (await readEndpoints()).endpoints)
+    recording = await withProjectEndpoints(read)
   } catch (error) {
     if (!isHar(file)) throw error
     throw new UsageError(

@@ -323,7 +323,8 @@ function createServedSimulator(argv: ServeArguments): Simulator {
     ...(argv.faults !== undefined && { faults: readRules(argv.faults) }),
     ...(epoch !== undefined && { epoch }),
     onBug: (error, operation) => {
-      const message = `A bug of modelhost-sim in ${operation}: ${String(error)}. Please report it.\n`
+      const whose = operation in (configEndpoints().endpoints ?? {}) ? 'your endpoint' : 'modelhost-sim'
+      const message = `A bug of ${whose} in ${operation}: ${String(error)}. Please report or mend it.\n`
       // An event may throw again and again.
       if (reportedBugs.size >= LIMITS.reportedBugs || reportedBugs.has(message)) return
       reportedBugs.add(message)

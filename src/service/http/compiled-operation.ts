@@ -172,7 +172,9 @@ export function getRouter(
       const compiled = new CompiledOperation(operation, operations, endpointMapping, endpointMapping)
       const paths = endpointPaths(route)
       const servedPaths = mapping === undefined ? paths : paths.flatMap(path => mapping.servedPaths(path))
-      return servedPaths.map(path => [{ method: route.method, path }, compiled] as const)
+      // Routes of a user may overlap.
+      const standsAlone = 'isOwn' in route
+      return servedPaths.map(path => [{ method: route.method, path, standsAlone }, compiled] as const)
     }),
     ...aliases,
   ])

@@ -36,16 +36,17 @@ export class Router<Target> {
 
   constructor(routes: Iterable<readonly [Route, Target]>) {
     const [plain, named] = [new RegExpRouter<Target>(), new RegExpRouter<Target>()]
-    const alone: { readonly length: number; readonly patterns: RegExpRouter<Target> }[] = []
+    const alone: { readonly length: number; readonly params: number; readonly patterns: RegExpRouter<Target> }[] = []
     for (const [route, target] of routes) {
       this.#methods.add(route.method)
-      if (routeParamNames(route.path).length > 0) {
+      const { length: params } = routeParamNames(route.path)
+      if (params > 0) {
         const patterns = route.standsAlone
           ? new RegExpRouter<Target>()
           : route.path.includes('{model_name}')
             ? named
             : plain
-        if (route.standsAlone) alone.push({ length: route.path.split('/').length, patterns })
+        if (route.standsAlone) alone.push({ length: route.path.split('/').length, params, patterns })
         patterns.add(route.method, toRouterPattern(route.path), target)
         continue
       }
@@ -53,8 +54,8 @@ export class Router<Target> {
       byMethod.set(route.method, target)
       this.#literalPaths.set(route.path, byMethod)
     }
-    // The longest first: the name of a model in a shorter one could have a slash.
-    const longestFirst = alone.sort((a, b) => b.length - a.length)
+    // The longest first: the name of a model in a shorter one could have a slash. A word comes before a parameter.
+    const longestFirst = alone.sort((a, b) => b.length - a.length || a.params - b.params)
     this.#patterns = [plain, named, ...longestFirst.map(({ patterns }) => patterns)]
   }
 

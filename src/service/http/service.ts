@@ -151,7 +151,13 @@ export function createApi(options: ApiOptions = {}): Api {
     replaceCredentials: (world, request, change) => {
       const router = getRouter(servedOperations, servedRoutes, mapping)
       const { endpoint = {}, operation } = unread.findDeclared(router, mapping, { world }, request) ?? {}
-      return credentialFields.replaceCredentials(endpoint, request.text, operation?.requestMapping, change)
+      // What an own endpoint declares says nothing about credentials.
+      return credentialFields.replaceCredentials(
+        'isOwn' in endpoint ? {} : endpoint,
+        request.text,
+        operation?.requestMapping,
+        change,
+      )
     },
     keyHeaders: KEY_HEADERS.flatMap(name => mapping?.names.headers.get(name) ?? [name]),
     servedPaths: path => (mapping === undefined ? [path] : [...mapping.servedPaths(path), ...mapping.aliasPaths(path)]),

@@ -12,6 +12,8 @@ import { TablePart } from '../table-part.ts'
 import type { Ledger } from './ledger.ts'
 
 const ID = purpose('ownRecord.id')
+/** Kinds that no table can have: rules of judge and explore know the things of the provider by them. */
+const PROVIDER_KINDS = /^(?:|deployment|adapter|hosted|container|batch|file)$/
 
 /** A schema of zod 4. The user's copy of zod need not be ours, and two copies are slow to compare. */
 export interface AnySchema<Output = unknown> {
@@ -33,7 +35,7 @@ export interface RecordTable<R extends object = object> {
   readonly status: keyof R & string
   /** The statuses of records that have ended. Such a record costs nothing. */
   readonly ended: readonly string[]
-  /** The field with the price in US dollars an hour. Default: records cost nothing. */
+  /** The field with the price in US dollars an hour, from 0 to 1,000,000. Default: records cost nothing. */
   readonly usdPerHour?: keyof R & string
 }
 
@@ -75,6 +77,8 @@ interface RecordState {
   readonly value: object
   readonly status: string
   readonly hasEnded: boolean
+  /** Its price an hour. 0: it costs nothing. */
+  readonly cents: number
 }
 
 interface PlannedChange extends RecordState {
@@ -90,7 +94,8 @@ export class OwnRecordRow extends Row {
   hasEnded = this.boolean(false)
   /** The event of the next change. */
   change = this.number(0)
-  /** -1: it costs nothing. */
+  cents = this.number(0)
+  /** -1: it never cost anything. */
   meter = this.int32(-1)
 
   constructor(generation: Generation, id: string, initial: { readonly kind: string }) {
@@ -110,35 +115,41 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
   readonly #ordinals: LayeredMap<number>
   /** The declarations of the tables that were used. They have functions, so a snapshot has none of them. */
   readonly #declared: Map<string, RecordTable>
+  /** The kinds of records that there were. */
+  #kinds: readonly string[]
+  #isCutOff: boolean
 
   constructor(context: SimulationContext, parts: OwnRecordsParts, origin?: OwnRecords) {
     super(context, OwnRecordRow, origin)
     this.#parts = parts
     this.#ordinals = origin ? origin.#ordinals.fork() : new LayeredMap()
-    this.#declared = origin ? origin.#declared : new Map()
+    this.#declared = new Map(origin ? origin.#declared : [])
+    this.#kinds = origin ? origin.#kinds : []
+    this.#isCutOff = origin ? origin.#isCutOff : false
   }
 
   override archive(archive: Archive): void {
     super.archive(archive)
     this.#ordinals.archive(archive)
+    this.#kinds = archive.value(this.#kinds)
+    this.#isCutOff = archive.value(this.#isCutOff)
   }
 
-  /** Returns the row of a record, of any table that was used if `kind` is missing. */
+  /** Returns the row of a record, of any table if `kind` is missing. */
   findRow(key: string, kind?: string): Readonly<OwnRecordRow> | undefined {
     if (kind !== undefined) {
       const ordinal = this.#ordinals.get(toName(kind, key))
       return ordinal === undefined ? undefined : this.table.read(ordinal)
     }
-    for (const one of this.#declared.keys()) {
-      const row = this.findRow(key, one)
-      if (row !== undefined) return row
-    }
-    return undefined
+    return this.#kinds.map(one => this.findRow(key, one)).find(row => row !== undefined)
   }
 
-  /** @throws RangeError if another table has this kind */
+  /** @throws RangeError if another table or the provider has this kind */
   of<R extends object>(declared: RecordTable<R>): Records<R> {
     const { kind } = declared
+    if (PROVIDER_KINDS.test(kind)) {
+      throw new RangeError(`Failed to use the table '${kind}': the kind is empty or of the provider. Give it another.`)
+    }
     const known = this.#declared.get(kind)
     if (known !== undefined && known !== (declared as unknown)) {
       throw new RangeError(`Failed to use the table '${kind}': another table has this kind. Declare one of them.`)
@@ -167,6 +178,12 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
     }
   }
 
+  /** Ends the prices of all records while the account is cut off. */
+  setCutOff(isCutOff: boolean): void {
+    this.#isCutOff = isCutOff
+    for (const [, row] of this.entries()) this.#bill(row)
+  }
+
   /** Deletes all records, because the account is deleted. */
   deleteAll(): void {
     for (const [, { kind, id }] of [...this.entries()]) this.#delete(kind, id)
@@ -174,23 +191,26 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
 
   #put<R extends object>(declared: RecordTable<R>, record: R, later: readonly LaterChange<R>[]): Readonly<R> {
     const first = parse(declared, record)
+    const { kind } = declared
+    const key = String(first[declared.key])
     let value = first
     const planned = later.map(({ after, set }) => {
       value = parse(declared, { ...value, ...set })
+      if (String(value[declared.key]) !== key) {
+        throw new RangeError(`Failed to put a ${kind}: a later change gives it another ${declared.key}. Leave it out.`)
+      }
       return { ...stateOf(declared, value), after: micros(after) }
     })
-    const { kind } = declared
-    const key = String(first[declared.key])
+    const state = stateOf(declared, first)
     const name = toName(kind, key)
     let ordinal = this.#ordinals.get(name)
     if (ordinal === undefined) {
       const row = new OwnRecordRow(this.table.generation, key, { kind })
-      const usd = declared.usdPerHour && Number(first[declared.usdPerHour])
-      if (usd) row.meter = this.#parts.ledger.meters.openMachine(key, usd * 100)
       ordinal = this.table.add(row)
       this.#ordinals.set(name, ordinal)
+      if (!this.#kinds.includes(kind)) this.#kinds = [...this.#kinds, kind]
     }
-    this.#change(ordinal, this.writable(ordinal), stateOf(declared, first), planned)
+    this.#change(ordinal, this.writable(ordinal), state, planned)
     return first
   }
 
@@ -200,12 +220,22 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
     row.status = state.status
     row.hasEnded = state.hasEnded
     this.#plan(ordinal, row, later)
-    if (row.meter >= 0) this.#parts.ledger.setUnits(row.meter, row.hasEnded ? 0 : 1)
+    if (state.cents !== row.cents) {
+      const { ledger } = this.#parts
+      if (row.meter >= 0) ledger.setUnits(row.meter, 0)
+      row.cents = state.cents
+      row.meter = ledger.meters.openMachine(row.id, row.cents)
+    }
+    this.#bill(row)
     const { kind, status } = row
     const { name } = row.value as { readonly name?: unknown }
     const fields = { kind, status, ...(typeof name === 'string' && { name }) }
     this.context.record(row, isNew ? 'ownRecord.created' : 'ownRecord.changed', fields)
     this.context.markVisibleChange()
+  }
+
+  #bill({ meter, hasEnded }: Readonly<OwnRecordRow>): void {
+    if (meter >= 0) this.#parts.ledger.setUnits(meter, hasEnded || this.#isCutOff ? 0 : 1)
   }
 
   #plan(ordinal: number, row: OwnRecordRow, later: readonly PlannedChange[]): void {
@@ -235,9 +265,12 @@ function toName(kind: string, key: string): string {
   return `${kind} ${key}`
 }
 
-function stateOf<R extends object>({ status: field, ended }: RecordTable<R>, value: R): RecordState {
+/** @throws RangeError for an invalid price */
+function stateOf<R extends object>({ kind, status: field, ended, usdPerHour }: RecordTable<R>, value: R): RecordState {
   const status = String(value[field])
-  return { value, status, hasEnded: ended.includes(status) }
+  const usd = usdPerHour === undefined ? 0 : Number(value[usdPerHour])
+  if (usd >= 0 && usd <= 1e6) return { value, status, hasEnded: ended.includes(status), cents: usd * 100 }
+  throw new RangeError(`Failed to put a ${kind}: ${usdPerHour} is ${usd}. Give dollars an hour, from 0 to 1,000,000.`)
 }
 
 function parse<R extends object>({ kind, record: given }: RecordTable<R>, record: R): R {

@@ -13,6 +13,8 @@ import type { World } from '../world.ts'
 export interface PolledResource {
   readonly kind: 'deployments' | 'adapters' | 'batches' | 'hosted' | 'containers' | 'limits' | 'ownRecords'
   readonly id?: string
+  /** The kind of own records. Default: each. */
+  readonly table?: string | undefined
 }
 
 /** How far ahead a change is looked for: a batch ends within a day of its creation, and a stall may come before. */
@@ -98,7 +100,7 @@ function rentalStatus({ state, expansionTargetGb }: Readonly<RentalRow>): string
 
 function* statuses(
   world: World,
-  { kind, id }: PolledResource,
+  { kind, id, table }: PolledResource,
 ): Generator<[id: string, status: string, isMoving?: boolean]> {
   switch (kind) {
     case 'deployments': {
@@ -128,8 +130,8 @@ function* statuses(
       break
     }
     case 'ownRecords':
-      for (const [, { id: key, status, later }] of world.ownRecords.entries()) {
-        if (id === undefined || id === key) yield [key, status, later.length > 0]
+      for (const [, { kind: of, id: key, status, later }] of world.ownRecords.entries()) {
+        if (of === (table ?? of) && key === (id ?? key)) yield [key, status, later.length > 0]
       }
       break
     case 'limits':

@@ -19,7 +19,7 @@ export function effectsOf(
     const request = bySeq.get(entry.cause)
     if (request === undefined || PARTS.test(entry.kind)) continue
     const [topic = '', verb = ''] = entry.kind.split('.')
-    const noun = topic === 'ownRecord' ? String(entry.fields?.kind) : topic
+    const noun = topic === 'ownRecord' ? `${entry.fields?.kind} record` : topic
     const id = idIn(entry)
     const touch = (what: string, name: string): Effect => {
       const key = `${what} ${name}`
@@ -91,7 +91,7 @@ export function extraEffects(
   const kinds = new Map([...effects.values()].map(effect => [effect.what, effect]))
   return [...kinds.values()].flatMap(effect => {
     const { what } = effect
-    const isOther = /^(?:file|scopedToken|deployment|adapter|hosted|container|batch)$/.test(what)
+    const isOther = /^(?:file|scopedToken|deployment|adapter|hosted|container|batch)$| record$/.test(what)
     const [now, before] = [totalOf(effects, what), totalOf(usual, what)]
     const isMore = now.made - now.deleted > before.made - before.deleted
     return isOther || before.made === 0 || !isMore ? [] : [{ ...effect, ...now, usual: before.made - before.deleted }]

@@ -46,8 +46,7 @@ export type ClientEnd =
   | { readonly kind: 'unsettled'; readonly waitsFor: string | undefined }
 
 /** A kind of thing of the provider, or the kind of a user's record table. */
-export type CreatedKind = OpenName<ProviderKind>
-export type ProviderKind = 'deployment' | 'adapter' | 'hosted' | 'container' | 'batch'
+export type CreatedKind = OpenName<'deployment' | 'adapter' | 'hosted' | 'container' | 'batch'>
 
 /** A thing that costs money or may, which a request of the client created. */
 export interface CreatedThing {

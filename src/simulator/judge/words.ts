@@ -7,10 +7,7 @@ import { MICROCENTS_PER_USD, type Microcents } from '../../simulation/account/mo
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
 
 /** The words of kinds that are not their own word. */
-const KIND_WORDS: { readonly [Kind in CreatedKind]?: string } = {
-  adapter: 'LoRA adapter',
-  hosted: 'hosted instance',
-}
+const KIND_WORDS: Readonly<Record<string, string>> = { adapter: 'LoRA adapter', hosted: 'hosted instance' }
 
 /** The longest text of a client that words repeat, in characters. */
 const MAX_QUOTED = 60

@@ -6,6 +6,7 @@ import { eventLoopTurn } from '../../../lib/real-time.ts'
 import type { Operations } from '../../../service/endpoint.ts'
 import { UntilError } from '../../../simulator/clock/moves/until-error.ts'
 import { formatRequest } from '../../../simulator/judge/evidence-lines.ts'
+import { isTerminalStatus, kindFor, lastSegment, statusInAnswer } from '../../../simulator/judge/facts.ts'
 import type { ClientEnd, Observation, ObservedRequest } from '../../../simulator/judge/observation.ts'
 import { createSimulator, type Simulator } from '../../../simulator/simulator.ts'
 import type { NamedFlow } from '../flow.ts'
@@ -18,7 +19,6 @@ import { Client } from './client.ts'
 import { ClientGlobals } from './client-globals.ts'
 import { concludeRun, type EndedClient, heal, JOURNAL_LIMIT, settlesWithin } from './conclude.ts'
 import { OutsideWork } from './outside-work.ts'
-import { ReadLoop } from './read-loop.ts'
 import { RequestRecorder } from './request-recorder.ts'
 import { Learned, type RunResult } from './run-result.ts'
 import { type FlowRunner, isOwnSetting, type RunOptions, settingKey } from './runner.ts'
@@ -320,4 +320,36 @@ function assertRealTimers(flow: string): void {
     `Failed to explore ${flow}: ${fake} is fake, and a flow has timers of its own world. ` +
       'Call vi.useRealTimers() or jest.useRealTimers() first.',
   )
+}
+
+/** Equal answers after which a client is stopped that never left such a loop in another run. */
+const ENOUGH = 60
+
+/** The reads at the end of a run that have equal answers after equal waits. */
+class ReadLoop {
+  #count = 0
+  #wait: Micros = 0
+
+  /** Looks at the last two requests before a new one. */
+  add(before: ObservedRequest | undefined, last: ObservedRequest | undefined): void {
+    if (before === undefined || last === undefined) return
+    const wait = last.sentAt - before.sentAt
+    const isEqual =
+      last.path === before.path && last.method === 'GET' && isWhole(last) && last.read!.text === before.read?.text
+    this.#count = isEqual && wait === this.#wait ? this.#count + 1 : 0
+    this.#wait = wait
+  }
+
+  /** Names the loop equally in each run: by the operation and the wait. Undefined if something can change. */
+  nameOf(sim: Simulator, last: ObservedRequest | undefined): string | undefined {
+    if (this.#count < ENOUGH || last === undefined) return undefined
+    const kind = kindFor({ sim }, last, 'read')
+    const status = statusInAnswer(last.answer, lastSegment(last))
+    const isOver = kind !== undefined && status !== undefined && isTerminalStatus(kind, status)
+    return isOver ? `${last.operation} ${this.#wait}` : undefined
+  }
+}
+
+function isWhole({ fault, outcome, read }: ObservedRequest): boolean {
+  return outcome === 'answered' && fault === undefined && read !== undefined
 }

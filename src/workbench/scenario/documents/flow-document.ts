@@ -1,6 +1,6 @@
 /** Reads scenarios that play a flow under a plan of faults. */
 
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import * as z from 'zod'
 import { nearestWord } from '../../../lib/did-you-mean.ts'
@@ -50,9 +50,10 @@ export function readFlowDocument(value: object, context: FlowDocumentContext): S
       advice: 'Give the file of the flow, or the command that is the client',
     })
   }
-  if (typeof flow === 'string' && flow !== '') checkFlowFile(flow, context)
+  const hasEndpoints = typeof flow === 'string' && flow !== '' && checkFlowFile(flow, context)
   world.checkGiven(given)
-  for (const [i, item] of (Array.isArray(plan) ? plan : []).entries()) checkItem(item, ['plan', i], context)
+  for (const [i, item] of (Array.isArray(plan) ? plan : []).entries())
+    checkItem(item, ['plan', i], hasEndpoints, context)
   mistakes.throwIfAny()
   const { explore: __, ...rest } = about
   return {
@@ -70,9 +71,10 @@ export function readFlowDocument(value: object, context: FlowDocumentContext): S
   }
 }
 
-function checkFlowFile(flow: string, { folder, mistakes }: FlowDocumentContext): void {
+/** Returns whether the flow may have own endpoints: an unknown operation is then found when it plays. */
+function checkFlowFile(flow: string, { folder, mistakes }: FlowDocumentContext): boolean {
   const file = resolve(folder, flow)
-  if (existsSync(file)) return
+  if (existsSync(file)) return readFileSync(file, 'utf8').includes('endpoints')
   const home = dirname(file)
   const meant = nearestWord(basename(file), existsSync(home) ? readdirSync(home) : [])
   const advice =
@@ -80,9 +82,15 @@ function checkFlowFile(flow: string, { folder, mistakes }: FlowDocumentContext):
       ? 'Give the file of the flow, relative to this file'
       : `Did you mean './${relative(folder, join(home, meant))}'?`
   mistakes.add({ path: ['flow'], what: `unknown flow file '${flow}'`, advice })
+  return false
 }
 
-function checkItem(item: unknown, path: Path, { mistakes, world, checkSchema }: FlowDocumentContext): void {
+function checkItem(
+  item: unknown,
+  path: Path,
+  hasEndpoints: boolean,
+  { mistakes, world, checkSchema }: FlowDocumentContext,
+): void {
   const report = (problem: ItemProblem) => mistakes.add({ ...problem, path: [...path, ...problem.path] })
   const kind = kindOfItem(item)
   if (typeof kind === 'object') {
@@ -90,7 +98,7 @@ function checkItem(item: unknown, path: Path, { mistakes, world, checkSchema }: 
     return
   }
   if (!checkSchema(ITEM_SCHEMAS[kind], item, path)) return
-  if (kind === 'fault') world.checkRule((item as { fault: unknown }).fault, [...path, kind])
+  if (kind === 'fault') world.checkRule((item as { fault: unknown }).fault, [...path, kind], hasEndpoints)
   if (kind !== 'command') return
   const { command, undo } = item as Record<'command' | 'undo', CommandStep>
   world.checkCommand(command, [...path, 'command'])
