@@ -23,7 +23,9 @@ const hasPictures = takePictures(views)
 for (const [path, text] of pages) {
   write(
     path,
-    hasPictures ? text.replaceAll(PICTURE, (_, view, alt) => `![${alt}](figures/control-room/${pictureOf(view)})`) : text,
+    hasPictures
+      ? text.replaceAll(PICTURE, (_, view, alt) => `![${alt}](figures/control-room/${pictureOf(view)})`)
+      : text,
   )
 }
 for (const path of images) {

@@ -194,6 +194,7 @@ test('each example is run here, says how it is run, and asks for versions that t
     'init',
     'jest',
     'node-test',
+    'own-endpoints',
     'playwright',
     'recipes',
     'shards',
