@@ -15,6 +15,7 @@ export const OWN_CONDITION = 'modelhost-sim-source'
  */
 export const COMPILATIONS = [
   ['typescript-oldest', 'tsconfig.json'],
+  ['typescript', 'tsconfig.json'],
   ['typescript-newest', 'tsconfig.json'],
   ['typescript-newest', 'without-node.json'],
 ] as const
