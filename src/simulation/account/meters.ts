@@ -196,6 +196,13 @@ export class Meters extends TablePart<MeterRow> {
     return row.ownPrice >= 0 ? row.ownPrice : this.#prices[gpuIndex(row.gpu)]!
   }
 
+  /** Returns the micro-cents per hour that a thing costs now. */
+  rateOf(id: string): Microcents {
+    let rate = 0
+    for (const [, row] of this.table.entries()) if (row.id === id) rate += this.#rateOf(row)
+    return rate
+  }
+
   /** Returns micro-cents per hour of all running units. */
   #rateOf(row: Readonly<MeterRow>): Microcents {
     return row.units * row.gpusPerUnit * this.#priceOf(row)

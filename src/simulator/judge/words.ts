@@ -1,6 +1,6 @@
 /** The words of violations: things, requests, times and amounts for people. */
 
-import { DAY, formatDuration, type Micros } from '../../kernel/duration.ts'
+import { formatDuration, type Micros } from '../../kernel/duration.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../../simulation/account/money.ts'
@@ -21,14 +21,14 @@ export function formatUsd(microcents: Microcents): string {
   return usd < 0.0001 ? 'less than $0.0001' : `$${usd.toFixed(4)}`
 }
 
-/** Says what a thing has cost in which time, and what it costs a day from there, as in `$6.48 in 2h 46m`. */
+/** Says what a thing has cost in which time, and what it costs a day from there, as in `$6.48 in 2h 46m, $62 a day …`. */
 export function formatCost(
   { sim }: Pick<Conduct, 'sim'>,
-  { microcents, createdAt, isAlive, kind }: Pick<CreatedThing, 'microcents' | 'createdAt' | 'isAlive' | 'kind'>,
+  { id, microcents, createdAt }: Pick<CreatedThing, 'id' | 'microcents' | 'createdAt'>,
 ): string {
   const time = sim.clock.elapsed - createdAt
-  const daily = formatUsd((microcents / time) * DAY)
-  const goesOn = isAlive && kind !== 'batch' && microcents > 0 ? `, ${daily} a day from there` : ''
+  const rate = sim.world.ledger.meters.rateOf(id)
+  const goesOn = rate > 0 ? `, ${formatUsd(rate * 24)} a day from there` : ''
   return time <= 0 ? formatUsd(microcents) : `${formatUsd(microcents)} in ${formatDuration(time)}${goesOn}`
 }
 
