@@ -40,7 +40,7 @@ test('explore finds the leak of the careless client, and none of the careful one
   expect(findings.find(({ invariant }) => invariant === 'cleansUpOnThrow')?.why).toMatch(/The pod pod_\w+ .*\$/s)
   const careful = flow('careful', options, host => startPodSafely(host, 'chat'))
   expect((await explore(careful, { faults: 'singles' })).findings).toEqual([])
-})
+}, 60_000)
 
 test('pods fork with the world', async () => {
   const { sim, host } = hostOf()

@@ -92,8 +92,9 @@ async function recordRun(runner: FlowRunner, plan: Plan, options: RunOptions, ti
   return { title, recording: recording!.text }
 }
 
-function formatProgress({ flow, stage, runs, findings, chanceOfNew }: ExploreProgress): string {
-  return `${flow}: ${stage}, ${plural(runs, 'run')}, ${plural(findings, 'finding')}, chance of something new ${percent(chanceOfNew)}`
+function formatProgress({ flow, stage, runs, findings, newest, chanceOfNew }: ExploreProgress): string {
+  const last = newest === undefined ? '' : ` (${newest})`
+  return `${flow}: ${stage}, ${plural(runs, 'run')}, ${plural(findings, 'finding')}${last}, chance of something new ${percent(chanceOfNew)}`
 }
 
 export interface ExploreArguments extends ShardArguments {

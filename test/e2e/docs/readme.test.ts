@@ -24,14 +24,13 @@ describe('the README', () => {
       'sh npm ci && npm start -- --clock manual',
       'sh SIM=127.0.0.1:4010 AUTH="Authorization: Bearer sim_default_token"',
       "ts import { createSimulator } from 'modelhost-sim'",
-      `sh curl $SIM/_sim/clock/advance --json '{"by":"24h"}'`,
       "ts sim.faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } })",
       "ts sim.faults.add({ on: 'listDeployments', nth: 3, fault: { kind: 'status', status: 503 } })",
       "ts import { expect, test } from 'modelhost-sim/vitest'",
       "ts for (const step of ['10s', '10s', '30s']) {",
       "ts import { createSimulator } from 'modelhost-sim'",
       "ts import { scenario } from 'modelhost-sim/scenario'",
-      'sh npx modelhost-sim simulate --fixtures fleet --for 7d --step 1h --series week.csv --plot week.svg',
+      "ts import type { FlowContext } from 'modelhost-sim/explore'",
     ])
     for (const { code } of blocks) expect(code.trim().split('\n').length).toBeLessThanOrEqual(10)
   })
@@ -62,7 +61,8 @@ describe('the README', () => {
     expect(rent.id_to_duration[deploy_id]).toBeGreaterThanOrEqual(7200)
     expect(rent.id_to_duration[deploy_id]).toBeLessThan(7200 + 1800)
     expect(printed).toContain('"reached":true')
-    const moved = JSON.parse(await folder.shell(`${lines.split('\n')[0]}\n${blocks[3]!.code}`, address)) as {
+    const day = /`(curl \$SIM[^`]*24h[^`]*)`/.exec(readme)![1]!
+    const moved = JSON.parse(await folder.shell(`${lines.split('\n')[0]}\n${day}`, address)) as {
       from: string
       to: string
     }
@@ -112,8 +112,26 @@ describe('the README', () => {
     expect(folder.read('no-gpu.trace')).toContain('pool.stockedOut')
   })
 
+  test('finds what breaks a client that deploys', async () => {
+    folder.write('client.ts', blockWith(blocks, 'FlowContext'))
+    folder.write(
+      'deploy.ts',
+      `export async function deploy({ fetch, url, token }) {
+         const body = JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+         const init = { method: 'POST', headers: { authorization: \`Bearer \${token}\` }, body }
+         const answer = await fetch(\`\${url}/deploy/llm\`, init)
+         if (!answer.ok) throw new Error(\`\${answer.status}\`)
+         return answer.json()
+       }`,
+    )
+    const command = /`(npx modelhost-sim explore client\.ts)`/.exec(readme)![1]!
+    const { stdout, code } = await folder.command(`${command} --faults singles --fixtures empty`)
+    expect([stdout, code]).toEqual([expect.stringContaining('noLeak@createLlmDeployment/error'), 1])
+  })
+
   test('reports a week of a fleet without clients, with a row an hour and deployment, and draws it', async () => {
-    const { stdout } = await folder.command(blockWith(blocks, 'simulate'))
+    const command = /`(npx modelhost-sim simulate [^`]*)`/.exec(readme)![1]!
+    const { stdout } = await folder.command(`${command} --step 1h --series week.csv`)
     expect(stdout).toContain('to 2026-01-08T00:00:00Z (7d)')
     expect(folder.read('week.csv').trimEnd().split('\n')).toHaveLength(1 + 7 * 24 * 13)
     expect(folder.read('week.svg')).toBe(readFileSync('docs/figures/week.svg', 'utf8'))

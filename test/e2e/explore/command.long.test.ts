@@ -142,6 +142,15 @@ describe('a run', () => {
     await expect.poll(() => pids.filter(isAlive)).toEqual([])
   })
 
+  test('that asks again and again is said to wait for another answer', async () => {
+    const asking = runnerOf(`for (;;) await call('GET', '/deploy/list')`, { timeout: '4s' })
+    const { broken } = await asking.run([])
+    const { words } = broken.find(({ invariant }) => invariant === 'settles')!
+    expect(words).toMatch(
+      /it waits for (?:another answer: it sent \d+ requests in the real time of a run|\d+\.\d+ request)/,
+    )
+  })
+
   test('that waits for more time of the world than it may is ended at once', async () => {
     const runner = runnerOf(
       `

@@ -31,6 +31,9 @@ export interface CommandRunOptions {
   readonly healAt: RunOptions['healAt'] | undefined
 }
 
+/** A client that sent more requests asks again and again, and its end is not near. */
+const MANY_REQUESTS = 20
+
 /** The end of a command that failed. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
@@ -153,7 +156,9 @@ export class CommandRun {
       const open = this.#recorder.requests.find(
         ({ outcome, endedAt }) => outcome === 'unanswered' && endedAt === undefined,
       )
-      const other = this.#waitsForTime ? 'time' : 'something outside of the world'
+      const { length } = this.#recorder.requests
+      const asks = length > MANY_REQUESTS && `another answer: it sent ${length} requests in the real time of a run`
+      const other = this.#waitsForTime ? 'time' : asks || 'something outside of the world'
       return { kind: 'unsettled', waitsFor: open === undefined ? other : formatRequest(open) }
     }
     const how = end.kind === 'exited' ? `exit code ${end.code}` : end.signal

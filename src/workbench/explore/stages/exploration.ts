@@ -63,6 +63,8 @@ export interface ExploreProgress {
   /** Runs so far, those of shrinking included. */
   readonly runs: number
   readonly findings: number
+  /** The signature of the newest finding. */
+  readonly newest: string | undefined
   /** The chance that the next run shows something new, from 0 to 1. */
   readonly chanceOfNew: number
 }
@@ -242,6 +244,8 @@ export class Exploration {
   #report(stage: ExploreProgress['stage']): void {
     const { flow, onProgress } = this.#options
     const runs = this.stageRuns + this.runsOf.shrinking
-    onProgress?.({ flow, stage, runs, findings: this.findings.all.length, chanceOfNew: this.#novelty.chanceOfNew })
+    const { all } = this.findings
+    const [findings, newest] = [all.length, all.at(-1)?.signature]
+    onProgress?.({ flow, stage, runs, findings, newest, chanceOfNew: this.#novelty.chanceOfNew })
   }
 }
