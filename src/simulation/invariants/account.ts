@@ -79,6 +79,12 @@ export class AccountInvariants {
     this.#readPostings(account, report)
     this.#checkPrices(meterRow, report)
     for (const ordinal of this.#changedMeters) this.#checkMeter(meterRow(ordinal), ordinal, clock.now, report)
+    // After all of them: a record whose price changed has several meters.
+    for (const ordinal of this.#changedMeters) {
+      const { id } = meterRow(ordinal)
+      const [posted = 0, rent = 0] = [this.#postedById.get(id), this.#rentBySubject.get(id)]
+      if (posted !== rent) report('I9', `${id} counts ${posted} as posted, its entries sum to ${rent}`, id)
+    }
     this.#changedMeters.clear()
     for (const deployment of changedDeployments) this.#checkUnits(deployment, report)
     for (const [index, gpu] of GPU_TYPES.entries()) this.#prices[index] = this.#priceOf(gpu)
@@ -201,20 +207,14 @@ export class AccountInvariants {
     }
     const maxPosted = Number(weighted / BigInt(MICROS_PER_HOUR))
     if (posted > maxPosted) report('I9', `${id} was posted ${posted}, it cost ${maxPosted}`, id)
-    const postedRent = this.#rentBySubject.get(id) ?? 0
-    // A record of own endpoints whose price changed has several meters.
-    const postedOfId = (this.#postedById.get(id) ?? 0) + posted - (before?.posted ?? 0)
-    this.#postedById.set(id, postedOfId)
-    if (postedOfId !== postedRent) {
-      report('I9', `${id} counts ${postedOfId} as posted, its entries sum to ${postedRent}`, id)
-    }
     this.#addMeter(row, ordinal, before)
   }
 
   #addMeter(row: Readonly<MeterRow>, ordinal: number, before: CheckedMeter | undefined): void {
-    const { units, since, posted, newestInterval } = row
+    const { id, units, since, posted, newestInterval } = row
     const weighted = row.accrued.exact
     const rate = units * row.gpusPerUnit * (row.ownPrice >= 0 ? row.ownPrice : this.#priceOf(row.gpu))
+    this.#postedById.set(id, (this.#postedById.get(id) ?? 0) + posted - (before?.posted ?? 0))
     this.#weighted += Number(weighted) - Number(before?.weighted ?? 0n)
     this.#rate += rate - (before?.rate ?? 0)
     this.#rateSince += rate * since - (before === undefined ? 0 : before.rate * before.since)

@@ -98,6 +98,7 @@ test.each([
     'openmetrics',
   ],
   ['text/plain, application/openmetrics-text;q=0.5', 'prometheus'],
+  ['text/plain, application/openmetrics-text', 'openmetrics'],
   ['application/openmetrics-text;q=0', 'prometheus'],
   ['Application/OpenMetrics-Text; Q=1', 'openmetrics'],
 ] as const)('the header Accept: %s selects the format %s', (accept, format) => {

@@ -149,7 +149,9 @@ function escapeHelp(help: string, format: TextFormat): string {
 
 /** Returns the format that an Accept header prefers. Default: the Prometheus text format. */
 export function acceptedFormat(accept: string): TextFormat {
-  const wanted = parseAccept(accept).filter(({ q }) => q > 0)
-  const known = wanted.find(({ type }) => /^(?:application\/openmetrics-text|text\/plain)$/i.test(type))
-  return known !== undefined && /openmetrics/i.test(known.type) ? 'openmetrics' : 'prometheus'
+  const ranges = parseAccept(accept)
+  const qualityOf = (media: string) =>
+    Math.max(0, ...ranges.map(({ type, q }) => (type.toLowerCase() === media ? q : 0)))
+  const openmetrics = qualityOf('application/openmetrics-text')
+  return openmetrics > 0 && openmetrics >= qualityOf('text/plain') ? 'openmetrics' : 'prometheus'
 }
