@@ -45,6 +45,13 @@ export function jsonPath(path: readonly PropertyKey[]): string {
   return text
 }
 
+/** Returns the problems of a value in one text, each with its path. */
+export function describeProblems(...args: Parameters<typeof problemsOf>): string {
+  return problemsOf(...args)
+    .map(({ path, text }) => `${jsonPath(path)}: ${text}`)
+    .join(' ')
+}
+
 /** Formats a value for an error: short, with strings in single quotes. */
 export function formatValue(value: unknown): string {
   if (value === undefined) return 'nothing'

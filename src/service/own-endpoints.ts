@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import type { Clock } from '../kernel/clock.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { quote } from '../lib/quote.ts'
-import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
+import { describeProblems } from '../lib/zod-problems.ts'
 import type { AnySchema, OutputOf } from '../simulation/account/own-records.ts'
 import type { World } from '../simulation/world.ts'
 import type { ApiScope } from './api-scope.ts'
@@ -106,7 +106,7 @@ export function ownEndpoint<
     ...declaration,
     ...(verb !== undefined && { findPolledResource }),
     handle: (input: Parameters<typeof handle>[0] & ApiScope) =>
-      checkAnswer(route, returns, handle(Object.assign(input, { clock: input.world.clock }))),
+      checkAnswer(route, returns as unknown as z.ZodType, handle(Object.assign(input, { clock: input.world.clock }))),
   }
   return { ...declare(declared as never), isOwn: true }
 }
@@ -147,7 +147,8 @@ function combine({ operations, routes }: ServedOperations, own: OwnEndpoints): S
     if (!schemas.every(one => typeof one === 'object' && one !== null && '_zod' in one)) {
       throw problem('it has a schema that is not one of zod 4. Install zod 4, and declare the schema with it.')
     }
-    if (!/^[a-z]\w*$/i.test(id)) throw problem('the name is not an operation id. Use letters and digits.')
+    if (!/^[a-z]\w*$/i.test(id))
+      throw problem('this key is not a valid operation id. Begin with a letter, then use letters, digits and _.')
     if (id in routes) throw problem('the provider has an operation of this name. Give it another.')
     if (!ROUTE.test(endpoint.route) || endpoint.path.startsWith('/_sim')) {
       throw problem(`the route '${endpoint.route}' is invalid. Give a method and a path, as in 'GET /v2/pods/{id}'.`)
@@ -168,7 +169,7 @@ function keysOf(route: Routes[string]): string[] {
 }
 
 /** Returns an answer that fits its schema. Throws TypeError for another one, which is a bug of the endpoint. */
-function checkAnswer(route: string, returns: AnySchema, answer: unknown): unknown {
+function checkAnswer(route: string, returns: z.ZodType, answer: unknown): unknown {
   if (answer instanceof Promise) {
     // Its error belongs to this one.
     answer.catch(() => {})
@@ -176,8 +177,9 @@ function checkAnswer(route: string, returns: AnySchema, answer: unknown): unknow
       `the handler of ${route} returned a promise. A handler is one step of the world: return a value`,
     )
   }
-  const checked = (returns as z.ZodType).safeParse(answer)
+  const checked = returns.safeParse(answer)
   if (checked.success) return answer
-  const [problem] = problemsOf(returns as z.ZodType, answer, checked.error)
-  throw new TypeError(`the answer of ${route} does not fit 'returns': ${jsonPath(problem!.path)}: ${problem!.text}`)
+  throw new TypeError(
+    `the answer of ${route} does not fit 'returns': ${describeProblems(returns, answer, checked.error)}`,
+  )
 }

@@ -20,7 +20,7 @@ import * as machines from '../data/records/machines.ts'
 import type { Archive } from '../kernel/archive.ts'
 import { deepFreeze } from '../lib/deep-freeze.ts'
 import { isCredential } from '../lib/text/credential-hash.ts'
-import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
+import { describeProblems } from '../lib/zod-problems.ts'
 
 /** A change of an index, reported after the change. `record` is the new record. After a delete it is undefined. */
 export interface IndexWrite<R> {
@@ -114,8 +114,7 @@ export class Index<R extends object> {
     const schema = this.options.schema()
     const checked = schema.safeParse(record)
     if (!checked.success) {
-      const problems = problemsOf(schema, record, checked.error).map(({ path, text }) => `${jsonPath(path)}: ${text}`)
-      throw new IndexError(`Failed to put a ${kind}: ${problems.join(' ')}`)
+      throw new IndexError(`Failed to put a ${kind}: ${describeProblems(schema, record, checked.error)}`)
     }
     const stored = deepFreeze(checked.data)
     const key = keyOf(stored)

@@ -143,7 +143,7 @@ export class World implements EventParts {
     this.apiTokens = this.#part(new ApiTokens(context, { ledger }, origin?.apiTokens))
     this.access = this.#part(new AccountAccess(context, { ledger }, origin?.access))
     this.voices = new Voices(context, { ledger })
-    this.ownRecords = this.#part(new OwnRecords(context, { ledger }, origin?.ownRecords))
+    this.ownRecords = this.#part(new OwnRecords(context, ledger, origin?.ownRecords))
     this.sshKeys = new SshKeys(context, { ledger })
     this.nodes = this.#part(new Nodes(context, { environment, history, tenants }, origin?.nodes))
     this.placement = this.#part(new Placement(context, { tenants }, origin?.placement))

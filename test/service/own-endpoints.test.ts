@@ -121,7 +121,10 @@ const declared = (route: string) => endpoint({ route, summary: 'An endpoint', re
 test.each([
   ['endpoints is []. Give an object.', []],
   ['endpoints.a: {} is not an endpoint. Give the result of endpoint({ … }).', { a: {} }],
-  ['endpoints.a-b: the name is not an operation id. Use letters and digits.', { 'a-b': getPod }],
+  [
+    'endpoints.a-b: this key is not a valid operation id. Begin with a letter, then use letters, digits and _.',
+    { 'a-b': getPod },
+  ],
   ['endpoints.addVoice: the provider has an operation of this name. Give it another.', { addVoice: getPod }],
   ['endpoints.a: POST /deploy/llm is the route of createLlmDeployment.', { a: declared('POST /deploy/llm') }],
   ['endpoints.b: GET /rest/v1/pods/{podId} is the route of a. Give it another path.', { a: getPod, b: getPod }],
@@ -153,15 +156,19 @@ test('bugs of an endpoint are answered with 500, and named', async () => {
     return bugs.at(-1)
   }
   const put = { a: putThing(), b: putThing(recordTable({ ...things }), 'b') }
-  expect(await bugOf(put, 'PUT', '/b', { id: 'y', status: 'on' })).toContain('another table has this kind')
+  expect(await bugOf(put, 'PUT', '/b', { id: 'y', status: 'on' })).toContain(
+    'another call of recordTable has this kind',
+  )
   expect(await bugOf(put, 'PUT', '/a', { id: 'y', status: 'broken' })).toContain('Failed to put a thing: $.status: ')
   expect(await bugOf(put, 'PUT', '/a', { id: 'y', status: 'on', usd: -1 })).toContain('usd is -1. Give dollars an hour')
   const renamed = { id: 'y', status: 'on', later: { id: 'z' } }
-  expect(await bugOf(put, 'PUT', '/a', renamed)).toContain('a later change gives it another id')
+  expect(await bugOf(put, 'PUT', '/a', renamed)).toContain(
+    "the 'set' of a later change has another id. Leave id out of 'set'.",
+  )
   const batches = { a: putThing(recordTable({ ...things, kind: 'batch' })) }
   const refused = made({ endpoints: batches, onBug: bug => bugs.push(String(bug)) })
   await call(refused, 'PUT', '/a', { id: 'y', status: 'on' })
-  expect(bugs.at(-1)).toContain('the kind is empty or of the provider')
+  expect(bugs.at(-1)).toContain('its kind is empty, or the provider uses it')
   expect(await bugOf({ a: answer(undefined) }, 'GET', '/answer')).toContain("does not fit 'returns'")
   expect(await bugOf({ a: answer(Promise.resolve({})) }, 'GET', '/answer')).toContain('returned a promise')
   expect(() => refuse(204, 'no')).toThrow('Failed to refuse with the status 204. Give one from 400 to 599.')
@@ -175,6 +182,10 @@ test('a price follows the record, ends while the account is cut off, and starts 
     sim.ledger.entries().reduce((sum, one) => sum - (one.subject === id ? one.microcents : 0), 0) / 1e8
   expect(costOf('x')).toBeCloseTo(11, 3)
   await call(sim, 'DELETE', '/a/x')
+  // A copy is checked from its start: two meters of one record are counted together.
+  const twin = sim.fork()
+  await twin.clock.advance('1h')
+  expect((await call(twin, 'GET', '/v1/me')).status).toBe(200)
   await call(sim, 'PUT', '/a', { id: 'x', status: 'on', usd: 1000 })
   sim.cluster.card.decline()
   sim.funds.set(1)

@@ -5,7 +5,7 @@ import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { deepFreeze } from '../../lib/deep-freeze.ts'
-import { jsonPath, problemsOf } from '../../lib/zod-problems.ts'
+import { describeProblems } from '../../lib/zod-problems.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { TablePart } from '../table-part.ts'
@@ -104,14 +104,9 @@ export class OwnRecordRow extends Row {
   }
 }
 
-/** The lower parts that own records use. */
-export interface OwnRecordsParts {
-  readonly ledger: Ledger
-}
-
 /** The records of the tables of a user's endpoints. */
 export class OwnRecords extends TablePart<OwnRecordRow> {
-  readonly #parts: OwnRecordsParts
+  readonly #ledger: Ledger
   readonly #ordinals: LayeredMap<number>
   /** The declarations of the tables that were used. They have functions, so a snapshot has none of them. */
   readonly #declared: Map<string, RecordTable>
@@ -119,9 +114,9 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
   #kinds: readonly string[]
   #isCutOff: boolean
 
-  constructor(context: SimulationContext, parts: OwnRecordsParts, origin?: OwnRecords) {
+  constructor(context: SimulationContext, ledger: Ledger, origin?: OwnRecords) {
     super(context, OwnRecordRow, origin)
-    this.#parts = parts
+    this.#ledger = ledger
     this.#ordinals = origin ? origin.#ordinals.fork() : new LayeredMap()
     this.#declared = new Map(origin ? origin.#declared : [])
     this.#kinds = origin ? origin.#kinds : []
@@ -148,11 +143,15 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
   of<R extends object>(declared: RecordTable<R>): Records<R> {
     const { kind } = declared
     if (PROVIDER_KINDS.test(kind)) {
-      throw new RangeError(`Failed to use the table '${kind}': the kind is empty or of the provider. Give it another.`)
+      throw new RangeError(
+        `Failed to use the table '${kind}': its kind is empty, or the provider uses it. Give the table another kind.`,
+      )
     }
     const known = this.#declared.get(kind)
     if (known !== undefined && known !== (declared as unknown)) {
-      throw new RangeError(`Failed to use the table '${kind}': another table has this kind. Declare one of them.`)
+      throw new RangeError(
+        `Failed to use the table '${kind}': another call of recordTable has this kind. Call it once, or give another kind.`,
+      )
     }
     this.#declared.set(kind, declared as unknown as RecordTable)
     return {
@@ -197,7 +196,9 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
     const planned = later.map(({ after, set }) => {
       value = parse(declared, { ...value, ...set })
       if (String(value[declared.key]) !== key) {
-        throw new RangeError(`Failed to put a ${kind}: a later change gives it another ${declared.key}. Leave it out.`)
+        throw new RangeError(
+          `Failed to put a ${kind}: the 'set' of a later change has another ${declared.key}. Leave ${declared.key} out of 'set'.`,
+        )
       }
       return { ...stateOf(declared, value), after: micros(after) }
     })
@@ -221,30 +222,27 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
     row.hasEnded = state.hasEnded
     this.#plan(ordinal, row, later)
     if (state.cents !== row.cents) {
-      const { ledger } = this.#parts
-      if (row.meter >= 0) ledger.setUnits(row.meter, 0)
+      if (row.meter >= 0) this.#ledger.setUnits(row.meter, 0)
       row.cents = state.cents
-      row.meter = ledger.meters.openMachine(row.id, row.cents)
+      row.meter = this.#ledger.meters.openMachine(row.id, row.cents)
     }
     this.#bill(row)
-    const { kind, status } = row
     const { name } = row.value as { readonly name?: unknown }
-    const fields = { kind, status, ...(typeof name === 'string' && { name }) }
+    const fields = { kind: row.kind, status: row.status, ...(typeof name === 'string' && { name }) }
     this.context.record(row, isNew ? 'ownRecord.created' : 'ownRecord.changed', fields)
     this.context.markVisibleChange()
   }
 
   #bill({ meter, hasEnded }: Readonly<OwnRecordRow>): void {
-    if (meter >= 0) this.#parts.ledger.setUnits(meter, hasEnded || this.#isCutOff ? 0 : 1)
+    if (meter >= 0) this.#ledger.setUnits(meter, hasEnded || this.#isCutOff ? 0 : 1)
   }
 
   #plan(ordinal: number, row: OwnRecordRow, later: readonly PlannedChange[]): void {
     this.context.cancel(row.change)
     row.later = later
     const [next] = later
-    const { context, table } = this
-    row.change =
-      next === undefined ? 0 : context.schedule(next.after, 'ownRecord.changeDue', ordinal, table.useCount(ordinal))
+    const use = this.table.useCount(ordinal)
+    row.change = next ? this.context.schedule(next.after, 'ownRecord.changeDue', ordinal, use) : 0
   }
 
   #delete(kind: string, key: string): boolean {
@@ -252,7 +250,7 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
     if (ordinal === undefined) return false
     const row = this.writable(ordinal)
     this.#plan(ordinal, row, [])
-    if (row.meter >= 0) this.#parts.ledger.setUnits(row.meter, 0)
+    if (row.meter >= 0) this.#ledger.setUnits(row.meter, 0)
     this.context.record(row, 'ownRecord.deleted', { kind })
     this.context.markVisibleChange()
     this.#ordinals.delete(toName(kind, key))
@@ -277,6 +275,5 @@ function parse<R extends object>({ kind, record: given }: RecordTable<R>, record
   const schema = given as z.ZodType<R>
   const checked = schema.safeParse(record)
   if (checked.success) return deepFreeze(checked.data)
-  const problems = problemsOf(schema, record, checked.error).map(({ path, text }) => `${jsonPath(path)}: ${text}`)
-  throw new RangeError(`Failed to put a ${kind}: ${problems.join(' ')}`)
+  throw new RangeError(`Failed to put a ${kind}: ${describeProblems(schema, record, checked.error)}`)
 }

@@ -134,8 +134,8 @@ function polledThings(observation: Conduct): ReadonlyMap<string, PolledKind> {
     if (kind !== undefined && request.start === start) things.set(lastSegment(request), kind)
   }
   // In a run of explore, a batch that was never polled is a case of `noLeak`.
-  if (observation.isFromLog)
-    for (const { kind, id } of observation.created) if (kind === 'batch') things.set(id, 'batch')
+  const batches = observation.isFromLog ? observation.created.filter(({ kind }) => kind === 'batch') : []
+  for (const { id } of batches) things.set(id, 'batch')
   return things
 }
 

@@ -20,8 +20,8 @@ const PLATFORM_TIMEOUT = 'UND_ERR_HEADERS_TIMEOUT'
 export const settles = defineRule({
   summary: 'The client ends within a bounded time, whatever happens.',
   advice:
-    'Give each request a timeout, such as AbortSignal.timeout(30_000) or curl -m 30, and each wait a limit after which the client ' +
-    'gives up and cleans up.',
+    'Give each request a timeout, such as AbortSignal.timeout(30_000) or curl -m 30, and each wait a limit ' +
+    'after which the client gives up and cleans up.',
   check(observation) {
     const late = findLateEnd(observation) ?? findUnlimitedRequest(observation)
     return late === undefined ? [] : [late]

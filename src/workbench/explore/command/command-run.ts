@@ -157,9 +157,9 @@ export class CommandRun {
         ({ outcome, endedAt }) => outcome === 'unanswered' && endedAt === undefined,
       )
       const { length } = this.#recorder.requests
-      const asks = length > MANY_REQUESTS && `another answer: it sent ${length} requests in the real time of a run`
-      const other = this.#waitsForTime ? 'time' : asks || 'something outside of the world'
-      return { kind: 'unsettled', waitsFor: open === undefined ? other : formatRequest(open) }
+      const asked = `another answer: it sent ${length} requests in the real time of a run`
+      const other = length > MANY_REQUESTS ? asked : 'something outside of the world'
+      return { kind: 'unsettled', waitsFor: open ? formatRequest(open) : this.#waitsForTime ? 'time' : other }
     }
     const how = end.kind === 'exited' ? `exit code ${end.code}` : end.signal
     return { kind: 'threw', error: new CommandFailed(how, this.output) }

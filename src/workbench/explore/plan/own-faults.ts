@@ -2,10 +2,10 @@
 
 import type { Operations } from '../../../service/endpoint.ts'
 import { servedBy } from '../../../service/http/service.ts'
-import type { OwnEndpoints } from '../../../service/own-endpoints.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
 import { FaultError } from '../../../simulator/faults/fault-error.ts'
 import { type FaultRule, parseRuleWithoutWindow } from '../../../simulator/faults/rules.ts'
+import type { FlowWorld } from '../flow-world.ts'
 import { withContentName } from './canonical.ts'
 import type { CommandItem, PlanItem } from './plan.ts'
 import { assertPlan } from './plan-form.ts'
@@ -25,21 +25,19 @@ export interface CheckedFault {
   readonly class: string
 }
 
-/** What a flow says of its faults, and the endpoints that they can name beside those of the provider. */
-interface FaultsOfFlow {
-  readonly faults?: readonly OwnFault[] | undefined
-  readonly endpoints?: OwnEndpoints | undefined
-}
-
 /**
  * Returns the own faults of a flow.
  *
  * @param context start of the error, as in `Failed to declare the flow 'deploy'`
  * @throws TypeError or RangeError that names the entry, the field and a remedy
  */
-export function checkOwnFaults({ faults = [], endpoints }: FaultsOfFlow, context: string): CheckedFault[] {
+export function checkOwnFaults(
+  flow: Pick<FlowWorld, 'endpoints'> & { readonly faults?: readonly OwnFault[] | undefined },
+  context: string,
+): CheckedFault[] {
+  const { faults = [] } = flow
   if (Array.isArray(faults)) {
-    const { operations } = servedBy({ endpoints })
+    const { operations } = servedBy(flow)
     return faults.map((fault, index) => checkOwnFault(fault, operations, `${context}: faults[${index}]`))
   }
   throw new TypeError(
