@@ -189,13 +189,18 @@ function describeWorth({ points, unreached, runsOf, stoppedBecause }: FlowReport
 }
 
 function describeUnreached({ unreached, points }: FlowReport): string[] {
-  if (unreached.length === 0) return []
-  const lines = unreached.slice(0, MAX_LISTED).map(({ operation, class: name, place, reason }) => {
-    return `  ${operation} ${name} at ${place}: ${reason === 'notRun' ? 'not run' : 'it changed nothing'}`
-  })
-  const more = unreached.length - MAX_LISTED
-  const head = `${formatCount(unreached.length)} of ${plural(points, 'single fault')} did not act:`
-  return [head, ...lines, ...(more > 0 ? [`  and ${formatCount(more)} more`] : [])]
+  const [notRun, unchanged] = [unreached.filter(isNotRun), unreached.filter(point => !isNotRun(point))]
+  const of = (count: number) => `${formatCount(count)} of ${plural(points, 'single fault')}`
+  const lines = notRun.length === 0 ? [] : [`${of(notRun.length)} ${notRun.length === 1 ? 'was' : 'were'} not run`]
+  if (unchanged.length === 0) return lines
+  lines.push(`${of(unchanged.length)} changed nothing:`)
+  for (const { operation, class: name, place } of unchanged.slice(0, MAX_LISTED)) {
+    lines.push(`  ${operation} ${name} at ${place}`)
+  }
+  const more = unchanged.length - MAX_LISTED
+  return more > 0 ? [...lines, `  and ${formatCount(more)} more`] : lines
 }
+
+const isNotRun = ({ reason }: FlowReport['unreached'][number]) => reason === 'notRun'
 
 const LINE_CHARACTERS = 90

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { exploreRuns } from '../../../src/workbench/explore/explore.ts'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
+import { describeJudged } from '../../../src/workbench/explore/report/card-words.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
 
 const LINE = { custom_id: 'a', method: 'POST', url: '/v1/completions' }
@@ -63,4 +64,23 @@ test('a loop that has an end is never stopped', async () => {
   const { findings, lengths } = await findingsOf(160)
   expect(findings.map(({ invariant }) => invariant)).not.toContain('settles')
   expect(Math.max(...lengths)).toBeGreaterThan(160)
+})
+
+test('a client that never ends without a fault is tried with no fault, and the card says no more', async () => {
+  const run = async ({ fetch, url, token, sleep }: FlowContext) => {
+    for (;;) {
+      await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${token}` } })
+      await sleep(60_000)
+    }
+  }
+  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty' }, run })
+  try {
+    const { findings, card, stoppedBecause } = await exploreRuns(runner, { name: 'client', faults: 'singles' })
+    expect(findings.map(({ invariant }) => invariant)).toEqual(['settles'])
+    expect(stoppedBecause).toBe('unsettled')
+    expect([...new Set(card.invariants.map(({ notJudged }) => notJudged))]).toEqual(['no fault acted'])
+    expect(describeJudged(card)).toEqual(['No invariant was judged with a fault (no fault acted).'])
+  } finally {
+    await runner.dispose()
+  }
 })

@@ -61,9 +61,12 @@ export class CardWriter {
   }
 
   toCard(settings: InvariantSettings): Card {
+    // The reasons of the rules are about runs with faults.
+    const isUntried = [this.#passing, this.#others, this.#several].every(grades => countGrades(grades, ...GRADES) === 0)
     const invariants = (Object.keys(RULES) as RuleName[]).map(name => {
       const runs = this.#judged.get(name) ?? 0
-      const { otherwise = 'no fault acted' }: { readonly otherwise?: string } = RULES[name]
+      const rule: { readonly otherwise?: string } = isUntried ? {} : RULES[name]
+      const { otherwise = 'no fault acted' } = rule
       return { name, runs, notJudged: settings[name] === false ? 'off' : runs > 0 ? undefined : otherwise }
     })
     return {
