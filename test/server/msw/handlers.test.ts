@@ -33,7 +33,9 @@ describe('a client of the service, under MSW', () => {
     expect(await response.json()).toEqual(await direct.json())
   })
 
-  test('cancels a body that it has no use for, and reads one into a buffer of its own', async () => {
+  // On Node 26, Response.clone() takes no tee() of a stream. There, only MSW 3 cancels an answer that it copied.
+  const copiesStreams = Number.parseInt(process.versions.node, 10) < 26
+  test.runIf(copiesStreams)('cancels a body that it has no use for, and reads one into a buffer of its own', async () => {
     const refused = await ask('/deploy/none')
     expect(refused.status).toBe(404)
     await refused.body!.cancel()
