@@ -135,6 +135,10 @@ export interface Example {
   readonly prerequisites?: readonly string[]
 }
 
+/** The statuses of a success. */
+export const SUCCESS_STATUSES = [200, 201, 202, 204] as const
+export type SuccessStatus = (typeof SUCCESS_STATUSES)[number]
+
 /** Where an endpoint comes from. */
 export interface Origin {
   readonly provenance: Provenance
@@ -171,6 +175,8 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   /** One line of the file that it takes or answers, if the lines are JSON. A names profile can name its fields. */
   fileLine?: z.ZodType
   returns: Returns
+  /** The status of a success. With 204, the answer has no body. Default: 200. */
+  status?: SuccessStatus
   /** For an endpoint whose body depends on the model: `body`, `returns` and `streamEvent` then declare every task. */
   byTask?: SchemasByTask<Scope>
   /** Returns the body under the policies of a profile; undefined if `body` applies, which the documents show. */
@@ -222,6 +228,7 @@ export interface Endpoint<
   readonly upload: UploadRules<Scope, Form> | undefined
   readonly fileLine: z.ZodType | undefined
   readonly returns: Returns
+  readonly status: SuccessStatus
   readonly byTask: SchemasByTask<Scope> | undefined
   readonly bodyFor: BodyFor | undefined
   readonly produces: string
@@ -306,6 +313,7 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       upload: declaration.upload,
       fileLine: declaration.fileLine,
       returns: declaration.returns,
+      status: declaration.status ?? 200,
       byTask: declaration.byTask,
       bodyFor: declaration.bodyFor,
       produces: declaration.produces ?? 'application/json',

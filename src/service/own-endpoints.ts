@@ -14,6 +14,7 @@ import {
   endpointPaths,
   type Operations,
   type RouteParamNames,
+  SUCCESS_STATUSES,
 } from './endpoint.ts'
 import type { Routes } from './operation-table.ts'
 
@@ -31,7 +32,7 @@ type OutputsOf<Fields> = { readonly [Name in keyof Fields]: OutputOf<Fields[Name
 /** The fields of a declaration that are equal for all endpoints. */
 type CommonFields = Pick<
   Declaration<unknown, string, unknown, unknown, undefined, undefined, never, unknown>,
-  'summary' | 'roles' | 'refusals' | 'auth' | 'errorShape' | 'consumes' | 'example'
+  'summary' | 'roles' | 'refusals' | 'auth' | 'errorShape' | 'consumes' | 'status' | 'example'
 >
 
 /** The declaration of an own endpoint. Its schemas are those of zod 4. */
@@ -67,7 +68,7 @@ export type OwnEndpoints = Readonly<Record<string, OwnEndpoint>>
 
 const KEYS = [
   ...['route', 'summary', 'roles', 'refusals', 'auth', 'errorShape', 'params', 'query', 'body', 'consumes', 'returns'],
-  ...['example', 'handle'],
+  ...['status', 'example', 'handle'],
 ]
 const ROUTE = /^(?:GET|POST|PUT|PATCH|DELETE) (?:\/(?:\w[\w.~-]*|\{\w+\}))+$/
 const declare = createEndpointFactory<ApiScope>({ provenance: 'assumed', assumptions: [] })
@@ -142,10 +143,15 @@ function combine({ operations, routes }: ServedOperations, own: OwnEndpoints): S
     if (typeof endpoint?.handle !== 'function' || typeof endpoint.route !== 'string') {
       throw problem(`${quote(endpoint)} is not an endpoint. Give the result of endpoint({ … }).`)
     }
-    const { params, query, returns, body = returns } = endpoint
+    const { params, query, returns, status, body = returns } = endpoint
     const schemas: unknown[] = [...Object.values({ ...params, ...query }), body, returns]
     if (!schemas.every(one => typeof one === 'object' && one !== null && '_zod' in one)) {
       throw problem('it has a schema that is not one of zod 4. Install zod 4, and declare the schema with it.')
+    }
+    if (!SUCCESS_STATUSES.includes(status)) {
+      throw problem(
+        `the status ${quote(status)} is invalid. Give one of ${SUCCESS_STATUSES.join(', ')}. For a refusal, use refuse(…).`,
+      )
     }
     if (!/^[a-z]\w*$/i.test(id))
       throw problem('this key is not a valid operation id. Begin with a letter, then use letters, digits and _.')

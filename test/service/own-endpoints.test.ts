@@ -250,3 +250,48 @@ test('explore does not take one more record for a repeated create', async () => 
   const { findings } = await explore(once, { faults: 'singles', classes: ['status503', 'reset'] })
   expect(findings.map(({ invariant }) => invariant)).not.toContain('noDouble')
 })
+
+test('answers a success with the declared status, and no body with 204', async () => {
+  const Thing = z.object({ id: z.string(), state: z.enum(['on', 'off']) })
+  const things = recordTable({ kind: 'thing', record: Thing, key: 'id', status: 'state', ended: ['off'] })
+  const own = {
+    createThing: endpoint({
+      ...{ route: 'POST /things', summary: 'Create', roles: ['create thing'], status: 201, returns: Thing },
+      handle: ({ world }) => world.records(things).put({ id: world.records(things).newId('thing'), state: 'on' }),
+    }),
+    deleteThing: endpoint({
+      ...{ route: 'DELETE /things/{id}', summary: 'Delete', status: 204, returns: z.null() },
+      handle: ({ params, world }) => {
+        world.records(things).delete(params.id)
+        return null
+      },
+    }),
+  }
+  const sim = createSimulator({ endpoints: own, fixtures: 'empty' })
+  const made = await call(sim, 'POST', '/things')
+  expect(made).toMatchObject({ status: 201, body: { id: expect.any(String) } })
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const remove = () => sim.fetch(`http://sim/things/${made.body.id}`, { method: 'DELETE', headers })
+  const gone = await remove()
+  expect([gone.status, gone.body]).toEqual([204, null])
+  expect(sim.requests.map(({ status }) => status)).toEqual([201, 204])
+  const { paths } = (await call(sim, 'GET', '/openapi.json')).body
+  expect(Object.keys(paths['/things'].post.responses)[0]).toBe('201')
+  expect(paths['/things/{id}'].delete.responses['204'].content).toBeUndefined()
+  // A fault of the body has nothing to change.
+  const slow = { kind: 'slowBody', bytesPerSecond: 1 } as const
+  for (const fault of [...(['garbled', 'empty', 'truncated', 'gzip'] as const).map(kind => ({ kind })), slow]) {
+    const { id } = sim.faults.add({ on: 'deleteThing', fault, times: 1 })
+    expect([fault.kind, (await remove()).status]).toEqual([fault.kind, 204])
+    expect(sim.faults.list().find(rule => rule.id === id)).toMatchObject({ hits: 0 })
+  }
+})
+
+test('refuses a status that is no success', () => {
+  const own = {
+    find: endpoint({ route: 'GET /x', summary: 'x', status: 404 as never, returns: z.null(), handle: () => null }),
+  }
+  expect(() => createSimulator({ endpoints: own })).toThrow(
+    /endpoints.find: the status 404 is invalid. Give one of 200/,
+  )
+})

@@ -77,11 +77,14 @@ export class Responses<Backend> {
       })
     }
     const vendorValue = responseMapping === undefined ? value : responseMapping.returns.toVendor(value)
+    if (endpoint.status === 204)
+      return new Response(null, { status: 204, headers: { date: this.#formatDate(backend) } })
     const text = JSON.stringify(vendorValue)
-    if (!this.#options.hasRevisions || context.method !== 'GET') return this.#shown(backend, 200, text)
+    if (!this.#options.hasRevisions || context.method !== 'GET') return this.#shown(backend, endpoint.status, text)
     const { hi, lo } = hash32Pair(text, 0, 1)
     const etag = `"${hi.toString(16)}-${lo.toString(16)}"`
-    if (context.request.headers.get('if-none-match') !== etag) return this.#shown(backend, 200, text, { etag })
+    if (context.request.headers.get('if-none-match') !== etag)
+      return this.#shown(backend, endpoint.status, text, { etag })
     return new Response(null, { status: 304, headers: { etag, date: this.#formatDate(backend) } })
   }
 

@@ -131,15 +131,17 @@ function describeRequestBody(endpoint: AnyEndpoint, components: Json): Json | un
 
 function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
   const responses: Json = {
-    200: {
+    [endpoint.status]: {
       description: 'Success',
       'x-provenance': endpoint.provenance,
-      content: {
-        [endpoint.produces]: { schema: toComponentSchema(endpoint.returns, 'output', components) },
-        ...(endpoint.streamEvent && {
-          'text/event-stream': { schema: toComponentSchema(endpoint.streamEvent, 'output', components) },
-        }),
-      },
+      ...(endpoint.status !== 204 && {
+        content: {
+          [endpoint.produces]: { schema: toComponentSchema(endpoint.returns, 'output', components) },
+          ...(endpoint.streamEvent && {
+            'text/event-stream': { schema: toComponentSchema(endpoint.streamEvent, 'output', components) },
+          }),
+        },
+      }),
     },
   }
   const refusals: Record<string, string> = { ...endpoint.refusals }

@@ -96,7 +96,7 @@ export async function changeAnswer(
     return JSON.stringify(chosen.reduce((value, steps) => applyChange(value, steps, change), body))
   }
   // A refusal does not have the declared shape, and a plain text has no fields.
-  if (status !== 200 || !/json|event-stream/.test(headers.get('content-type') ?? '')) {
+  if (status >= 300 || !/json|event-stream/.test(headers.get('content-type') ?? '')) {
     missed()
     return answer
   }

@@ -9,8 +9,11 @@ export const empty = defineFaultKind({
   example: { kind: 'empty' },
   async act(_, hit) {
     const answer = await hit.proceed()
-    if (answer.body === null) hit.missed()
-    answer.body?.cancel()
+    if (answer.body === null) {
+      hit.missed()
+      return answer
+    }
+    answer.body.cancel()
     const headers = new Headers(answer.headers)
     // A server adds the header itself; in a process it would be missing.
     headers.set('content-length', '0')

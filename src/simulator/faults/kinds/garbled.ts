@@ -15,6 +15,10 @@ export const garbled = defineFaultKind({
   async act(_, hit) {
     const answer = await hit.proceed()
     const { status, headers } = answer
+    if (answer.body === null) {
+      hit.missed()
+      return answer
+    }
     let offset = 0
     let drawIndex = 0
     // The bytes 0xf8 to 0xff are invalid in UTF-8. The first byte is always garbled, for short bodies.

@@ -11,7 +11,7 @@ export const gzip = defineFaultKind({
   example: { kind: 'gzip' },
   async act(_, hit) {
     const answer = await hit.proceed()
-    if (isStreamed(answer)) {
+    if (answer.body === null || isStreamed(answer)) {
       hit.missed()
       return answer
     }

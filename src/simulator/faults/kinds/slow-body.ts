@@ -10,6 +10,9 @@ export const slowBody = defineFaultKind({
   finding: (_, operation) => `the answer to ${operation} arrived slowly`,
   example: { kind: 'slowBody', bytesPerSecond: 100 },
   async act({ bytesPerSecond }, hit) {
-    return new WireFaultResponse({ kind: 'slow', bytesPerSecond }, await hit.proceed())
+    const answer = await hit.proceed()
+    if (answer.body !== null) return new WireFaultResponse({ kind: 'slow', bytesPerSecond }, answer)
+    hit.missed()
+    return answer
   },
 })
