@@ -50,9 +50,13 @@ export class BatchLineAnswerer implements LineAnswerer {
     return fork
   }
 
-  adopt(fork: BatchLineAnswerer): void {
+  unscripted(): BatchLineAnswerer {
+    return new BatchLineAnswerer(new ScriptedAnswers(), this.isStrict, this.toInternalLine)
+  }
+
+  adopt(fork: BatchLineAnswerer, batch: string): void {
     this.#scripted.restore(fork.#scripted.state)
-    this.faults?.adopt(fork.faults!)
+    this.faults?.adopt(fork.faults!, batch)
   }
 
   validate(

@@ -363,8 +363,8 @@ const SECTIONS = [
       'fault.added': { meaning: 'A fault rule was added: its fault kind and operations', fields: 'fault on' },
       'fault.hit': {
         meaning:
-          'A fault rule acted on a request, or on `lines` of a batch. With a `chance`, a request has the draw, which is below it',
-        fields: 'fault operation draw lines',
+          'A fault rule acted on a request, or on `lines` of a `batch`. With a `chance`, a request has the draw, which is below it',
+        fields: 'fault operation draw batch lines',
       },
       'fault.missed': {
         meaning: 'The fault could change nothing of the answer, so the hit before does not count',

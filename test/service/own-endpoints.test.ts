@@ -287,7 +287,7 @@ test('answers a success with the declared status, and no body with 204', async (
   }
 })
 
-test('refuses a status that is no success', () => {
+test('refuses a status of a failure', () => {
   const own = {
     find: endpoint({ route: 'GET /x', summary: 'x', status: 404 as never, returns: z.null(), handle: () => null }),
   }

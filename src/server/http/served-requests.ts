@@ -81,8 +81,12 @@ function explainStill({ clock: { mode, pausedBy } }: Simulator, controlUrl: stri
   if (pausedBy.length > 0) {
     return `Time is paused by ${pausedBy.map(owner => JSON.stringify(owner)).join(', ')}. Resume it: POST ${controlUrl}/clock/resume.`
   }
+  const why =
+    mode === 'idle'
+      ? 'Time moves only in pauses of the requests that are longer than --idle-after, and not to a deadline alone'
+      : 'Time does not move by itself'
   return (
-    `Time does not move by itself, because the clock is ${mode}. Move it: curl --json '{"by":"10m"}' ${controlUrl}/clock/advance. ` +
+    `${why}, because the clock is ${mode}. Move it: curl --json '{"by":"10m"}' ${controlUrl}/clock/advance. ` +
     'Or let it move: serve --clock scaled.'
   )
 }

@@ -62,8 +62,8 @@ export interface LineRules {
   strike(world: World, operation: string, model: string): void
   /** Returns a copy that counts by itself. */
   fork(): LineRules
-  /** Takes over the counts of a copy. */
-  adopt(fork: LineRules): void
+  /** Takes over the counts of a copy, which has counted the lines of a batch. */
+  adopt(fork: LineRules, batch: string): void
 }
 
 /** The rules of most worlds. `parse` serves every world and uses them. */

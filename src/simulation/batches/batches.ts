@@ -300,7 +300,7 @@ export class Batches extends BatchTable {
   #hasValidLines(ordinal: number, row: BatchRow): boolean {
     const { errors, work, answerer } = this.#resultOf(this.#answerLines(row))
     if (errors.length === 0) {
-      this.#requireLineAnswerer().adopt(answerer)
+      if (row.status === 'validating') this.#requireLineAnswerer().adopt(answerer, row.id)
       row.work = work
       return true
     }
@@ -312,7 +312,10 @@ export class Batches extends BatchTable {
   }
 
   #answerLines(row: Readonly<BatchRow>): LongWork<AnsweredLines> {
-    const steps = answerLines(row, this.#findTarget, this.#requireLineAnswerer(), this.#ports.world)
+    const answerer = this.#requireLineAnswerer()
+    // A batch of a fixture was validated before the world began, so no script and no rule is for its lines.
+    const own = row.status === 'validating' ? answerer : answerer.unscripted()
+    const steps = answerLines(row, this.#findTarget, own, this.#ports.world)
     return { of: `${row.id} ${this.context.clock.now}`, steps }
   }
 

@@ -75,8 +75,10 @@ export interface LineAnswerer {
   answer(world: LineWorld, line: ResolvedLine): LineAnswer | LineError | InvalidBody
   /** Returns the body of an answer. */
   body(chance: Chance, line: OutputLine): unknown
-  /** Returns a copy for a fork of the world, with its own position in the scripted answers. */
+  /** Returns a copy for a fork of the world, with its own position in the scripted answers and fault rules. */
   fork(): LineAnswerer
-  /** Takes over the position of a copy in the scripted answers. */
-  adopt(fork: LineAnswerer): void
+  /** Returns an answerer without scripted answers and fault rules. */
+  unscripted(): LineAnswerer
+  /** Takes over the position of a copy in the scripted answers and fault rules, after it answered a batch. */
+  adopt(fork: LineAnswerer, batch: string): void
 }

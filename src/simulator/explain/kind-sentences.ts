@@ -152,7 +152,7 @@ const SIMULATOR_SENTENCES = {
     'lines',
     undefined,
     'The fault rule {id} acted on the request to {operation}: its fault is {fault}.',
-    'The fault rule {id} failed {lines line} of a batch: its fault is {fault}.',
+    'The fault rule {id} failed {lines line} of the batch {batch}: its fault is {fault}.',
   ),
   'fault.missed': 'The fault rule {id} could change nothing of the answer to {operation}: its fault is {fault}.',
   'fault.removed': 'The fault rule {id} was removed.',

@@ -218,10 +218,10 @@ export class Faults implements FaultControls {
   }
 
   /** Records for each rule how many lines of a batch it failed. */
-  readonly #recordLines = (before: Rules, { rules }: Rules, operation: string): void => {
+  readonly #recordLines = (before: Rules, { rules }: Rules, operation: string, batch: string): void => {
     for (const [index, { id, hits, rule }] of rules.entries()) {
       const lines = hits - before.rules[index]!.hits
-      if (lines > 0) this.#record('fault.hit', id, { fault: rule.fault.kind, operation, lines })
+      if (lines > 0) this.#record('fault.hit', id, { fault: rule.fault.kind, operation, batch, lines })
     }
   }
 

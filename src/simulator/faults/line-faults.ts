@@ -7,8 +7,8 @@ import * as faultKinds from './kinds/index.ts'
 import type { FaultKind } from './kinds/kind.ts'
 import { type ArmedRule, countMatches, matchesName } from './rule-matching.ts'
 
-/** Receives the rules before and after the lines of a file, and the operation that they call. */
-type OnHits = (before: Rules, after: Rules, operation: string) => void
+/** Receives the rules before and after the lines of a batch, the operation that they call, and the id of the batch. */
+type OnHits = (before: Rules, after: Rules, operation: string, batch: string) => void
 
 export class LineFaults implements LineRules {
   readonly #owner: { rules: Rules }
@@ -28,10 +28,10 @@ export class LineFaults implements LineRules {
     return new LineFaults({ rules: this.#owner.rules })
   }
 
-  adopt(fork: LineFaults): void {
+  adopt(fork: LineFaults, batch: string): void {
     const before = this.#owner.rules
     this.#owner.rules = fork.#owner.rules
-    this.#onHits?.(before, fork.#owner.rules, fork.#operation)
+    this.#onHits?.(before, fork.#owner.rules, fork.#operation, batch)
   }
 
   strike(world: World, operation: string, model: string): void {

@@ -15,6 +15,11 @@ function world(rule: FaultRule) {
   return { sim, rule: sim.faults.add(rule) }
 }
 
+interface Batch {
+  readonly id: string
+  readonly status: string
+}
+
 const contextOf = (sim: Simulator) => ({
   ...{ fetch: sim.fetch, url: 'http://sim', token: sim.token },
   sleep: (ms: number) => sim.clock.advance(ms) as Promise<never>,
@@ -49,10 +54,30 @@ test.each<[string, Omit<FaultRule, 'on'>, readonly string[]]>([
   expect(await run(sim)).toEqual({ status: 'completed', completed: 4 - failed.length, failed })
   expect([rule.hits, rule.matches]).toEqual([failed.length, rest.model === 'acme/chat' ? 0 : 4])
   const hits = sim.journal.entries().filter(({ kind }) => kind === 'fault.hit')
-  const fields = { fault: rest.fault.kind, operation: 'createChatCompletion', lines: failed.length }
+  const fields = {
+    fault: rest.fault.kind,
+    operation: 'createChatCompletion',
+    batch: expect.stringMatching(/^batch_/),
+    lines: failed.length,
+  }
   expect(hits).toEqual(failed.length === 0 ? [] : [expect.objectContaining({ subject: 'fault-1', fields })])
-  const sentence = `The fault rule fault-1 failed ${failed.length === 1 ? '1 line' : '2 lines'} of a batch: its fault is ${rest.fault.kind}.`
-  expect(hits.map(describeEntry)).toEqual(failed.length === 0 ? [] : [sentence])
+  const sentence = `The fault rule fault-1 failed ${failed.length === 1 ? '1 line' : '2 lines'} of the batch BATCH: its fault is ${rest.fault.kind}.`
+  expect(hits.map(entry => describeEntry(entry).replace(/batch_\w+/, 'BATCH'))).toEqual(
+    failed.length === 0 ? [] : [sentence],
+  )
+})
+
+test('a rule does not act on a batch that was validated before the world began', async () => {
+  const sim = createSimulator({ seed: 1 })
+  const rule = sim.faults.add({ on: 'createChatCompletion', in: 'batch', nth: 3, fault: DOWN })
+  sim.inference.add({ answer: { text: 'Scripted.' }, times: 3 })
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const list = async () => (await (await sim.fetch('http://sim/v1/batches', { headers })).json()).data as Batch[]
+  const [batch] = (await list()).filter(({ status }) => status === 'in_progress')
+  await sim.clock.advance('1h')
+  const ended = (await list()).find(({ id }) => id === batch!.id)
+  expect(ended).toMatchObject({ status: 'completed', request_counts: { failed: 0 } })
+  expect([rule.hits, rule.matches, sim.inference.list()[0]!.hits]).toEqual([0, 0, 0])
 })
 
 test('a rule acts on requests or on lines, and never on both', async () => {

@@ -147,7 +147,8 @@ export const untilClock = control({
   summary:
     'Move time until a GET of the service returns what `where` describes, for at most `within`. Default: 24h. If the ' +
     'GET returns an object, `where` has fields that it must have. If it returns a list, `where` is an array, and ' +
-    'each of its elements must match a row. `last` of the answer is the last response of the GET',
+    'each of its elements must match a row. Values must be equal; of a nested object, `where` can have a part. If ' +
+    '`within` passes first, `reached` is false. `last` is the last response of the GET',
   example: { body: { get: '/deploy/2cZeTxVFN7tKxCCh', where: { status: 'running' }, within: '15m' } },
   refusals: {
     400: 'an unknown path, a path whose first response is an error or has another type than where, or an invalid duration',
