@@ -22,9 +22,10 @@ const MAX_PLACES = 3
 
 /** Returns the lines of a card: one sentence about the client, then the counts. */
 export function describeCard(card: Card, findings: number): string[] {
-  const { passing, others, several, said, unclear } = card
+  const { passing, others, several, ended, said, unclear } = card
   const lines = [
     ...gradeLine(passing, 'temporary fault', '', true),
+    ...(ended.length > 0 ? [`  It did not return after faults of ${places(ended)}.`] : []),
     ...gradeLine(others, 'other fault', ''),
     ...gradeLine(several, 'run', ' with several faults'),
   ]
@@ -87,5 +88,6 @@ function gradeLine(grades: Grades, thing: string, more: string, isWhole = false)
 
 function places(found: Card['said']): string {
   const named = found.slice(0, MAX_PLACES).map(({ place, runs }) => `${place} (${plural(runs, 'run')})`)
-  return named.join(' and ')
+  const more = found.length - MAX_PLACES
+  return [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ')
 }

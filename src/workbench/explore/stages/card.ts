@@ -22,6 +22,8 @@ export interface Card {
     readonly runs: number
     readonly notJudged: string | undefined
   }[]
+  /** The operations whose temporary faults ended the client with an error, or let it not end, each with the number of runs. */
+  readonly ended: readonly { readonly place: string; readonly runs: number }[]
   /** The places of the result that said of losses, each with the number of runs. */
   readonly said: readonly { readonly place: string; readonly runs: number }[]
   /** The places that may have said of losses: only the user knows. */
@@ -38,6 +40,7 @@ export class CardWriter {
   readonly #others = noGrades()
   readonly #several = noGrades()
   readonly #judged = new Map<string, number>()
+  readonly #ended = new Map<string, number>()
   readonly #said = new Map<string, number>()
   readonly #unclear = new Map<string, number>()
 
@@ -45,6 +48,7 @@ export class CardWriter {
   add({ grade, judged, said, unclear }: RunTelling, point?: Point): void {
     const grades = point === undefined ? this.#several : passes(point) ? this.#passing : this.#others
     grades[grade]++
+    if (grades === this.#passing && grade !== 'usual' && grade !== 'said') increment(this.#ended, point!.operation)
     for (const name of judged) increment(this.#judged, name)
     this.addTelling({ said, unclear })
   }
@@ -71,7 +75,7 @@ export class CardWriter {
     })
     return {
       ...{ passing: this.#passing, others: this.#others, several: this.#several, invariants },
-      ...{ said: toPlaces(this.#said), unclear: toPlaces(this.#unclear) },
+      ...{ ended: toPlaces(this.#ended), said: toPlaces(this.#said), unclear: toPlaces(this.#unclear) },
     }
   }
 }
