@@ -292,7 +292,11 @@ export class Pipeline<Backend, Scope extends object> {
         value => this.#responses.success(context, value),
         (error: unknown) => {
           // The client has left, or the world is gone: there is no client to answer.
-          if (!(error instanceof RefusalError)) throw new NoResponseError(error)
+          if (!(error instanceof RefusalError)) {
+            this.#options.amendEntry?.(entry, 0, context.decidedBy)
+            this.#reportAnswer(context, 0)
+            throw new NoResponseError(error)
+          }
           return this.#responses.failure(context, error)
         },
       )

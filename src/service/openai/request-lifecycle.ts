@@ -253,6 +253,8 @@ export async function waitForChange(
   } catch (error) {
     // A replaced world gives no answer, even if the request got a place in it meanwhile.
     if (handle.state === state || signal.aborted || error instanceof WorldReplaced) {
+      // The clock may lag behind the client's.
+      if (signal.aborted) waiter.now()
       handle.abandon(0)
       throw signal.aborted ? signal.reason : error
     }

@@ -74,14 +74,11 @@ export function rejectionFor(
   const waiting = counts.queueOf(target.deployment)?.length ?? 0
   const running = counts.onDeployment(target.deployment) - waiting
   const isFull = running > 0 || row.ready === 0
-  if (
-    isFull &&
-    waiting + autoscaler.wholeRequests(row).backlog >= queuePerDeployment &&
-    serving.leastBusyInstance(row, -1) < 0
-  ) {
+  const inQueue = waiting + autoscaler.wholeRequests(row).backlog
+  if (isFull && inQueue >= queuePerDeployment && serving.leastBusyInstance(row, -1) < 0) {
     return {
       status: 429,
-      message: `${waiting} requests wait for ${model} already`,
+      message: `${inQueue} requests wait for ${model} already`,
       retryAfter: RETRY_AFTER.place,
     }
   }

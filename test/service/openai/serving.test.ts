@@ -210,6 +210,12 @@ describe('a client that aborts', () => {
     controller.abort()
     expect(await Promise.all(asked)).toEqual(Array(6).fill('APIUserAbortError'))
     expect(one.sim.world.inferenceRequests.inFlightCount).toBe(0)
+    // The log has each of them, without an answer.
+    expect(one.sim.requests.map(({ operation, status }) => `${operation} ${status}`)).toEqual(
+      Array(6).fill('createChatCompletion 0'),
+    )
+    const entries = one.sim.journal.entries().filter(({ kind }) => kind === 'request')
+    expect(entries.map(({ fields }) => fields?.status)).toEqual(Array(6).fill(0))
   })
 
   test('twenty times leaks nothing', async () => {
