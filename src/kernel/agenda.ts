@@ -124,6 +124,11 @@ export class Agenda {
     return true
   }
 
+  /** Returns the journal entry that caused an entry, which must not have fired. */
+  causeOf(handle: EntryHandle): number {
+    return this.#cause[this.#slotOf(handle)]!
+  }
+
   /** Returns the time of an entry. Infinity: it has fired or was cancelled. */
   timeOf(handle: EntryHandle): Micros {
     const slot = this.#slotOf(handle)

@@ -206,9 +206,25 @@ export class SimulationContext implements Part {
 
   /** Begins the event that the agenda has just handed out. */
   beginEvent(): void {
+    this.beginConsequence()
+    this.stepObserver?.onEventBegan()
+  }
+
+  /** Begins another consequence of the event in progress: its entries do not cause each other's. */
+  beginConsequence(): void {
     this.journal.cause = this.agenda.cause
     this.#nextEntryIsCause = true
-    this.stepObserver?.onEventBegan()
+  }
+
+  /** Schedules an event in place of another one. What caused the other one causes it, and not what happens now. */
+  reschedule(handle: EntryHandle, schedule: () => EntryHandle): EntryHandle {
+    const { agenda, journal } = this
+    const { cause } = journal
+    if (Number.isFinite(agenda.timeOf(handle))) journal.cause = agenda.causeOf(handle)
+    agenda.cancel(handle)
+    const scheduled = schedule()
+    journal.cause = cause
+    return scheduled
   }
 
   endEvent(name: EventName, subject: number): void {

@@ -69,9 +69,12 @@ export class Downloads {
       row.rate = isStalled ? 0 : Math.min(row.ownRate * environment.state.hubShare, share)
       // A stalled download keeps the moment at which it gives up; several outages at once are one.
       if (isStalled && wasStalled) continue
-      this.#context.cancel(row.next)
       const delay = isStalled ? hubTimeout : (row.bytesLeft / row.rate) * 1e6
-      row.next = instances.scheduleDownloadEnd(tenant, delay, isStalled)
+      const schedule = () => instances.scheduleDownloadEnd(tenant, delay, isStalled)
+      if (isStalled || wasStalled) {
+        this.#context.cancel(row.next)
+        row.next = schedule()
+      } else row.next = this.#context.reschedule(row.next, schedule)
     }
   }
 }

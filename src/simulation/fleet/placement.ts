@@ -89,6 +89,7 @@ export class Placement {
       for (const tenant of order) {
         this.#failedTenant = tenant
         triedCount++
+        this.#context.beginConsequence()
         if (!tenants.place(tenant)) waiting.push(tenant)
       }
       this.#failedTenant = undefined

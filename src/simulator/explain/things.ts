@@ -23,17 +23,31 @@ const isAbout =
   ({ subject }: Entry): boolean =>
     subject === id
 
-/** Says when the last instance of a deployment was lost, why, and when one was ready again. */
-function describeOutage({ clock }: World, id: string, entries: readonly Entry[]): string[] {
+/** The last losses of instances of a deployment, at one time, and the instances that became ready since. */
+interface Outage {
+  readonly lost: readonly Entry[]
+  readonly back: readonly Entry[]
+}
+
+function findOutage(id: string, entries: readonly Entry[]): Outage | undefined {
   const own = entries.filter(({ kind, subject }) => kind.startsWith('instance.') && subject.startsWith(`${id}-`))
-  const lost = own.findLast(({ kind }) => /^instance\.(?:lost|crashed)$/.test(kind))
-  if (lost === undefined) return []
-  const back = own.find(({ kind, seq }) => kind === 'instance.ready' && seq > lost.seq)
-  const end =
-    back === undefined
-      ? []
-      : [`After ${formatDuration(back.time - lost.time)}, at ${clock.iso(back.time)}: ${describeEntry(back)}`]
-  return [`At ${clock.iso(lost.time)}: ${describeEntry(lost)}`, ...end]
+  const losses = own.filter(({ kind }) => /^instance\.(?:lost|crashed)$/.test(kind))
+  const last = losses.at(-1)
+  if (last === undefined) return undefined
+  const back = own.filter(({ kind, seq }) => kind === 'instance.ready' && seq > last.seq)
+  return { lost: losses.filter(({ time }) => time === last.time), back }
+}
+
+/** Says when the last instances of a deployment were lost, why, and when as many were ready again. */
+function describeOutage({ clock }: World, { lost, back }: Outage): string[] {
+  const [count, last] = [lost.length, lost.at(-1)!]
+  const end = back[count - 1]
+  const more = count === 1 ? '' : ` In all, ${count} instances were lost then.`
+  const beginning = `At ${clock.iso(last.time)}: ${describeEntry(last)}${more}`
+  if (end === undefined)
+    return back.length === 0 ? [beginning] : [beginning, `Since then, ${back.length} became ready.`]
+  const said = count === 1 ? `: ${describeEntry(end)}` : ', as many were ready again.'
+  return [beginning, `After ${formatDuration(end.time - last.time)}, at ${clock.iso(end.time)}${said}`]
 }
 
 const findDeployment: Finder = ({ world }, id, causes) => {
@@ -44,16 +58,22 @@ const findDeployment: Finder = ({ world }, id, causes) => {
   const wait = isServed ? waitOf(world, row) : undefined
   const isMissing = wait?.cause === 'quota' || wait?.cause === 'suspension'
   const waits = isServed && row.ready === 0
+  const outage = findOutage(id, causes.entries)
+  const isDegraded =
+    isServed && row.ready < row.desired && outage !== undefined && outage.back.length < outage.lost.length
   return {
     kind: 'deployment',
     id,
-    sentences: [...describeDeployment(world, row), ...(waits ? [] : describeOutage(world, id, causes.entries))],
+    sentences: [
+      ...describeDeployment(world, row),
+      ...(waits || outage === undefined ? [] : describeOutage(world, outage)),
+    ],
     isOver: row.status === 'deleted' && row.instances.length === 0,
     isOwn: ({ kind, subject }) => subject === id || (kind.startsWith('instance.') && subject.startsWith(`${id}-`)),
     // A deployment whose instances were lost keeps its status.
     decides: ({ kind, subject }) =>
       (subject === id && (isStatus(kind) || (isMissing && kind === 'deployment.limited'))) ||
-      (waits && /^instance\.(?:lost|crashed)$/.test(kind)),
+      (isDegraded && /^instance\.(?:lost|crashed)$/.test(kind)),
     began: wait?.began,
   }
 }

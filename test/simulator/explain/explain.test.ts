@@ -497,3 +497,24 @@ test('a fork explains as well', () => {
   const { sim } = simulate()
   expect(sim.fork().explain(ID).subject).toBe(ID)
 })
+
+test('instances that are placed at one time have causes of their own, and a deployment with fewer of them a chain', async () => {
+  const settings = { min_instances: 10, max_instances: 10 }
+  const more = { prefix: 'more', gpu: 'H100-80GB', gpus_per_node: 8, count: 1 }
+  const pools = [{ name: 'more', zone: 'east-a', market: 'on-demand', nodes: [more] }]
+  const deployments = [{ deploy_id: ID, model_name: 'acme/chat', settings }]
+  const account = { gpu_limits: { 'H100-80GB': 24 } }
+  const { sim } = simulate({ with: { account, deployments, nodes: { pools } } } as SimulatorOptions)
+  sim.cluster.node('h100-1').crash()
+  const { chain, sentences } = sim.explain(ID)
+  expect(chain.map(({ kind }) => kind)).toEqual(['instance.lost', 'node.crashed'])
+  expect(sentences.join(' ')).toMatch(/In all, \d instances were lost then\./)
+  await sim.clock.advance('30m')
+  expect(sim.explain(ID).sentences.join(' ')).toContain(', as many were ready again.')
+  const ready = sim.journal.entries().filter(({ kind }) => kind === 'instance.ready')
+  expect(ready.length).toBeGreaterThan(1)
+  for (const { seq, subject } of ready) {
+    const subjects = sim.explain(seq).chain.map(entry => entry.subject)
+    expect(new Set(subjects)).toEqual(new Set([subject, 'h100-1']))
+  }
+})
