@@ -1,7 +1,6 @@
 /** Every single fault of the base run. */
 
-import { enumerate } from '../plan/choices.ts'
-import { type Point, pickPoint, type Space } from '../plan/space.ts'
+import type { Point, Space } from '../plan/space.ts'
 import { type Learned, type RunResult, UNSETTLED } from '../run/run-result.ts'
 import { passes } from './card.ts'
 import type { Coverage } from './coverage.ts'
@@ -22,10 +21,9 @@ const EVEN = 0.9
 const ENOUGH_FAULTS = 10
 const GIVEN_UP: ReadonlySet<unknown> = new Set(['gaveUp', 'raw'])
 
-/** Returns the points of a space in the order in which they are run: that of all choices. */
-export function pointsOf(space: Pick<Space, 'kinds'>): Point[] {
-  if (space.kinds.length === 0) return []
-  return [...enumerate(choices => pickPoint(choices, space))].map(({ result }) => result)
+/** Returns the points of a space in the order in which they are run. */
+export function pointsOf({ kinds }: Pick<Space, 'kinds'>): Point[] {
+  return kinds.flatMap(({ places }) => places.flatMap(({ points }) => points))
 }
 
 /**
