@@ -19,6 +19,7 @@ const SUM = /,"sum":"([0-9a-f]{8})"\}$/
 
 const BYTE_ORDER_MARK = '\ufeff'
 const UNCHANGED = 'Give the file as it was recorded.'
+const RECORDED = 'Give a file that serve --record or sim.record() wrote.'
 
 /** The content of a recording. */
 export interface ParsedRecording {
@@ -52,12 +53,12 @@ export function* parseInSteps(text: string, what: string): Steps<ParsedRecording
   const rest = rows.pop()!
   const fail = (line: number, problem: string, remedy: string) =>
     new RecordingError(`Failed to read the recording ${what}: line ${line}: ${problem}. ${remedy}`)
-  if (text === '') throw fail(1, 'the file is empty', 'Give a file that serve --record or sim.record() wrote.')
+  if (text === '') throw fail(1, 'the file is empty', RECORDED)
   if (text.startsWith(BYTE_ORDER_MARK)) {
     throw fail(1, 'it begins with a byte order mark, which an editor added', UNCHANGED)
   }
   if (rows.length === 0) {
-    if (!text.startsWith('{"recording":')) assertFormat(undefined, problem => fail(1, problem.problem, problem.remedy))
+    if (!text.startsWith('{"recording":')) assertFormat(undefined, fail)
     throw fail(1, 'it has no end', 'The process that wrote it was killed at once. Record again.')
   }
   const crc32 = createCrc32()
@@ -66,7 +67,7 @@ export function* parseInSteps(text: string, what: string): Steps<ParsedRecording
   for (const [index, row] of rows.entries()) {
     const line = index + 1
     const content = parseRow(row)
-    if (index === 0) assertFormat(content, problem => fail(1, problem.problem, problem.remedy))
+    if (index === 0) assertFormat(content, fail)
     const found = SUM.exec(row)
     if (row.endsWith('\r')) {
       throw fail(line, 'it ends with CR LF, where a recording has LF: a tool such as git changed the file', UNCHANGED)
@@ -77,11 +78,9 @@ export function* parseInSteps(text: string, what: string): Steps<ParsedRecording
     }
     sum = crc32(`${row.slice(0, found.index)}}`, sum)
     if (formatCrc32(sum) !== found[1]) {
-      throw fail(
-        line,
-        'its checksum does not fit: this line was changed, or a line before it was added, removed or moved',
-        UNCHANGED,
-      )
+      const problem =
+        'its checksum does not fit: this line was changed, or a line before it was added, removed or moved'
+      throw fail(line, problem, UNCHANGED)
     }
     const { sum: _, ...fields } = content as { readonly sum: string }
     const problem = findLineProblem(fields, index === 0)
@@ -108,24 +107,15 @@ function parseRow(row: string): object | undefined {
 /** Rejects a first line that is not a header, or that another version wrote. */
 function assertFormat(
   header: Partial<HeaderLine> | undefined,
-  fail: (problem: { problem: string; remedy: string }) => Error,
+  fail: (line: number, problem: string, remedy: string) => Error,
 ): void {
-  if (header?.recording === undefined) {
-    throw fail({
-      problem: 'it is not a header of a recording',
-      remedy: 'Give a file that serve --record or sim.record() wrote.',
-    })
-  }
+  if (header?.recording === undefined) throw fail(1, 'it is not a header of a recording', RECORDED)
   if (header.recording !== RECORDING_VERSION) {
-    throw fail({
-      problem: `it has the format ${quote(header.recording)}, and modelhost-sim ${VERSION} reads the format ${RECORDING_VERSION}`,
-      remedy: 'Use the version that wrote it, or record again.',
-    })
+    const problem = `it has the format ${quote(header.recording)}, and modelhost-sim ${VERSION} reads the format ${RECORDING_VERSION}`
+    throw fail(1, problem, 'Use the version that wrote it, or record again.')
   }
   if (header.version !== VERSION) {
-    throw fail({
-      problem: `it was recorded with modelhost-sim ${String(header.version)}, and this is ${VERSION}, where the same seed may bring about something else`,
-      remedy: 'Use that version, or record again.',
-    })
+    const problem = `it was recorded with modelhost-sim ${String(header.version)}, and this is ${VERSION}, where the same seed may bring about something else`
+    throw fail(1, problem, 'Use that version, or record again.')
   }
 }

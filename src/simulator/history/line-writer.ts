@@ -9,7 +9,7 @@ const MAX_PENDING = 65_536
 
 export class LineWriter {
   readonly #write: (text: string) => void
-  readonly #onPending: () => void
+  readonly #onPending: () => unknown
   readonly #crc32 = createCrc32()
   #sum = 0
   /** Lines that are not written so far. */
@@ -24,7 +24,7 @@ export class LineWriter {
    * @param write writes whole lines
    * @param onPending called when there is something to flush, once for each flush
    */
-  constructor(write: (text: string) => void, onPending: () => void = () => {}) {
+  constructor(write: (text: string) => void, onPending: () => unknown = () => {}) {
     this.#write = write
     this.#onPending = onPending
   }

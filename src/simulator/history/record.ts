@@ -9,7 +9,6 @@ import type { Simulator } from '../simulator-interface.ts'
 import { RecordingError } from './file.ts'
 import { createHeader } from './header.ts'
 import { LineWriter } from './line-writer.ts'
-import type { HeaderLine, StepLines } from './lines.ts'
 import { Recorder, type RecordingSink } from './recorder.ts'
 
 /**
@@ -52,16 +51,11 @@ export function recordSimulator(sim: Simulator, options: RecordOptions = {}): Re
 }
 
 function recordInMemory(sim: Simulator): Recording {
-  const lines: string[] = []
-  const sink = startSink(
-    sim,
-    text => lines.push(text),
-    () => {},
-  )
-  return toRecording(sink, undefined, () => {
-    sink.flush()
-    return lines.join('')
-  })
+  let text = ''
+  const write = (lines: string) => {
+    text += lines
+  }
+  return startRecording(sim, write, { read: () => text })
 }
 
 function recordToFile(sim: Simulator, file: string): Recording {
@@ -96,23 +90,17 @@ function recordToFile(sim: Simulator, file: string): Recording {
     if (isOpen) fs.closeSync(handle)
     isOpen = false
   }
+  const read = () => {
+    try {
+      return fs.readFileSync(file, 'utf8')
+    } catch (error) {
+      throw new RecordingError(
+        `Failed to read the recording '${file}': ${describeFileError(error)}. Read text before the file is moved or deleted.`,
+      )
+    }
+  }
   try {
-    const sink = startSink(sim, write, () => setRealTimeout(() => sink.flush(), FLUSH_MS, 'held'))
-    return toRecording(
-      sink,
-      file,
-      () => {
-        sink.flush()
-        try {
-          return fs.readFileSync(file, 'utf8')
-        } catch (error) {
-          throw new RecordingError(
-            `Failed to read the recording '${file}': ${describeFileError(error)}. Read text before the file is moved or deleted.`,
-          )
-        }
-      },
-      close,
-    )
+    return startRecording(sim, write, { file, read, close, isFlushed: true })
   } catch (error) {
     close()
     fs.unlinkSync(file)
@@ -120,71 +108,45 @@ function recordToFile(sim: Simulator, file: string): Recording {
   }
 }
 
-/** Writes a recording: its header at once, and then each line with its checksum. */
-class RecordingWriter implements RecordingSink {
-  readonly kind = 'recording'
-  readonly needsResetState: boolean
-  readonly #writer: LineWriter
-
-  constructor(header: HeaderLine, write: (text: string) => void, onPending: () => void) {
-    this.#writer = new LineWriter(write, onPending)
-    this.needsResetState = header.snapshot !== undefined
-    this.#writer.add(header)
-  }
-
-  add(line: StepLines): void {
-    this.#writer.add(line)
-  }
-
-  flush(): void {
-    this.#writer.flush()
-  }
+/** Where a recording is kept. */
+interface Storage {
+  readonly file?: string
+  /** Whether lines are written soon after they come. Default: when the text is read. */
+  readonly isFlushed?: true
+  /** Returns what was written. */
+  read(): string
+  close?(): void
 }
 
-/** A recording in progress. */
-interface OpenRecording {
-  /** Writes the lines so far. */
-  flush(): void
-  /** Ends the recording with the digest of the world. Does nothing if it has ended. */
-  stop(): void
-}
-
-/**
- * @param write writes whole lines
- * @param onPending called when there is something to flush, once for each flush
- */
-function startSink(sim: Simulator, write: (text: string) => void, onPending: () => void): OpenRecording {
-  let sink: RecordingWriter | undefined
+/** @param write writes whole lines */
+function startRecording(
+  sim: Simulator,
+  write: (text: string) => void,
+  { file, isFlushed, read, close }: Storage,
+): Recording {
+  const flushSoon = () => setRealTimeout(() => writer.flush(), FLUSH_MS, 'held')
+  const writer = new LineWriter(write, isFlushed && flushSoon)
+  let sink: RecordingSink | undefined
   const recorder = Recorder.attach(sim, at => {
-    sink = new RecordingWriter({ ...createHeader(sim), at }, write, onPending)
+    const header = createHeader(sim)
+    writer.add({ ...header, at })
+    const needsResetState = header.snapshot !== undefined
+    sink = { kind: 'recording', needsResetState, add: line => writer.add(line) }
     return sink
   })
-  const writer = sink!
-  return {
-    flush: () => writer.flush(),
-    stop() {
-      if (sink === undefined) return
+  const stop = () => {
+    if (sink !== undefined) {
       sink.add({ digest: sim.digest, at: recorder.position })
       recorder.remove(sink)
       sink = undefined
       writer.flush()
-    },
-  }
-}
-
-function toRecording(
-  sink: OpenRecording,
-  file: string | undefined,
-  read: () => string,
-  close: () => void = () => {},
-): Recording {
-  const stop = () => {
-    sink.stop()
-    close()
+    }
+    close?.()
   }
   return {
     file,
     get text() {
+      writer.flush()
       return read()
     },
     stop,
