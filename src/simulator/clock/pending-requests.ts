@@ -4,8 +4,7 @@ import { formatDuration, type Micros, SECOND } from '../../kernel/duration.ts'
 import { clearRealTimeout, monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { FORECAST_HORIZON, type Forecast, forecastRequests } from '../../simulation/reporting/forecast.ts'
-import type { World } from '../../simulation/world.ts'
-import type { ClockMode } from './settings.ts'
+import type { WorldTime } from './world-time.ts'
 
 /** Real milliseconds without a move of time after which a notice reports a waiting request. */
 const NOTICE_MS = 1000
@@ -42,15 +41,6 @@ export interface PendingRequestView extends Forecast {
   readonly waitedMs: number
 }
 
-/** The state of the clock that a notice reports. */
-interface ClockStatus {
-  readonly world: World
-  readonly mode: ClockMode
-  readonly pausedBy: readonly string[]
-  /** The present time. Its events may not have fired yet. */
-  readonly currentTime: Micros
-}
-
 interface PausedWait {
   readonly wait: RequestWait
   /** Time at which it checks the time again, or its answer comes. */
@@ -58,11 +48,17 @@ interface PausedWait {
 }
 
 export class PendingRequests {
-  readonly #clock: ClockStatus
+  readonly #time: WorldTime
   readonly #waits = new Set<PausedWait>()
 
-  constructor(clock: ClockStatus) {
-    this.#clock = clock
+  constructor(time: WorldTime) {
+    this.#time = time
+  }
+
+  /** The present time. Its events may not have fired yet. */
+  get #currentTime(): Micros {
+    const { holds, elapsed } = this.#time
+    return holds.isHeld ? elapsed : this.#time.due
   }
 
   /** Begins or continues a wait. Returns a function that ends it. */
@@ -72,13 +68,13 @@ export class PendingRequests {
     let notice: unknown
     const scheduleNotice = () => {
       if (wait.isReported) return
-      const { currentTime: timeBefore } = this.#clock
+      const timeBefore = this.#currentTime
       notice = setRealTimeout(() => {
         // An answer that never comes does not depend on the clock.
-        if (at < Number.POSITIVE_INFINITY && this.#clock.currentTime !== timeBefore) return scheduleNotice()
+        if (at < Number.POSITIVE_INFINITY && this.#currentTime !== timeBefore) return scheduleNotice()
         wait.isReported = true
         const text = this.#formatNotice(pausedWait)
-        console.warn(`modelhost-sim: ${this.#clock.world.apiTokens.hideSecrets(text)}`)
+        console.warn(`modelhost-sim: ${this.#time.world.apiTokens.hideSecrets(text)}`)
       }, NOTICE_MS)
     }
     scheduleNotice()
@@ -93,10 +89,10 @@ export class PendingRequests {
     const callOrder = ({ wait }: PausedWait) => wait.call?.plan.sequence ?? Number.POSITIVE_INFINITY
     const sorted = [...this.#waits].sort((a, b) => a.wait.since - b.wait.since || callOrder(a) - callOrder(b) || 0)
     const calls = sorted.flatMap(({ wait }) => queuedCall(wait) ?? [])
-    const forecasts = new Map(forecastRequests(this.#clock.world, calls).map((forecast, i) => [calls[i]!, forecast]))
+    const forecasts = new Map(forecastRequests(this.#time.world, calls).map((forecast, i) => [calls[i]!, forecast]))
     return sorted.map(pausedWait => {
       const { operation, request, call, since, sinceMs } = pausedWait.wait
-      const { deployments } = this.#clock.world
+      const { deployments } = this.#time.world
       return {
         operation,
         request,
@@ -112,7 +108,8 @@ export class PendingRequests {
   }
 
   #formatNotice(pausedWait: PausedWait): string {
-    const { world, pausedBy, mode } = this.#clock
+    const { world, holds, drive } = this.#time
+    const pausedBy = holds.owners
     const { request, call, controlUrl: control } = pausedWait.wait
     const queued = queuedCall(pausedWait.wait)
     const forecast = queued === undefined ? knownForecast(pausedWait) : forecastRequests(world, [queued])[0]!
@@ -123,7 +120,7 @@ export class PendingRequests {
     const clockState =
       pausedBy.length > 0
         ? `the clock is held by ${pausedBy.map(name => `'${printable(name)}'`).join(', ')}`
-        : `the clock is ${mode}`
+        : `the clock is ${drive.mode}`
     const now = `It is ${world.clock.iso()}, and ${clockState}`
     const reason = `${requestName} waits for ${forecast.for}.`
     if (forecast.until === undefined) {

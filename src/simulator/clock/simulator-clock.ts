@@ -3,10 +3,10 @@
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
 import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
+import { clearRealTimeout, setRealTimeout } from '../../lib/real-time.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { forecastRequests } from '../../simulation/reporting/forecast.ts'
 import { eventsToNextChange, inProgress, type PolledResource } from '../../simulation/reporting/progress.ts'
-import { ClientWaits } from './client-waits.ts'
 import type { ClockHost, ClockOptions, HoldOptions } from './host.ts'
 import { IdleJumps } from './idle-jumps.ts'
 import { assertPredicate, requireWithinMaxAge, toFutureTime } from './moves/arguments.ts'
@@ -26,52 +26,10 @@ import type { BoundedMoveResult, MoveResult } from './moves/result.ts'
 import { MoveRunner } from './moves/runner.ts'
 import { SlicedMoves } from './moves/sliced-moves.ts'
 import { UntilError } from './moves/until-error.ts'
-import type { PendingRequestView } from './pending-requests.ts'
+import { PendingRequests, type PendingRequestView } from './pending-requests.ts'
 import { type ClockMode, type ClockSetting, readSetting, toSetting } from './settings.ts'
+import type { Sleeper } from './sleepers.ts'
 import { WorldTime } from './world-time.ts'
-
-/** The moves of an on-poll clock: after a poll, and for a request that is not repeated. */
-class PollMoves {
-  readonly #time: WorldTime
-  readonly #moves: MoveRunner
-  /** The visible changes of the world when the pending requests were last woken. */
-  #changesAtWake = 0
-
-  constructor(time: WorldTime, moves: MoveRunner) {
-    this.#time = time
-    this.#moves = moves
-  }
-
-  /** Moves time to the next change of status of a resource in progress, or by the step of the mode. */
-  async onPolled(polled: PolledResource): Promise<void> {
-    const { drive, holds, host } = this.#time
-    if (drive.mode !== 'on-poll' || holds.isHeld) return
-    await this.#moves.enqueue(async () => {
-      await host.prepare()
-      const { world } = host
-      if (drive.step !== undefined) {
-        if (inProgress(world, polled).size > 0) this.#time.fire(this.#time.elapsed + drive.step)
-        return
-      }
-      for (let events = eventsToNextChange(world, polled); events > 0; events--) world.next()
-      this.#time.wakeSleepers()
-    })
-  }
-
-  /** Wakes the pending requests if the world has changed since. A command may have brought an instance nearer. */
-  onAnswered(): void {
-    const { holds, world, sleepers } = this.#time
-    if (holds.isHeld || world.visibleChanges === this.#changesAtWake) return
-    this.#changesAtWake = world.visibleChanges
-    sleepers.wakePollers()
-  }
-
-  /** Returns when an instance begins a queued request. Undefined: no event within two days brings one. */
-  async findStartTime(call: InferenceHandle): Promise<Micros | undefined> {
-    await this.#time.host.prepare()
-    return call.state === 'queued' ? forecastRequests(this.#time.world, [call])[0]!.until : this.#time.elapsed
-  }
-}
 
 interface WithinOption {
   readonly within?: Duration | undefined
@@ -95,8 +53,9 @@ export class SimulatorClock {
   readonly #slicedMoves: SlicedMoves
   readonly #predicateWait: PredicateWait
   readonly #idleJumps: IdleJumps
-  readonly #pollMoves: PollMoves
-  readonly #waits: ClientWaits
+  readonly #pendingRequests: PendingRequests
+  /** The visible changes of the world when an on-poll clock last woke the pending requests. */
+  #changesAtWake = 0
 
   constructor(host: ClockHost, setting: ClockSetting, options: ClockOptions = {}) {
     const time = new WorldTime(host, options.timers !== 'ignore')
@@ -108,16 +67,7 @@ export class SimulatorClock {
     this.#idleJumps = new IdleJumps(time, move =>
       this.#moves.enqueue(() => this.#slicedMoves.run(() => performMove(move(), this.#slicedMoves))),
     )
-    this.#pollMoves = new PollMoves(time, this.#moves)
-    this.#waits = new ClientWaits(time, {
-      catchUp: () => void this.catchUp(),
-      onBegan: () => {
-        // A jump that a client waits for keeps the process alive.
-        this.#idleJumps.cancel()
-        this.#idleJumps.schedule()
-        this.#predicateWait.onWaitBegan()
-      },
-    })
+    this.#pendingRequests = new PendingRequests(time)
     time.drive = readSetting(setting, this.elapsed)
     time.rebase()
     this.sleep = this.sleep.bind(this)
@@ -167,7 +117,7 @@ export class SimulatorClock {
 
   /** The requests whose answers wait for time. */
   get pendingRequests(): readonly PendingRequestView[] {
-    return this.#waits.pendingRequests
+    return this.#pendingRequests.list()
   }
 
   /** Whether a move of time is in progress. A client that waits for time then only has to sleep. */
@@ -230,17 +180,17 @@ export class SimulatorClock {
   /** The same as `advance` for a server: in time slices, without waiting for clients. It ends early when `client` leaves. */
   async advanceInSlices(duration: Duration, client?: AbortSignal): Promise<MoveResult> {
     const delta = micros(duration)
-    return this.#moves.run(this.#slicedMoves.endedBy(client), clients => moveTo(clients, this.#endAfter(delta)))
+    return this.#moves.run(this.#slicedMoves, clients => moveTo(clients, this.#endAfter(delta)), undefined, client)
   }
 
   /** The same as `advanceTo` for a server. */
   async advanceToInSlices(target: Micros, client?: AbortSignal): Promise<MoveResult> {
-    return this.#moves.run(this.#slicedMoves.endedBy(client), clients => moveTo(clients, target))
+    return this.#moves.run(this.#slicedMoves, clients => moveTo(clients, target), undefined, client)
   }
 
   /** The same as `next` for a server. `reached` of the result is false if `within` ends first. */
   async nextInSlices(options: NextOptions = {}, client?: AbortSignal): Promise<BoundedMoveResult> {
-    return this.#moves.run(this.#slicedMoves.endedBy(client), this.#planNext(options), outcome => outcome)
+    return this.#moves.run(this.#slicedMoves, this.#planNext(options), outcome => outcome, client)
   }
 
   /** The same as `until` for a server. If the predicate does not hold in time, `reached` of the result is false. */
@@ -251,9 +201,10 @@ export class SimulatorClock {
   ): Promise<BoundedMoveResult> {
     const span = micros(within)
     return this.#moves.run(
-      this.#slicedMoves.endedBy(client),
+      this.#slicedMoves,
       clients => moveUntil(clients, () => evaluateOnce(predicate), this.#endAfter(span)),
       outcome => outcome,
+      client,
     )
   }
 
@@ -268,15 +219,62 @@ export class SimulatorClock {
 
   /** Resolves when time has moved by `duration` from now: a client's sleep on this clock. */
   sleep(duration: Duration): Promise<void> {
-    return this.#waits.sleep(duration)
+    const at = this.elapsed + micros(duration)
+    return new Promise((wake, reject) => {
+      this.#time.sleepers.add({ at, wake, reject })
+      this.#onWaitBegan()
+    })
   }
 
   /**
    * Waits for time as the client of a delayed answer: until `delay` has passed, its signal is aborted, or the world is
    * replaced. An infinite delay never ends by time.
+   *
+   * @param delay microseconds
    */
-  hold(delay: Micros, options: HoldOptions): Promise<void> {
-    return this.#waits.hold(delay, options)
+  hold(delay: Micros, { signal, request, isInFlight = false, isClient = true }: HoldOptions): Promise<void> {
+    const { sleepers, quiescence, elapsed } = this.#time
+    const at = elapsed + delay
+    return new Promise((resolve, reject) => {
+      let timer: unknown
+      const endWait = request && this.#pendingRequests.begin(request, at)
+      const end = (callback: () => void) => {
+        endWait?.()
+        clearRealTimeout(timer)
+        signal.removeEventListener('abort', abort)
+        sleepers.remove(sleeper)
+        unpark()
+        callback()
+      }
+      const abort = () => end(() => reject(signal.reason))
+      const unpark = isClient ? quiescence.park(isInFlight) : () => {}
+      const sleeper: Sleeper = {
+        at,
+        wake: () => end(resolve),
+        reject: error => end(() => reject(error)),
+        isPoller: request?.call !== undefined,
+      }
+      sleepers.add(sleeper)
+      if (signal.aborted) return abort()
+      signal.addEventListener('abort', abort)
+      // A wait that time never ends must not keep a timer either.
+      const scheduleCatchUp = () => {
+        this.catchUp()
+        const { drive } = this.#time
+        if (drive.mode !== 'scaled' || at === Number.POSITIVE_INFINITY || !sleepers.has(sleeper)) return
+        const realMs = (at - this.#time.elapsed) / 1000 / drive.pacer.speed
+        timer = setRealTimeout(scheduleCatchUp, Math.ceil(realMs) + 1, 'held')
+      }
+      scheduleCatchUp()
+      this.#onWaitBegan()
+    })
+  }
+
+  #onWaitBegan(): void {
+    // A jump that a client waits for keeps the process alive.
+    this.#idleJumps.cancel()
+    this.#idleJumps.schedule()
+    this.#predicateWait.onWaitBegan()
   }
 
   /** Changes the mode without a jump: the world first moves to the present time of the old mode. */
@@ -320,19 +318,35 @@ export class SimulatorClock {
    * Moves an on-poll clock after an answer about a resource in progress: to its next change of status, or by the step
    * of the mode. Without such a change the time stays.
    */
-  onPolled(polled: PolledResource): Promise<void> {
-    return this.#pollMoves.onPolled(polled)
+  async onPolled(polled: PolledResource): Promise<void> {
+    const { drive, holds, host } = this.#time
+    if (drive.mode !== 'on-poll' || holds.isHeld) return
+    await this.#moves.enqueue(async () => {
+      await host.prepare()
+      const { world } = host
+      if (drive.step !== undefined) {
+        if (inProgress(world, polled).size > 0) this.#time.fire(this.elapsed + drive.step)
+        return
+      }
+      for (let events = eventsToNextChange(world, polled); events > 0; events--) world.next()
+      this.#time.wakeSleepers()
+    })
   }
 
   /** Returns when an instance begins a queued request. Undefined: no event within two days brings one. */
-  findStartTime(call: InferenceHandle): Promise<Micros | undefined> {
-    return this.#pollMoves.findStartTime(call)
+  async findStartTime(call: InferenceHandle): Promise<Micros | undefined> {
+    await this.#time.host.prepare()
+    return call.state === 'queued' ? forecastRequests(this.#time.world, [call])[0]!.until : this.elapsed
   }
 
   /** Reports the end of a request. An idle clock jumps if the next one is late; an on-poll clock wakes pending requests. */
   onAnswered(): void {
     if (this.mode === 'idle') this.#idleJumps.schedule()
-    else if (this.mode === 'on-poll') this.#pollMoves.onAnswered()
+    const { holds, world, sleepers } = this.#time
+    if (this.mode !== 'on-poll' || holds.isHeld || world.visibleChanges === this.#changesAtWake) return
+    // A command may have brought an instance nearer.
+    this.#changesAtWake = world.visibleChanges
+    sleepers.wakePollers()
   }
 
   /** Moves a world to the present time of its clock: at once, or after a sliced move or the loading of a tokenizer. */

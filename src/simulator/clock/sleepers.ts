@@ -10,30 +10,25 @@ export interface Sleeper {
 }
 
 /** Sleepers in the order of their times; at one time, in the order of their arrival. */
-export class Sleepers<S extends Sleeper = Sleeper> {
-  #list: S[] = []
-
-  /** The sleeper that wakes first. */
-  get first(): S | undefined {
-    return this.#list[0]
-  }
+export class Sleepers {
+  #list: Sleeper[] = []
 
   /** The time of the first sleeper. Infinity: the list is empty. */
   get next(): Micros {
     return this.#list[0]?.at ?? Number.POSITIVE_INFINITY
   }
 
-  has(sleeper: S): boolean {
+  has(sleeper: Sleeper): boolean {
     return this.#list.includes(sleeper)
   }
 
-  add(sleeper: S): void {
+  add(sleeper: Sleeper): void {
     let index = this.#list.length
     while (index > 0 && this.#list[index - 1]!.at > sleeper.at) index--
     this.#list.splice(index, 0, sleeper)
   }
 
-  remove(sleeper: S): void {
+  remove(sleeper: Sleeper): void {
     const index = this.#list.indexOf(sleeper)
     if (index >= 0) this.#list.splice(index, 1)
   }

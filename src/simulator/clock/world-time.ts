@@ -10,11 +10,12 @@ import type { World } from '../../simulation/world.ts'
 import { FakeTimers, TIMER_NAMES, warn } from './fake-timers.ts'
 import { ClockHolds } from './holds.ts'
 import type { ClockHost } from './host.ts'
+import type { MovingClients } from './moves/moves.ts'
 import { Quiescence } from './quiescence.ts'
 import type { ClockDrive } from './settings.ts'
 import { Sleepers } from './sleepers.ts'
 
-export class WorldTime {
+export class WorldTime implements MovingClients {
   readonly host: ClockHost
   readonly drivesTimers: boolean
   readonly timers = new FakeTimers()
@@ -41,6 +42,14 @@ export class WorldTime {
   /** Microseconds since the epoch of the world. */
   get elapsed(): Micros {
     return this.host.world.clock.now
+  }
+
+  get now(): Micros {
+    return this.elapsed
+  }
+
+  get nextWake(): Micros {
+    return this.sleepers.next
   }
 
   /** Returns the present time by the mode. For a manual clock that is the time of the world. */

@@ -14,14 +14,7 @@ export class ClientMoves implements MoveDriver {
 
   constructor(time: WorldTime) {
     this.#time = time
-    this.clients = {
-      get now() {
-        return time.elapsed
-      },
-      get nextWake() {
-        return time.sleepers.next
-      },
-    }
+    this.clients = time
   }
 
   /** Runs a manual move. Afterwards the mode of the clock goes on from the present time of the world. */

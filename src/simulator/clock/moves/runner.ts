@@ -8,8 +8,8 @@ import { type BoundedMoveResult, type MoveResult, moveResultSince, startMove } f
 /** Performs whole moves on a world. */
 export interface MoveDriver extends StepDriver {
   readonly clients: MovingClients
-  /** Prepares the world, runs a move, and cleans up after it. */
-  run<T>(move: () => Promise<T>): Promise<T>
+  /** Prepares the world, runs a move, and cleans up after it. `client`: the client of a server that waits for its end. */
+  run<T>(move: () => Promise<T>, client?: AbortSignal): Promise<T>
 }
 
 export class MoveRunner {
@@ -27,13 +27,14 @@ export class MoveRunner {
     driver: MoveDriver,
     plan: (clients: MovingClients) => Move,
     finish: (outcome: BoundedMoveResult) => T = ({ result }) => result as T,
+    client?: AbortSignal,
   ): Promise<T> {
     return this.enqueue(async () => {
       const errors: unknown[] = []
       const outerErrors = this.#errors
       this.#errors = errors
       try {
-        const outcome = await driver.run(() => this.#perform(driver, plan))
+        const outcome = await driver.run(() => this.#perform(driver, plan), client)
         if (errors.length > 0) throw errors[0]
         return finish(outcome)
       } catch (error) {

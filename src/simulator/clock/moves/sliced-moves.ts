@@ -38,19 +38,7 @@ export class SlicedMoves implements MoveDriver {
     return this.#isInterrupted || this.#client?.aborted === true
   }
 
-  /** Returns the same driver for a move that ends early, at its present time, when its client leaves. */
-  endedBy(client: AbortSignal | undefined): MoveDriver {
-    return {
-      clients: this.clients,
-      run: move => this.run(move, client),
-      whenIdle: () => this.whenIdle(),
-      runTo: target => this.runTo(target),
-      runToNext: (visible, limit) => this.runToNext(visible, limit),
-      isStopped: () => this.isStopped(),
-    }
-  }
-
-  /** Runs a move. Every other request to this world waits for it. */
+  /** Runs a move. It ends early, at its present time, when `client` leaves. Every other request to this world waits for it. */
   async run<T>(move: () => Promise<T>, client?: AbortSignal): Promise<T> {
     await this.#time.host.prepare()
     await this.#time.host.whenWebhooksSettled()
