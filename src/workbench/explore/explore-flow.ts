@@ -5,7 +5,6 @@ import { meaningOf } from '../../simulator/judge/rules/index.ts'
 import { toExplorableFlow } from './declare-flow.ts'
 import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from './explore.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from './flow.ts'
-import { inputsOf, withInputs } from './flow-inputs.ts'
 import { WORLD_OPTIONS, type WorldChange, worldOf } from './flow-world.ts'
 import type { InputValues } from './input.ts'
 import { assertInvariants, type InvariantSettings } from './invariants.ts'
@@ -19,6 +18,7 @@ import { type FlowRunner, unlessStopped } from './run/runner.ts'
 import { findInevitability, type Inevitability } from './shrink/inevitability.ts'
 import { createShrinker } from './shrink/shrink.ts'
 import type { Finding } from './stages/findings.ts'
+import { inputsOf, withInputs } from './values.ts'
 
 /** Options of `explore`. Options of worlds are in place of those of the flow. */
 export interface ExploreFlowOptions

@@ -65,9 +65,9 @@ export interface CommandFlow {
   readonly options: Omit<FlowOptions, 'own' | 'lines' | 'tells' | 'inputs'>
   /** The program and its arguments. */
   readonly command: readonly string[]
-  /** Real time after which a process is ended. Default: '60s'. */
+  /** Real time after which a run is ended, with its process. Default: '60s'. */
   readonly timeout?: Duration | undefined
-  /** Processes at once. Default: the processors of the machine. */
+  /** Processes at once, from 1 to 256. Default: the processors of the machine. */
   readonly processes?: number | undefined
   /** The folder in which it runs. Default: that of this process. */
   readonly cwd?: string | undefined

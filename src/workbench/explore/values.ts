@@ -3,6 +3,7 @@
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { stableJson } from '../../lib/json-values.ts'
 import { quote } from '../../lib/quote.ts'
+import type { ExplorableFlow } from './flow.ts'
 import { type InputDeclarations, type InputValues, isInput, oneOf } from './input.ts'
 import { draw, type Interpreted, interpretEdited, type Tape } from './plan/choices.ts'
 
@@ -71,4 +72,20 @@ export function fixInputs(declared: InputDeclarations = {}, values: InputValues,
     fixed[name] = oneOf(value)
   }
   return fixed
+}
+
+/** Returns the inputs of a flow. A command has none. */
+export function inputsOf(flow: ExplorableFlow): InputDeclarations | undefined {
+  return 'command' in flow ? undefined : flow.options.inputs
+}
+
+/**
+ * Returns a flow whose inputs have the given values in each run.
+ *
+ * @param context start of the error, as in `Failed to explore checkout`
+ * @throws RangeError for an unknown input or an invalid value
+ */
+export function withInputs(flow: ExplorableFlow, values: InputValues, context: string): ExplorableFlow {
+  const inputs = fixInputs(inputsOf(flow), values, context)
+  return 'command' in flow ? flow : { ...flow, options: { ...flow.options, inputs } }
 }

@@ -11,13 +11,13 @@ import {
 } from '../../simulator/judge/rules/index.ts'
 import { toExplorableFlow } from '../explore/declare-flow.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from '../explore/flow.ts'
-import { withInputs } from '../explore/flow-inputs.ts'
 import { type FlowWorld, WORLD_OPTIONS, worldOf } from '../explore/flow-world.ts'
 import type { InputValues } from '../explore/input.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import * as planForm from '../explore/plan/plan-form.ts'
 import type { BrokenInvariant } from '../explore/run/run-result.ts'
+import { withInputs } from '../explore/values.ts'
 import { createScenario, type FlowOutcome, type RunFlow, type Scenario } from './scenario.ts'
 
 /** What a flow should survive. The options of the world are in place of those of the flow. */

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { createCommandRunner } from '../../../src/workbench/explore/command/command-runner.ts'
+import { commandFlow } from '../../../src/workbench/explore/declare-flow.ts'
 import { blocksOf, blockWith } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/explore-command.md')
@@ -20,11 +21,8 @@ test('the page has the blocks that are run below, and no other', () => {
 
 test.skipIf(!hasPython)('its command deploys a model, and moves the time of its world itself', async () => {
   const [, command = ''] = blockWith(blocks, 'explore --fixtures').trim().split(' -- ')
-  const runner = createCommandRunner(command.split(' '), {
-    fixtures: 'empty',
-    cwd: 'clients/python/example',
-    env: { ...process.env, TIMEOUT_SECONDS: '0.5' },
-  })
+  const flow = commandFlow(command.split(' '), { options: { fixtures: 'empty' }, cwd: 'clients/python/example' })
+  const runner = createCommandRunner(flow, { env: { ...process.env, TIMEOUT_SECONDS: '0.5' } })
   onTestFinished(() => runner.dispose())
   const rateLimit = { on: 'getDeployment', nth: 1, fault: { kind: 'rateLimit', retryAfter: '20s' } } as const
   const result = await runner.run([{ fault: rateLimit }])
@@ -36,7 +34,8 @@ test.skipIf(!hasPython)('its command deploys a model, and moves the time of its 
 test('it names the variables that a command gets', async () => {
   const script =
     'fetch(process.env.MODELHOST_URL + "/deploy/list").then(() => console.error(JSON.stringify(process.env)))'
-  const runner = createCommandRunner([process.execPath, '-e', `${script}.then(() => process.exit(1))`], { env: {} })
+  const flow = commandFlow([process.execPath, '-e', `${script}.then(() => process.exit(1))`])
+  const runner = createCommandRunner(flow, { env: {} })
   onTestFinished(() => runner.dispose())
   await expect(runner.run([])).rejects.toThrow(/has the token of its world/)
   const names = [...page.matchAll(/`((?:MODELHOST|OPENAI)_\w+)`/g)].map(([, name]) => name!)

@@ -4,11 +4,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import {
-  type CommandRunnerOptions,
-  createCommandRunner,
-} from '../../../src/workbench/explore/command/command-runner.ts'
+import { createCommandRunner } from '../../../src/workbench/explore/command/command-runner.ts'
+import { commandFlow } from '../../../src/workbench/explore/declare-flow.ts'
 import { exploreRuns } from '../../../src/workbench/explore/explore.ts'
+import type { CommandFlow } from '../../../src/workbench/explore/flow.ts'
 import type { FaultClassName } from '../../../src/workbench/explore/plan/classes.ts'
 import type { PlanItem } from '../../../src/workbench/explore/plan/plan.ts'
 import type { FlowRunner } from '../../../src/workbench/explore/run/runner.ts'
@@ -36,15 +35,20 @@ const call = async (method, path, body) => {
 const create = () => call('POST', '/deploy/llm', { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
 `
 
+type Settings = Partial<Pick<CommandFlow, 'timeout' | 'processes' | 'cwd'>> &
+  Pick<CommandFlow['options'], 'invariants'> & { readonly env?: NodeJS.ProcessEnv }
+
 /** Creates the runner of a client in JavaScript. */
-function runnerOf(script: string, options: CommandRunnerOptions = {}): FlowRunner {
+function runnerOf(script: string, settings: Settings = {}): FlowRunner {
   const file = join(folder, 'client.mjs')
   writeFileSync(file, HEAD + script)
-  return runnerOfCommand([process.execPath, file], options)
+  return runnerOfCommand([process.execPath, file], settings)
 }
 
-function runnerOfCommand(argv: readonly string[], options: CommandRunnerOptions = {}): FlowRunner {
-  const runner = createCommandRunner(argv, { fixtures: 'empty', processes: 1, ...options })
+function runnerOfCommand(argv: readonly string[], { env, invariants, ...settings }: Settings = {}): FlowRunner {
+  const options = { fixtures: 'empty', ...(invariants && { invariants }) }
+  const flow = commandFlow(argv, { options, processes: 1, ...settings })
+  const runner = createCommandRunner(flow, env && { env })
   onTestFinished(() => runner.dispose())
   return runner
 }
@@ -257,8 +261,8 @@ describe('a command that cannot be explored is named with the reason', () => {
     [{ processes: 0 }, 'invalid number of processes 0. Give 1 to 256.'],
     [{ timeout: '0s' as const }, 'a timeout of 0 ends every run'],
     [{ timeout: 'soon' as never }, 'Failed to read the duration "soon"'],
-  ])('the option %j', (options, reason) => {
-    expect(() => createCommandRunner(['true'], options)).toThrow(reason)
+  ])('the option %j', (settings, reason) => {
+    expect(() => createCommandRunner(commandFlow(['true'], settings))).toThrow(reason)
   })
 
   test('a command whose requests differ', async () => {

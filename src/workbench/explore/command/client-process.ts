@@ -41,7 +41,8 @@ export class ClientProcess {
   readonly #child: ChildProcess
   #killedBy: 'timeout' | 'stopped' | undefined
   #end = () => {}
-  #isOutputHeld = false
+  /** Whether a child that left the group still held the output when the process had ended. */
+  isOutputHeld = false
 
   constructor(
     [command, ...args]: readonly [string, ...string[]],
@@ -61,7 +62,7 @@ export class ClientProcess {
         this.#killGroup()
         // Output that has arrived is read within a turn.
         if (await delayUnlessAborted(LAST_OUTPUT_MS, closed.signal)) await eventLoopTurn()
-        if (!closed.signal.aborted && this.#hasExited) this.#isOutputHeld = true
+        if (!closed.signal.aborted && this.#hasExited) this.isOutputHeld = true
         child.stdout.destroy()
         child.stderr.destroy()
         // A process that cannot be killed, as one of another user, must not keep this one alive.
@@ -78,11 +79,6 @@ export class ClientProcess {
       })
       child.once('close', () => closed.abort())
     })
-  }
-
-  /** Whether a child that left the group still held the output when the process had ended. */
-  get isOutputHeld(): boolean {
-    return this.#isOutputHeld
   }
 
   /** Kills the process and its group. `ended` then resolves with `stopped`, unless it has ended already. */

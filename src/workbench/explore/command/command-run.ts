@@ -61,7 +61,8 @@ export class CommandRun {
   /** Whether the run was ended because its client takes too long in the time of the world. */
   #waitsForTime = false
   #isStopped = false
-  #leftChild = false
+  /** Whether the command left a child that its run did not wait for. */
+  leftChild = false
 
   /** @throws FaultError or CommandError for an invalid plan */
   constructor(plan: Plan, options: CommandRunOptions) {
@@ -88,11 +89,6 @@ export class CommandRun {
     return this.#recorder.requests
   }
 
-  /** Whether the command left a child that its run did not wait for. */
-  get leftChild(): boolean {
-    return this.#leftChild
-  }
-
   /** What the last start printed. */
   get output(): OutputLog {
     return this.#outputs.at(-1)!
@@ -113,7 +109,7 @@ export class CommandRun {
       const timeoutMs = Math.max(0, deadline - monotonicMs())
       this.#process = new ClientProcess(argv, { env, cwd, timeoutMs, output, groups })
       const end = await this.#process.ended
-      if (this.#process.isOutputHeld) this.#leftChild = true
+      if (this.#process.isOutputHeld) this.leftChild = true
       if (!this.#isStopped) await this.#client.settle()
       if (this.#isStopped) throw new RunStopped()
       if (!this.#crashed || end.kind === 'timeout' || this.#waitsForTime) return end

@@ -13,7 +13,7 @@ import {
 import type { Operations } from '../../../service/endpoint.ts'
 import type { Observation } from '../../../simulator/judge/observation.ts'
 import { createSimulator, type Simulator } from '../../../simulator/simulator.ts'
-import type { FlowOptions } from '../flow.ts'
+import type { CommandFlow } from '../flow.ts'
 import { worldOf } from '../flow-world.ts'
 import type { Plan } from '../plan/plan.ts'
 import { JOURNAL_LIMIT } from '../run/conclude.ts'
@@ -51,16 +51,9 @@ const DEFAULT_TIMEOUT: Duration = '60s'
 const MAX_PROCESSES = 256
 const PRINTED_LINES = 10
 
-export interface CommandRunnerOptions
-  extends Pick<FlowOptions, 'fixtures' | 'with' | 'seed' | 'profile' | 'invariants' | 'tellsBy'> {
-  /** Real time after which a run is ended, with its process. Default: '60s'. */
-  readonly timeout?: Duration | undefined
-  /** Processes at once, from 1 to 256. Default: the processors of the machine. */
-  readonly processes?: number | undefined
+interface CommandRunnerOptions {
   /** Default: the environment of this process. */
-  readonly env?: Readonly<Record<string, string | undefined>>
-  /** Default: the working directory of this process. */
-  readonly cwd?: string | undefined
+  readonly env?: Environment
   /** Ends the runs in progress at once, with RunStopped. No further one starts. */
   readonly signal?: AbortSignal | undefined
 }
@@ -68,23 +61,23 @@ export interface CommandRunnerOptions
 /**
  * Creates the runner of a command. Its server starts with the first run.
  *
- * @param argv the command and its arguments
  * @throws UnusableCommand for an empty command, RangeError for an invalid option, and the errors of `createSimulator`
  */
-export function createCommandRunner(argv: readonly string[], options: CommandRunnerOptions = {}): FlowRunner {
-  const [command, ...args] = argv
+export function createCommandRunner(flow: CommandFlow, options: CommandRunnerOptions = {}): FlowRunner {
+  const [command, ...args] = flow.command
   if (command === undefined || command === '') {
     throw new UnusableCommand(
       "Failed to explore: the command is missing. Give one, as in 'explore -- python3 client.py'.",
     )
   }
-  return new ProcessRunner([command, ...args], options)
+  return new ProcessRunner([command, ...args], flow, options)
 }
 
 class ProcessRunner implements FlowRunner {
   readonly isSlow = true
   readonly advice = 'Make the command send the same requests each time: without random names, and one after another.'
   readonly #argv: readonly [string, ...string[]]
+  readonly #flow: CommandFlow
   readonly #options: CommandRunnerOptions
   readonly #timeoutMs: number
   readonly #slots: Slots
@@ -101,18 +94,19 @@ class ProcessRunner implements FlowRunner {
   readonly learned = new Learned()
   runs = 0
 
-  constructor(argv: readonly [string, ...string[]], options: CommandRunnerOptions) {
-    const { timeout = DEFAULT_TIMEOUT, processes = availableParallelism() } = options
+  constructor(argv: readonly [string, ...string[]], flow: CommandFlow, options: CommandRunnerOptions) {
+    const { timeout = DEFAULT_TIMEOUT, processes = availableParallelism() } = flow
     if (!Number.isInteger(processes) || processes < 1 || processes > MAX_PROCESSES) {
       throw new RangeError(`Failed to explore: invalid number of processes ${processes}. Give 1 to ${MAX_PROCESSES}.`)
     }
     this.#argv = argv
+    this.#flow = flow
     this.#options = options
     this.#timeoutMs = micros(timeout) / 1000
     if (this.#timeoutMs === 0)
       throw new RangeError("Failed to explore: a timeout of 0 ends every run. Give one as in '60s'.")
     this.#slots = new Slots(processes)
-    this.#template = createSimulator({ ...worldOf(options), clock: 'on-poll', journalLimit: JOURNAL_LIMIT })
+    this.#template = createSimulator({ ...worldOf(flow.options), clock: 'on-poll', journalLimit: JOURNAL_LIMIT })
     if (options.signal?.aborted) this.#isStopped = true
     options.signal?.addEventListener('abort', this.#stop)
   }
@@ -145,7 +139,7 @@ class ProcessRunner implements FlowRunner {
     this.#server ??= this.#serve()
     const server = await this.#server
     this.#assertUsable()
-    const changed = { ...worldOf(this.#options), ...worldOf(options.world ?? {}) }
+    const changed = { ...worldOf(this.#flow.options), ...worldOf(options.world ?? {}) }
     const world = server.worlds.make(isOwnSetting(options) ? {} : { options: changed })
     try {
       options.onWorld?.(world.sim)
@@ -156,7 +150,11 @@ class ProcessRunner implements FlowRunner {
   }
 
   async #play(plan: Plan, world: ServedWorld, url: string, options: RunOptions): Promise<RunResult> {
-    const { env: environment = process.env, cwd = process.cwd(), invariants, tellsBy } = this.#options
+    const { env: environment = process.env } = this.#options
+    const {
+      cwd = process.cwd(),
+      options: { invariants, tellsBy },
+    } = this.#flow
     const argv = this.#argv
     const env = clientEnvironment(environment, url, world)
     const { healAt } = options

@@ -23,15 +23,11 @@ export class ClientWaits {
   #last: ClientExchange | undefined
   /** When the last open request ended, in real milliseconds and in the time of the world. */
   #quietSince: { readonly ms: number; readonly elapsed: Micros } | undefined
-  #movesTime = false
+  /** Whether the client moves the time itself, through the control plane. Its waits are then exact. */
+  movesTime = false
 
   constructor(sim: Simulator) {
     this.#sim = sim
-  }
-
-  /** Whether the client moves the time itself, through the control plane. Its waits are then exact. */
-  get movesTime(): boolean {
-    return this.#movesTime
   }
 
   /**
@@ -44,9 +40,9 @@ export class ClientWaits {
     this.#open++
     if (quiet === undefined) return
     const moved = clock.elapsed - quiet.elapsed
-    if (moved > 0) this.#movesTime = true
+    if (moved > 0) this.movesTime = true
     const slept = Math.floor((monotonicMs() - quiet.ms) / 1000) * SECOND
-    const wait = Math.max(slept, this.#movesTime ? 0 : this.#assumedWait(method, path))
+    const wait = Math.max(slept, this.movesTime ? 0 : this.#assumedWait(method, path))
     // No client can move time while it waits for an answer.
     const assumed = this.#last?.outcome === 'unanswered' ? ASSUMED_TIMEOUT : 0
     const rest = assumed + Math.max(0, wait - moved)

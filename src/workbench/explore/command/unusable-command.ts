@@ -2,6 +2,7 @@
 
 import { readdirSync } from 'node:fs'
 import { delimiter } from 'node:path'
+import { attempt } from '../../../lib/attempt.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { hideSecrets } from '../../../lib/text/secrets.ts'
 import type { ProcessEnd, StartError } from './client-process.ts'
@@ -68,15 +69,11 @@ export function explainSilence({ argv, end, lastLines, timeoutMs, strayRequests 
 }
 
 function programsOf(path = ''): string[] {
-  return path
-    .split(delimiter)
-    .flatMap(folder => {
-      try {
-        return readdirSync(folder)
-      } catch {
-        // A folder of PATH need not exist.
-        return []
-      }
-    })
-    .slice(0, 20_000)
+  return (
+    path
+      .split(delimiter)
+      // A folder of PATH need not exist.
+      .flatMap(folder => attempt(() => readdirSync(folder)) ?? [])
+      .slice(0, 20_000)
+  )
 }

@@ -18,7 +18,8 @@ interface WaitingCommand {
 
 export class AppliedPlan {
   readonly #sim: Simulator
-  readonly #fired = new Set<number>()
+  /** Positions of the items that changed something. Fault rules are counted when the plan is stopped. */
+  readonly fired = new Set<number>()
   /** Names of fault rules, and the positions of their items. */
   readonly #rules = new Map<string, number>()
   /** Positions of commands by their first journal entry. */
@@ -47,7 +48,7 @@ export class AppliedPlan {
   endsWith(request: number): boolean {
     const position = this.#crashes.get(request)
     if (position === undefined) return false
-    this.#fired.add(position)
+    this.fired.add(position)
     return true
   }
 
@@ -56,16 +57,11 @@ export class AppliedPlan {
   /** Whether it is a failure of one request: no outage, and no answer that is late or old. */
   readonly isFailure: boolean
 
-  /** Positions of the items that changed something. Fault rules are counted when the plan is stopped. */
-  get fired(): ReadonlySet<number> {
-    return this.#fired
-  }
-
   /** Whether each item has begun to act, so that no other one will. */
   get hasActed(): boolean {
     if (this.#isStopped) return true
     const hits = new Map(this.#sim.faults.list().map(rule => [rule.id, rule.hits]))
-    const isCrashed = [...this.#crashes.values()].every(position => this.#fired.has(position))
+    const isCrashed = [...this.#crashes.values()].every(position => this.fired.has(position))
     return isCrashed && this.#waiting.length === 0 && [...this.#rules.keys()].every(id => (hits.get(id) ?? 0) > 0)
   }
 
@@ -86,7 +82,7 @@ export class AppliedPlan {
     this.#waiting = []
     for (const { id, hits } of this.#sim.faults.list()) {
       const position = this.#rules.get(id)
-      if (hits > 0 && position !== undefined) this.#fired.add(position)
+      if (hits > 0 && position !== undefined) this.fired.add(position)
     }
     this.#sim.faults.clear()
   }
@@ -127,7 +123,7 @@ export class AppliedPlan {
     try {
       // Within an event, a command has to wait for the end of the event.
       commands.schedule(command, isStart ? offset : Math.max(1, offset))
-      this.#fired.add(position)
+      this.fired.add(position)
       if (undo !== undefined && duration !== undefined) commands.schedule(undo, Math.max(1, offset + micros(duration)))
     } catch (error) {
       // Its target may be gone, because an earlier item has changed the world.

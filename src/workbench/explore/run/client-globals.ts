@@ -4,6 +4,7 @@
  */
 
 import { type Clock, withGlobal } from '@sinonjs/fake-timers'
+import { attempt } from '../../../lib/attempt.ts'
 import { followFetch } from './saved-fetch.ts'
 
 const { syncBuiltinESMExports } = globalThis.process?.getBuiltinModule?.('node:module') ?? {}
@@ -120,9 +121,5 @@ function timeoutSignal(ms: number): AbortSignal {
 function toText(value: unknown): string {
   if (typeof value === 'string') return value
   if (value instanceof Error) return String(value.stack ?? value)
-  try {
-    return JSON.stringify(value) ?? String(value)
-  } catch {
-    return String(value)
-  }
+  return attempt(() => JSON.stringify(value)) ?? String(value)
 }

@@ -1,7 +1,6 @@
 /** Creates the runner of any kind of flow. */
 
 import type { ExplorableFlow } from '../flow.ts'
-import { worldOf } from '../flow-world.ts'
 import { createFlowRunner } from './flow-runner.ts'
 import type { FlowRunner } from './runner.ts'
 
@@ -15,12 +14,5 @@ export async function createRunner(flow: ExplorableFlow, signal?: AbortSignal): 
   if (!('command' in flow)) return createFlowRunner(flow)
   // Loaded on demand: only a command needs the server.
   const { createCommandRunner } = await import('../command/command-runner.ts')
-  const { command, options, timeout, processes, cwd } = flow
-  const { invariants, tellsBy } = options
-  return createCommandRunner(command, {
-    ...worldOf(options),
-    ...(invariants !== undefined && { invariants }),
-    ...(tellsBy !== undefined && { tellsBy }),
-    ...{ timeout, processes, cwd, signal },
-  })
+  return createCommandRunner(flow, { signal })
 }

@@ -33,7 +33,8 @@ export class OutsideWork {
   readonly #hook: AsyncHook | undefined
   /** Changes when code of the process runs. */
   #activity = 0
-  #begun = 0
+  /** Pieces of work that began so far. */
+  begun = 0
   #checkWait = () => {}
 
   /** Begins to watch. What is pending already is not of the flow. */
@@ -42,7 +43,7 @@ export class OutsideWork {
       init: (id: number, type: string, _trigger: number, resource: object) => {
         if (type !== 'Timeout' && type !== 'Immediate') this.#activity++
         if (PASSING.has(type)) return
-        this.#begun++
+        this.begun++
         if (type.endsWith('REQUEST') || type === 'WORKER') this.#jobs.set(id, resource)
       },
       after: (id: number) => {
@@ -56,11 +57,6 @@ export class OutsideWork {
   stop(): void {
     this.#hook?.disable()
     this.#jobs.clear()
-  }
-
-  /** Pieces of work that began so far. */
-  get begun(): number {
-    return this.#begun
   }
 
   /** Ends a wait in progress if the flow went on: before the time of the world moves, and without a further look. */

@@ -92,13 +92,15 @@ export class Trials {
   /** Results by the canonical text of plan and setting. */
   readonly #cache = new Map<string, Trial>()
   readonly #sort: (plan: Plan) => Plan
-  #best: Trial
-  #runs = 0
-  #isOver = false
+  /** The simplest plan so far that breaks the invariant with the same signature. */
+  best: Trial
+  runs = 0
+  /** Whether a trial was rejected because all runs are used, or because of an abort. */
+  isOver = false
 
   private constructor(options: TrialsOptions, first: Trial, sort: (plan: Plan) => Plan) {
     this.#options = options
-    this.#best = first
+    this.best = first
     this.#sort = sort
   }
 
@@ -116,33 +118,19 @@ export class Trials {
       const best = { plan: first, world: {}, inputs, result, measure: measurePlan(first, result) }
       const trials = new Trials(options, best, sort)
       trials.#cache.set(keyOf(best), best)
-      trials.#runs = runs
+      trials.runs = runs
       return trials
     }
     return undefined
   }
 
-  /** The simplest plan so far that breaks the invariant with the same signature. */
-  get best(): Trial {
-    return this.#best
-  }
-
-  get runs(): number {
-    return this.#runs
-  }
-
-  /** Whether a trial was rejected because all runs are used, or because of an abort. */
-  get isOver(): boolean {
-    return this.#isOver
-  }
-
   /** Returns whether the plan is simpler than the best one and has the same violation. It is the best one then. */
   async accept(plan: Plan): Promise<boolean> {
-    const trial = await this.#run(this.#sort(plan), this.#best)
+    const trial = await this.#run(this.#sort(plan), this.best)
     if (trial === undefined) return false
     const { measure, result } = trial
-    if (!breaks(result, this.#options.signature) || !isSimpler(measure, this.#best.measure)) return false
-    this.#best = trial
+    if (!breaks(result, this.#options.signature) || !isSimpler(measure, this.best.measure)) return false
+    this.best = trial
     return true
   }
 
@@ -151,7 +139,7 @@ export class Trials {
    * Without faults, the flow has to end there as it does now: nothing may be refused or broken that is not now.
    */
   async acceptSetting(change: Partial<TrialSetting>): Promise<boolean> {
-    const best = this.#best
+    const best = this.best
     const { plan } = best
     const { world, inputs } = { ...best, ...change }
     const setting: TrialSetting = { world, inputs }
@@ -167,7 +155,7 @@ export class Trials {
       }
       const trial = await this.#run(this.#sort(items), setting)
       if (trial === undefined || !breaks(trial.result, this.#options.signature)) return false
-      this.#best = trial
+      this.best = trial
       return true
     } catch {
       // A world that cannot be created is not a simpler one, nor is one in which the plan cannot be run.
@@ -177,13 +165,13 @@ export class Trials {
 
   /** Runs the best plan twice more. Returns whether both runs are equal and have the violation. */
   async confirm(): Promise<boolean> {
-    const { plan, world, inputs } = this.#best
+    const { plan, world, inputs } = this.best
     const { runner, signature, signal } = this.#options
     if (signal?.aborted) return false
     const setting = { world, inputs: inputs?.result }
     const run = () => unlessStopped(runner.run(plan, setting))
     const results = [await run(), await run()]
-    this.#runs += 2
+    this.runs += 2
     const isBroken = results.every(result => result !== undefined && breaks(result, signature))
     return isBroken && results[0]!.digest === results[1]!.digest
   }
@@ -194,14 +182,14 @@ export class Trials {
     // The items of this plan, since callers look for them by identity.
     if (known !== undefined) return { ...known, plan }
     const { maxRuns, signal } = this.#options
-    if (this.#runs >= maxRuns || signal?.aborted) {
-      this.#isOver = true
+    if (this.runs >= maxRuns || signal?.aborted) {
+      this.isOver = true
       return undefined
     }
-    this.#runs++
+    this.runs++
     const result = await unlessStopped(this.#options.runner.run(plan, { world, inputs: inputs?.result }))
     if (result === undefined) {
-      this.#isOver = true
+      this.isOver = true
       return undefined
     }
     const trial: Trial = { plan, world, inputs, result, measure: measurePlan(plan, result) }

@@ -99,8 +99,9 @@ export class Exploration {
   readonly findings = new Findings()
   readonly card = new CardWriter()
   readonly runsOf: Record<StageName | 'shrinking', number> = { base: 0, singles: 0, pairs: 0, swarm: 0, shrinking: 0 }
-  #novelty = new Novelty()
-  #saturation: Saturation[] = []
+  novelty = new Novelty()
+  /** How the chance of something new fell, oldest first. */
+  saturation: Saturation[] = []
   #saturationStep = 1
   readonly #runner: FlowRunner
   readonly #options: ExplorationOptions
@@ -116,11 +117,6 @@ export class Exploration {
     return this.#runner.learned
   }
 
-  /** How the chance of something new fell, oldest first. */
-  get saturation(): readonly Saturation[] {
-    return this.#saturation
-  }
-
   /** Runs of the stages. Those of shrinking have a bound of their own. */
   get stageRuns(): number {
     const { base, singles, pairs, swarm } = this.runsOf
@@ -133,19 +129,15 @@ export class Exploration {
     return this.#options.signal?.aborted ? 'aborted' : 'budget'
   }
 
-  get novelty(): Novelty {
-    return this.#novelty
-  }
-
   /** Counts as new only what no run had before this moment. Systematic runs say nothing about the chance of random ones. */
   restartNovelty(): void {
-    this.#novelty = new Novelty(this.#novelty.features)
+    this.novelty = new Novelty(this.novelty.features)
   }
 
   /** Adds the base run, which was run twice. */
   addBase(base: RunResult): void {
     this.runsOf.base = 2
-    this.#novelty.add(base.features)
+    this.novelty.add(base.features)
     this.findings.add(base, { stage: 'base', plan: [] })
     for (const { signature } of base.broken) this.#brokenInBase.add(signature)
     this.#report('base')
@@ -196,7 +188,7 @@ export class Exploration {
   async #conclude(origin: RunOrigin, result: RunResult): Promise<Explored> {
     const { stage } = origin
     this.runsOf[stage]++
-    this.#novelty.add(result.features)
+    this.novelty.add(result.features)
     if (result.loop !== undefined) this.learned?.loops.add(result.loop)
     if (stage !== 'singles' && result.telling !== undefined && result.fired.size > 0) this.card.add(result.telling)
     const found = this.findings.add(result, origin)
@@ -235,9 +227,9 @@ export class Exploration {
   #noteSaturation(): void {
     const runs = this.stageRuns
     if (runs % this.#saturationStep !== 0) return
-    this.#saturation.push({ runs, findings: this.findings.all.length, chanceOfNew: this.#novelty.chanceOfNew })
-    if (this.#saturation.length <= MAX_SATURATION) return
-    this.#saturation = this.#saturation.filter((_, index) => index % 2 === 1)
+    this.saturation.push({ runs, findings: this.findings.all.length, chanceOfNew: this.novelty.chanceOfNew })
+    if (this.saturation.length <= MAX_SATURATION) return
+    this.saturation = this.saturation.filter((_, index) => index % 2 === 1)
     this.#saturationStep *= 2
   }
 
@@ -246,6 +238,6 @@ export class Exploration {
     const runs = this.stageRuns + this.runsOf.shrinking
     const { all } = this.findings
     const [findings, newest] = [all.length, all.at(-1)?.signature]
-    onProgress?.({ flow, stage, runs, findings, newest, chanceOfNew: this.#novelty.chanceOfNew })
+    onProgress?.({ flow, stage, runs, findings, newest, chanceOfNew: this.novelty.chanceOfNew })
   }
 }
