@@ -1,6 +1,7 @@
 /** The envelope of a snapshot: its description, its checksum, and the versions that can read it. */
 
 import { ByteHash } from '../../kernel/random.ts'
+import { attempt } from '../../lib/attempt.ts'
 import { byteLengthOf, concatBytes } from '../../lib/bytes.ts'
 import { VERSION } from '../../lib/version.ts'
 
@@ -88,12 +89,8 @@ function readLine(bytes: Uint8Array, start: number): [line: string, next: number
 }
 
 function parseHeader(header: string): (SnapshotInfo & { bytes: number }) | undefined {
-  try {
-    const info = JSON.parse(header)
-    return Number.isInteger(info?.bytes) ? info : undefined
-  } catch {
-    return undefined
-  }
+  const info = attempt(() => JSON.parse(header))
+  return Number.isInteger(info?.bytes) ? info : undefined
 }
 
 function checksumOf(...pieces: readonly Uint8Array[]): string {

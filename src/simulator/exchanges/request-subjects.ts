@@ -1,5 +1,6 @@
 /** Which things of a world a request is about. */
 
+import { attempt } from '../../lib/attempt.ts'
 import { OPERATIONS } from '../../service/declarations.ts'
 import type { Exchange } from '../../service/http/exchange.ts'
 import type { Routes } from '../../service/operation-table.ts'
@@ -84,15 +85,7 @@ function wordsOfPath(operation: string, target: string): string[] {
   const segments = path
     .split('/')
     .filter(segment => segment !== '' && !wordsOfRoute.includes(segment))
-    .map(decode)
+    .map(segment => attempt(() => decodeURIComponent(segment)) ?? segment)
   const pairs = segments.slice(1).map((segment, i) => `${segments[i]}/${segment}`)
   return [...segments, ...pairs, ...new URLSearchParams(query).values()]
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
 }

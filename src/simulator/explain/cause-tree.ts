@@ -1,9 +1,10 @@
 /** What caused a journal entry, back to the first cause, and everything that came of it, up to the money. */
 
 import type { Entry } from '../../kernel/journal.ts'
+import { groupBy } from '../../lib/group-by.ts'
 import type { Simulator } from '../simulator.ts'
 import { Causes } from './causes.ts'
-import { findEntry } from './explain.ts'
+import { findEntry, withoutRepeats } from './explain.ts'
 import { type MoneyOwner, type MoneyView, moneySeries } from './money-tracker.ts'
 import { type Waiting, waitingBecauseOf } from './waits.ts'
 
@@ -53,25 +54,13 @@ export function findCauseTree(sim: Simulator, seq: number, limit: number, { owne
   }
 }
 
-/** Leaves out steps that repeat the one before, as the progress of a batch does. The last one stays. */
-function withoutRepeats(chain: readonly Entry[]): Entry[] {
-  return chain.filter(({ kind, subject }, index) => {
-    const nearer = chain[index - 1]
-    return index === chain.length - 1 || nearer?.kind !== kind || nearer.subject !== subject
-  })
-}
-
 /** Puts effects below their causes. The cause of a listed one is listed too, since it is older. */
 function toTree(causes: Causes, root: Entry, effects: readonly Entry[]): Effect[] {
   const listed = new Set(effects)
-  const byCause = new Map<Entry, Entry[]>()
-  for (const effect of effects) {
+  const byCause = groupBy(effects, effect => {
     const cause = causes.causeOf(effect)
-    const parent = cause !== undefined && listed.has(cause) ? cause : root
-    const siblings = byCause.get(parent)
-    if (siblings === undefined) byCause.set(parent, [effect])
-    else siblings.push(effect)
-  }
+    return cause !== undefined && listed.has(cause) ? cause : root
+  })
   const tree: Effect[] = []
   const open: Effect[] = [{ entry: root, depth: 0 }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -1,6 +1,7 @@
 /** Causes and effects in a journal: the recorded cause of an entry, or a nearer one that follows from other entries. */
 
 import type { Entry, RequestEntry } from '../../kernel/journal.ts'
+import { groupBy } from '../../lib/group-by.ts'
 import type { ReceivedRequest } from '../exchanges/request-log.ts'
 import type { Simulator } from '../simulator.ts'
 import { findDecidingEntry, type KeptEntries } from './deciding-entry.ts'
@@ -10,6 +11,11 @@ const MAX_SIBLINGS = 200
 /** Kinds that end the answer to a request to a model with an error. */
 const END_OF_ANSWER = /^inference\.(?:broken|turnedAway|cutOff)$/
 
+interface DeploymentName {
+  readonly id: string
+  readonly model: string
+}
+
 /**
  * The entries that the journal of a simulator has kept, with their causes. It reads the journal once: thousands of
  * requests can be refused, and each of them looks for its cause.
@@ -18,22 +24,18 @@ export class Causes implements KeptEntries {
   readonly entries: readonly Entry[]
   readonly #sim: Simulator
   readonly #first: number
-  readonly #bySubject = new Map<string, Entry[]>()
+  readonly #bySubject: ReadonlyMap<string, readonly Entry[]>
   readonly #requests = new Map<number, ReceivedRequest>()
   readonly #routeWords = new Map<string, ReadonlySet<string>>()
   readonly #known = new Map<number, Entry | undefined>()
   #ends: readonly Entry[] | undefined
-  #deployments: ReadonlyMap<string, ReadonlySet<string>> | undefined
+  #deployments: ReadonlyMap<string, readonly DeploymentName[]> | undefined
 
   constructor(sim: Simulator) {
     this.#sim = sim
     this.entries = sim.journal.entries()
     this.#first = this.entries[0]?.seq ?? 1
-    for (const entry of this.entries) {
-      const ofSubject = this.#bySubject.get(entry.subject)
-      if (ofSubject === undefined) this.#bySubject.set(entry.subject, [entry])
-      else ofSubject.push(entry)
-    }
+    this.#bySubject = groupBy(this.entries, ({ subject }) => subject)
     for (const request of sim.requests) this.#requests.set(request.seq, request)
   }
 
@@ -63,22 +65,15 @@ export class Causes implements KeptEntries {
   }
 
   deploymentsOf(modelName: string): Iterable<string> {
-    this.#deployments ??= this.#deploymentsByModel()
-    return this.#deployments.get(modelName) ?? []
+    this.#deployments ??= groupBy(this.#deploymentNames(), ({ model }) => model)
+    return (this.#deployments.get(modelName) ?? []).map(({ id }) => id)
   }
 
-  #deploymentsByModel(): Map<string, Set<string>> {
-    const byModel = new Map<string, Set<string>>()
-    const add = (modelName: string, id: string) => {
-      const ids = byModel.get(modelName)
-      if (ids === undefined) byModel.set(modelName, new Set([id]))
-      else ids.add(id)
-    }
-    for (const [, { id, plan }] of this.#sim.world.deployments.entries()) add(plan.modelName, id)
+  *#deploymentNames(): Generator<DeploymentName> {
+    for (const [, { id, plan }] of this.#sim.world.deployments.entries()) yield { id, model: plan.modelName }
     for (const { kind, subject, fields } of this.entries) {
-      if (kind === 'deployment.created') add(String(fields?.model_name), subject)
+      if (kind === 'deployment.created') yield { id: subject, model: String(fields?.model_name) }
     }
-    return byModel
   }
 
   /** Returns what the simulator kept of a request, if it is among the newest. */

@@ -2,6 +2,7 @@
 
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import type { Entry, RequestEntry } from '../../kernel/journal.ts'
+import { attempt } from '../../lib/attempt.ts'
 import type { ReceivedRequest } from '../exchanges/request-log.ts'
 import type { Simulator } from '../simulator.ts'
 
@@ -89,7 +90,7 @@ function wordsOf(
     .split('?', 1)[0]!
     .split('/')
     .filter(segment => !literals.has(segment))
-    .map(decode)
+    .map(segment => attempt(() => decodeURIComponent(segment)) ?? segment)
   const pairs = segments.slice(1).map((segment, i) => `${segments[i]}/${segment}`)
   const { body, reason = '' } = received ?? {}
   const named =
@@ -115,12 +116,4 @@ function subjectsFor(kept: KeptEntries, { world }: Simulator, words: RequestWord
   for (const id of [...words.ids, ...names]) if (kept.of(id).length > 0) subjects.add(id)
   for (const name of names) for (const id of kept.deploymentsOf(name)) subjects.add(id)
   return subjects
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
 }

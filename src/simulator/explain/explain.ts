@@ -170,12 +170,17 @@ function describeFirstCauses(sim: Simulator, chains: readonly (readonly Entry[])
   return [...nearest, ...further]
 }
 
-/** Returns a chain without repeated kinds of a subject, as of the progress of a batch, and without the middle of a long one. */
-function shorten(chain: readonly Entry[]): Entry[] {
-  const changes = chain.filter(({ kind, subject }, i) => {
+/** Leaves out entries that repeat the one before, as the progress of a batch does. The last one stays. */
+export function withoutRepeats(chain: readonly Entry[]): Entry[] {
+  return chain.filter(({ kind, subject }, i) => {
     const nearer = chain[i - 1]
     return i === chain.length - 1 || nearer?.kind !== kind || nearer.subject !== subject
   })
+}
+
+/** Returns a chain without repetitions, and without the middle of a long one. */
+function shorten(chain: readonly Entry[]): Entry[] {
+  const changes = withoutRepeats(chain)
   const { nearest, first } = LISTED_CAUSES
   return changes.length <= nearest + first ? changes : [...changes.slice(0, nearest), ...changes.slice(-first)]
 }

@@ -15,13 +15,10 @@ import { formatCents, formatNumberOf, formatValue, quoteText } from './sentence.
 import type { Thing, ThingKind } from './thing.ts'
 import { waitOf, waitOfInstance } from './waits.ts'
 
+/** What a finder says of a thing. Default: the id is the one that was asked for, and its own entries have it as subject. */
+type FoundThing = Omit<Thing, 'id' | 'isOwn'> & Partial<Pick<Thing, 'id' | 'isOwn'>>
 /** Finds a thing by its id or name. */
-type Finder = (sim: Simulator, id: string, causes: Causes) => Thing | undefined
-
-const isAbout =
-  (id: string) =>
-  ({ subject }: Entry): boolean =>
-    subject === id
+type Finder = (sim: Simulator, id: string, causes: Causes) => FoundThing | undefined
 
 /** The last losses of instances of a deployment, at one time, and the instances that became ready since. */
 interface Outage {
@@ -63,7 +60,6 @@ const findDeployment: Finder = ({ world }, id, causes) => {
     isServed && row.ready < row.desired && outage !== undefined && outage.back.length < outage.lost.length
   return {
     kind: 'deployment',
-    id,
     sentences: [
       ...describeDeployment(world, row),
       ...(waits || outage === undefined ? [] : describeOutage(world, outage)),
@@ -87,12 +83,12 @@ const findInstance: Finder = ({ world }, id, causes) => {
   for (const [, row] of world.instances.entries()) {
     if (row.id !== id) continue
     const { began } = waitOfInstance(world, row) ?? {}
-    return { kind: 'instance', id, sentences: describeInstance(world, row), isOwn: isAbout(id), began }
+    return { kind: 'instance', sentences: describeInstance(world, row), began }
   }
   const last = causes.of(id).at(-1)
   if (last === undefined || !last.kind.startsWith('instance.')) return undefined
   const sentences = [`${formatValue(id)} is an instance that has ended.`]
-  return { kind: 'instance', id, sentences, isOver: true, isOwn: isAbout(id) }
+  return { kind: 'instance', sentences, isOver: true }
 }
 
 const findRental: Finder = ({ world }, id) => {
@@ -108,7 +104,7 @@ const findRental: Finder = ({ world }, id) => {
   if (row.kind === 'hosted') sentences.push(`Its storage has ${row.storageGb} GB.`)
   if (row.failReason !== '') sentences.push(`Its reason is ${quoteText(row.failReason)}.`)
   sentences.push(row.isBilled ? 'It is billed now.' : 'It is not billed now.')
-  return { kind: row.kind, id, sentences, isOwn: isAbout(id), decides: ({ kind }) => !kind.endsWith('.renamed') }
+  return { kind: row.kind, sentences, decides: ({ kind }) => !kind.endsWith('.renamed') }
 }
 
 const findBatch: Finder = ({ world }, id) => {
@@ -128,10 +124,8 @@ const findBatch: Finder = ({ world }, id) => {
   const isOver = BATCH_LIFECYCLE.terminal.has(status)
   return {
     kind: 'batch',
-    id,
     sentences,
     isOver,
-    isOwn: isAbout(id),
     decides: ({ kind }) => kind !== 'batch.progressed',
   }
 }
@@ -147,13 +141,12 @@ const findBatchLine: Finder = ({ world }, id) => {
     const state = !isDone ? 'has not run yet' : line.error === undefined ? 'is complete' : 'failed'
     return {
       kind: 'batch_line',
-      id,
       sentences: [
         `${formatValue(id)} is a line of the batch ${batch}, which runs it as number ${index + 1} of ${work.lines.length}.`,
         `It ${state}. The batch has done ${completed + failed} lines.`,
         ...(line.error === undefined ? [] : [`The error of the line is ${quoteText(line.error.message)}.`]),
       ],
-      isOwn: isAbout(batch),
+      isOwn: ({ subject }) => subject === batch,
     }
   }
   return undefined
@@ -165,17 +158,15 @@ const findFile: Finder = ({ world }, id, causes) => {
     const isFile = causes.of(id).at(-1)?.kind.startsWith('file.')
     if (!isFile) return undefined
     const sentences = [`${formatValue(id)} is a file that is gone.`]
-    return { kind: 'file', id, sentences, isOver: true, isOwn: isAbout(id) }
+    return { kind: 'file', sentences, isOver: true }
   }
   const { filename, bytes, purpose, expiresAt } = file
   return {
     kind: 'file',
-    id,
     sentences: [
       `${formatValue(id)} is the file ${formatValue(filename)} with ${formatNumberOf(bytes, 'byte')}, for the purpose ${formatValue(purpose)}.`,
       `It is deleted at ${world.clock.iso(expiresAt)}.`,
     ],
-    isOwn: isAbout(id),
   }
 }
 
@@ -193,7 +184,7 @@ const findNode: Finder = ({ world }, id) => {
   if (broken > 0) sentences.push(`Broken GPUs: ${broken}.`)
   if (slowdown !== 1) sentences.push(`It is slower by the factor ${Math.round(slowdown * 100) / 100}.`)
   if (gpu !== undefined) sentences.push(`Its GPU ${Number(gpu)} ${isBroken ? 'is broken' : 'works'}.`)
-  return { kind: 'node', id: name, sentences, isOwn: isAbout(name), decides: ({ kind }) => !/Evicted$/.test(kind) }
+  return { kind: 'node', id: name, sentences, decides: ({ kind }) => !/Evicted$/.test(kind) }
 }
 
 const findToken: Finder = ({ world }, id) => {
@@ -237,10 +228,10 @@ const findAccount: Finder = ({ world, ledger }, id) => {
 const findRule: Finder = (sim, id, causes) => {
   const view = sim.faults.list().find(rule => rule.id === id)
   const isRule = ({ kind, subject }: Entry) => subject === id && kind.startsWith('fault.')
-  if (view !== undefined) return { kind: 'fault', id, sentences: describeRule(view), isOwn: isRule }
+  if (view !== undefined) return { kind: 'fault', sentences: describeRule(view), isOwn: isRule }
   if (!causes.of(id).some(isRule)) return undefined
   const sentences = [`${formatValue(id)} is a fault rule that was removed.`]
-  return { kind: 'fault', id, sentences, isOver: true, isOwn: isRule }
+  return { kind: 'fault', sentences, isOver: true, isOwn: isRule }
 }
 
 const findTimeline: Finder = (sim, id) => {
@@ -255,7 +246,7 @@ const findTimeline: Finder = (sim, id) => {
     sentences.push(`Its next step comes in ${formatDuration(nextAt - sim.clock.elapsed)}.`)
   }
   const isOwn = ({ kind, subject }: Entry) => subject === id && kind.startsWith('scenario.')
-  return { kind: 'scenario', id, sentences, isOwn }
+  return { kind: 'scenario', sentences, isOwn }
 }
 
 /** Finds a model by its name: the newest deployment of the account that has it, or a model of the catalog. */
@@ -267,6 +258,7 @@ const findModel: Finder = (sim, id, causes) => {
     const thing = findDeployment(sim, newest.id, causes)!
     return {
       ...thing,
+      id: newest.id,
       sentences: [`${formatValue(id)} is the model of the deployment ${newest.id}.`, ...thing.sentences],
     }
   }
@@ -274,7 +266,6 @@ const findModel: Finder = (sim, id, causes) => {
   if (model === undefined) return undefined
   return {
     kind: 'model',
-    id,
     sentences: [`${formatValue(id)} is a model of the catalog. The provider serves it on shared capacity.`],
     isOwn: ({ kind, subject, fields }) => subject === id || (kind.startsWith('catalog.') && fields?.model === id),
   }
@@ -287,7 +278,7 @@ const findAccountItem: Finder = ({ world: { store } }, id) => {
   if (item === undefined) return undefined
   const [kind, noun] = voice === undefined ? (['ssh_key', 'an SSH key'] as const) : (['voice', 'a voice'] as const)
   const sentences = [`${formatValue(id)} is ${noun} named ${formatValue(item.name)}.`]
-  return { kind, id, sentences, isOwn: ({ subject, fields }) => subject === id || fields?.[`${kind}_id`] === id }
+  return { kind, sentences, isOwn: ({ subject, fields }) => subject === id || fields?.[`${kind}_id`] === id }
 }
 
 /** Finds a record of a table of own endpoints. */
@@ -295,7 +286,7 @@ const findOwnRecord: Finder = ({ world }, id) => {
   const row = world.ownRecords.findRow(id)
   if (row === undefined) return undefined
   const sentences = [`${formatValue(id)} is a ${row.kind}. Its status is ${row.status}.`]
-  return { kind: 'other', id, sentences, isOver: row.hasEnded && row.later.length === 0, isOwn: isAbout(id) }
+  return { kind: 'other', sentences, isOver: row.hasEnded && row.later.length === 0 }
 }
 
 const NAMED_FIELDS: readonly (readonly [field: string, noun: string, kind: ThingKind])[] = [
@@ -315,12 +306,12 @@ const findInJournal: Finder = (_, id, causes) => {
     const isAnswer = /^(?:inference|webhook)\./.test(last.kind)
     const noun = isAnswer ? 'the answer to a request to a model' : 'a thing of the journal'
     const sentences = [`${formatValue(id)} is ${noun}.`]
-    return { kind: isAnswer ? 'answer' : 'other', id, sentences, isOwn: isAbout(id) }
+    return { kind: isAnswer ? 'answer' : 'other', sentences }
   }
   for (const [field, noun, kind] of NAMED_FIELDS) {
     if (!causes.entries.some(({ fields }) => fields?.[field] === id)) continue
     const sentences = [`${formatValue(id)} is ${noun}.`]
-    return { kind, id, sentences, isOwn: ({ fields }) => fields?.[field] === id }
+    return { kind, sentences, isOwn: ({ fields }) => fields?.[field] === id }
   }
   return undefined
 }
@@ -347,8 +338,10 @@ const FINDERS: readonly Finder[] = [
 /** Returns the thing with an id or a name; undefined if the world and its journal know none. */
 export function findThing(sim: Simulator, id: string, causes: Causes): Thing | undefined {
   for (const find of FINDERS) {
-    const thing = find(sim, id, causes)
-    if (thing !== undefined) return thing
+    const found = find(sim, id, causes)
+    if (found === undefined) continue
+    const thing = { id, ...found }
+    return { isOwn: ({ subject }) => subject === thing.id, ...thing }
   }
   return undefined
 }
@@ -372,7 +365,7 @@ const isOf =
     kind.startsWith(`${what}.`)
 
 /** Finds a GPU type, a zone or a pool of the fleet. */
-function findFleetThing(world: World, id: string): Thing | undefined {
+function findFleetThing(world: World, id: string): FoundThing | undefined {
   const { nodes, environment, gpuQuotas, ledger } = world
   const groups = nodes.groups.map(({ group }) => group)
   const own = nodes.list()
@@ -387,14 +380,14 @@ function findFleetThing(world: World, id: string): Thing | undefined {
         ? 'The account has no quota for it.'
         : `The quota of the account is ${quota} of them, and it holds ${gpuQuotas.held(gpu)}.`,
     ]
-    return { kind: 'gpu_type', id, sentences, isOwn: ({ fields }) => fields?.gpu === gpu, decides: isOf('pool') }
+    return { kind: 'gpu_type', sentences, isOwn: ({ fields }) => fields?.gpu === gpu, decides: isOf('pool') }
   }
   if (groups.some(({ zone }) => zone === id)) {
     const sentences = [
       `${formatValue(id)} is a zone. ${describeNodes(own.filter(({ zone }) => zone === id))}`,
       environment.isZoneDown(id) ? 'It is down.' : 'It is up.',
     ]
-    return { kind: 'zone', id, sentences, isOwn: ({ fields }) => fields?.zone === id, decides: isOf('zone') }
+    return { kind: 'zone', sentences, isOwn: ({ fields }) => fields?.zone === id, decides: isOf('zone') }
   }
   const group = groups.find(({ pool }) => pool === id)
   if (group === undefined) return undefined
@@ -403,7 +396,7 @@ function findFleetThing(world: World, id: string): Thing | undefined {
     `${formatValue(id)} is a pool of ${market} nodes in the zone ${formatValue(zone)}.`,
     describeNodes(own.filter(({ pool }) => pool === id)),
   ]
-  return { kind: 'pool', id, sentences, isOwn: ({ fields }) => fields?.pool === id, decides: isOf('pool') }
+  return { kind: 'pool', sentences, isOwn: ({ fields }) => fields?.pool === id, decides: isOf('pool') }
 }
 
 function describeNodes(nodes: readonly { readonly gpus: number; readonly free: number }[]): string {

@@ -227,9 +227,5 @@ function breaksBody(fault: ObservedRequest['fault']): boolean {
 }
 
 function decodeText(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return attempt(() => decodeURIComponent(text)) ?? text
 }

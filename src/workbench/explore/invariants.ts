@@ -1,6 +1,7 @@
 /** The invariants of a flow: rules by name, their settings, and functions of the user. */
 
 import { type Duration, micros } from '../../kernel/duration.ts'
+import { attempt } from '../../lib/attempt.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { quote } from '../../lib/quote.ts'
 import type { Observation } from '../../simulator/judge/observation.ts'
@@ -36,7 +37,10 @@ const NAMES: readonly string[] = [...RULE_NAMES, ...OPTIONAL_RULE_NAMES]
 
 /** What the setting of a rule can be besides `false`. */
 const FORMS: Readonly<Partial<Record<RuleName, { readonly words: string; isValid(value: unknown): boolean }>>> = {
-  settles: { words: "a duration above 0 like '48h'", isValid: isPositiveDuration },
+  settles: {
+    words: "a duration above 0 like '48h'",
+    isValid: value => (attempt(() => micros(value as Duration)) ?? 0) > 0,
+  },
   pollsAtMost: { words: 'a number above 0', isValid: value => isNumber(value) && value > 0 },
   recovers: { words: "true or 'always'", isValid: value => value === true || value === 'always' },
   spendsAtMost: { words: 'US dollars, 0 or more', isValid: value => isNumber(value) && value >= 0 },
@@ -75,12 +79,4 @@ export function assertInvariants(settings: InvariantSettings, context: string): 
 
 function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value)
-}
-
-function isPositiveDuration(value: unknown): boolean {
-  try {
-    return micros(value as Duration) > 0
-  } catch {
-    return false
-  }
 }

@@ -1,6 +1,8 @@
 /** Common fields of fault kinds. */
+
 import * as z from 'zod'
 import { DURATION_PATTERN, type Duration, micros } from '../../../kernel/duration.ts'
+import { attempt } from '../../../lib/attempt.ts'
 
 /** A duration of at least 0. */
 export const duration = z
@@ -28,12 +30,7 @@ export const message = z
   .regex(/^[^\r\n]*$/, { error: 'text of one line' })
 
 export function isDuration(value: unknown): value is Duration {
-  try {
-    micros(value as Duration)
-    return true
-  } catch {
-    return false
-  }
+  return attempt(() => micros(value as Duration)) !== undefined
 }
 
 /** How a body ends that is not whole, for findings. */

@@ -3,6 +3,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import * as z from 'zod'
+import { attempt as attemptRead } from '../../../lib/attempt.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
 import { WITHOUT_JIT } from '../../../lib/zod-problems.ts'
 
@@ -66,11 +67,6 @@ function hasEnded({ pid, started }: z.output<typeof Holder>): boolean {
 
 /** Returns the start of a process as Linux counts it; undefined on other systems. */
 function startOf(pid: number): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'latin1')
-      .replace(/^.*\) /s, '')
-      .split(' ')[19]
-  } catch {
-    return undefined
-  }
+  const stat = attemptRead(() => readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  return stat?.replace(/^.*\) /s, '').split(' ')[19]
 }

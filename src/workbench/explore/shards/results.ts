@@ -6,6 +6,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { attempt } from '../../../lib/attempt.ts'
 import { describeFileError } from '../../../lib/file-errors.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
 import { WITHOUT_JIT } from '../../../lib/zod-problems.ts'
@@ -174,11 +175,8 @@ export class ResultsFile {
 
   close(): void {
     if (this.#file >= 0) {
-      try {
-        fsyncSync(this.#file)
-      } catch {
-        // Some file systems cannot.
-      }
+      // Some file systems cannot.
+      attempt(() => fsyncSync(this.#file))
       closeSync(this.#file)
     }
     this.#release()

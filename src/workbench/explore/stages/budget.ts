@@ -1,6 +1,7 @@
 /** How long an exploration goes on. */
 
-import { type Duration, type Micros, micros } from '../../../kernel/duration.ts'
+import { type Duration, micros } from '../../../kernel/duration.ts'
+import { attempt } from '../../../lib/attempt.ts'
 import { quote } from '../../../lib/quote.ts'
 import { ExploreError } from './explore-error.ts'
 
@@ -20,7 +21,7 @@ export class Budget {
    * @throws ExploreError for a budget that is neither a number of runs nor a duration
    */
   constructor(budget: number | Duration = DEFAULT_BUDGET, flow: string, realTime: () => number) {
-    const length = typeof budget === 'string' ? tryMicros(budget) : undefined
+    const length = typeof budget === 'string' ? attempt(() => micros(budget)) : undefined
     const isCount = typeof budget === 'number' && Number.isInteger(budget) && budget > 0
     if (length === 0 || (length === undefined && !isCount)) {
       throw new ExploreError(
@@ -40,13 +41,5 @@ export class Budget {
 
   isSpentAfter(runs: number): boolean {
     return runs >= this.#runs || (!this.isReproducible && this.#realTime() >= this.#endsAt)
-  }
-}
-
-function tryMicros(budget: string): Micros | undefined {
-  try {
-    return micros(budget)
-  } catch {
-    return undefined
   }
 }
