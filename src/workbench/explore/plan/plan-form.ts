@@ -7,6 +7,7 @@ import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
 import { COMMANDS } from '../../../simulation/operations/commands.ts'
 import { duration } from '../../../simulator/faults/kinds/fields.ts'
 import { RuleSchema } from '../../../simulator/faults/rules.ts'
+import { startSentence } from '../../../simulator/judge/words.ts'
 import type { Plan } from './plan.ts'
 
 const Command = z.strictObject({
@@ -55,20 +56,33 @@ export interface ItemProblem {
 
 /** Returns the kind of an item, or why it has none. */
 export function kindOfItem(item: unknown): ItemKind | ItemProblem {
-  const kinds = Object.keys(ITEM_SCHEMAS) as ItemKind[]
-  const isMap = typeof item === 'object' && item !== null && !Array.isArray(item)
-  const keys = isMap ? Object.keys(item) : []
+  return kindByKey(item, Object.keys(ITEM_SCHEMAS) as ItemKind[], 'item', 'an item of a plan')
+}
+
+/** Returns the kind of a map, by the key that only this kind has, or why it has none. */
+export function kindByKey<Kind extends string>(
+  value: unknown,
+  kinds: readonly Kind[],
+  noun: string,
+  whole: string,
+): Kind | ItemProblem {
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
+  const keys = isMap ? Object.keys(value) : []
   const [kind, second] = kinds.filter(one => keys.includes(one))
   if (second !== undefined) {
-    return { path: [second], what: `one item has both '${kind}' and '${second}'`, advice: 'Split it into two items' }
+    return {
+      path: [second],
+      what: `one ${noun} has both '${kind}' and '${second}'`,
+      advice: `Split it into two ${noun}s`,
+    }
   }
   if (kind !== undefined) return kind
-  const [key] = keys
-  const meant = keys.map(one => nearestWord(one, kinds)).find(one => one !== undefined)
+  const key = keys.find(one => nearestWord(one, kinds) !== undefined) ?? keys[0]
+  const meant = key && nearestWord(key, kinds)
   return {
     path: key === undefined ? [] : [key],
-    what: key === undefined ? 'an item of a plan must be a map' : `unknown item '${key}'`,
-    advice: meant === undefined ? `Items are ${kinds.join(', ')}` : `Did you mean '${meant}'?`,
+    what: key === undefined ? `${whole} must be a map` : `unknown ${noun} '${key}'`,
+    advice: meant ? `Did you mean '${meant}'?` : `${startSentence(noun)}s are ${kinds.join(', ')}`,
   }
 }
 

@@ -2,12 +2,12 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { LineCounter, parseDocument, type Document as YamlDocument } from 'yaml'
 import * as z from 'zod'
 import { micros } from '../../../kernel/duration.ts'
-import { formatSuggestion, nearestWord } from '../../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { isDuration } from '../../../simulator/faults/kinds/fields.ts'
+import { kindByKey } from '../../explore/plan/plan-form.ts'
 import { isFlowDocument, readFlowDocument } from './flow-document.ts'
 import { isDefiniteMistake, isReference, OPERATION_INPUTS, toRequestInput } from './operation-input.ts'
 import { DocumentError, findMistakes, MistakeList, type Path, valueAt } from './problems.ts'
@@ -16,6 +16,7 @@ import {
   type DocumentStep,
   isRule,
   narrowStepSchema,
+  QUERY_INPUTS,
   type ScenarioData,
   ScenarioDocument,
   STEP_SCHEMAS,
@@ -39,8 +40,6 @@ export function readScenarioDocument(file: string, name: string): ScenarioData {
 }
 
 class ScenarioReader {
-  readonly #lines = new LineCounter()
-  readonly #document: YamlDocument.Parsed
   readonly #mistakes: MistakeList
   readonly #world: WorldChecks
   readonly #folder: string
@@ -49,8 +48,7 @@ class ScenarioReader {
 
   /** @param folder the folder of the file */
   constructor(text: string, name: string, folder: string) {
-    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
-    this.#mistakes = new MistakeList(name, this.#document, this.#lines)
+    this.#mistakes = new MistakeList(text, name)
     this.#world = new WorldChecks(folder, this.#mistakes)
     this.#folder = folder
   }
@@ -76,34 +74,14 @@ class ScenarioReader {
     return { ...rest, steps: read }
   }
 
-  /** Parses the file. Invalid YAML is reported by its first mistake only, because it may cause the others. */
   #readRoot(): object {
-    const value = this.#parse()
+    const value = this.#mistakes.read('scenario')
     if (!isMap(value)) {
-      this.#mistakes.addAt(
-        0,
-        'the file does not hold a scenario',
-        'Give a map with title, steps and the other keys of docs/scenarios.md',
-      )
+      const advice = 'Give a map with title, steps and the other keys of docs/scenarios.md'
+      this.#mistakes.addAt(0, 'the file does not hold a scenario', advice)
     }
     this.#mistakes.throwIfAny()
     return value as object
-  }
-
-  #parse(): unknown {
-    const [error] = this.#document.errors
-    if (error?.code === 'MULTIPLE_DOCS') {
-      this.#mistakes.addAt(error.pos[0], 'a second document begins here', 'Put each scenario into its own file')
-    } else if (error) {
-      this.#mistakes.addAt(error.pos[0], error.message.split('\n')[0]!.replace(/\.$/, ''), 'Fix that line')
-    }
-    this.#mistakes.throwIfAny()
-    try {
-      return this.#document.toJS({ maxAliasCount: LIMITS.scenarioAliases })
-    } catch (cause) {
-      this.#mistakes.addAt(0, (cause as Error).message.toLowerCase(), `Use at most ${LIMITS.scenarioAliases} aliases`)
-      this.#mistakes.throwIfAny()
-    }
   }
 
   #readSteps(value: unknown, path: Path, saved: string[]): DocumentStep[] {
@@ -113,7 +91,9 @@ class ScenarioReader {
   }
 
   #readStep(value: unknown, path: Path, saved: string[]): DocumentStep[] {
-    const kind = this.#kindOf(value, path)
+    const found = kindByKey(value, Object.keys(STEP_SCHEMAS) as StepKind[], 'step', 'a step')
+    const kind = typeof found === 'string' ? found : undefined
+    if (typeof found === 'object') this.#mistakes.add({ ...found, path: [...path, ...found.path] })
     const body = (isMap(value) ? value : {}) as Record<string, unknown>
     const planned = kind === undefined ? [] : this.#readNestedSteps(kind, body, path, saved)
     // An invalid step counts too: otherwise each use of its saved value would be reported as a mistake.
@@ -150,25 +130,6 @@ class ScenarioReader {
     })
   }
 
-  /** Returns the kind of a step, by the key that only this kind has. */
-  #kindOf(value: unknown, path: Path): StepKind | undefined {
-    const kinds = Object.keys(STEP_SCHEMAS) as StepKind[]
-    const keys = isMap(value) ? Object.keys(value as object) : []
-    const [kind, second] = kinds.filter(one => keys.includes(one))
-    if (second !== undefined) {
-      this.#addMistake([...path, second], `one step has both '${kind}' and '${second}'`, 'Split it into two steps')
-      return undefined
-    }
-    if (kind !== undefined) return kind
-    const hints = keys.map(key => nearestWord(key, kinds))
-    const meant = hints.find(hint => hint !== undefined)
-    const unknownKey = meant === undefined ? keys[0] : keys[hints.indexOf(meant)]
-    const what = unknownKey === undefined ? 'a step must be a map' : `unknown step '${unknownKey}'`
-    const advice = meant ? `Did you mean '${meant}'?` : `Steps are ${kinds.join(', ')}`
-    this.#addMistake(unknownKey === undefined ? path : [...path, unknownKey], what, advice)
-    return undefined
-  }
-
   /** Checks an operation and its input, which are a map with one key. */
   #checkCall(kind: StepKind, body: Record<string, unknown>, path: Path): void {
     const at = kind === 'do' ? ['do'] : QUERY_STEPS.includes(kind) ? [kind, 'get'] : undefined
@@ -184,10 +145,11 @@ class ScenarioReader {
     const input = call[name]
     if (isReference(input)) return
     const here = [...path, ...at, name]
+    const { type } = QUERY_INPUTS[name] ?? {}
     if (Object.hasOwn(OPERATION_INPUTS, name)) this.#checkInput(name, input, here, body.refused !== undefined)
-    else if (NAMED_QUERIES.includes(name) && (typeof input !== 'string' || input === '')) {
+    else if (type === 'string' && (typeof input !== 'string' || input === '')) {
       this.#addMistake(here, `'${name}' needs a name or an id`, `Give one, as in ${name}: …`)
-    } else if (!NAMED_QUERIES.includes(name) && name !== 'value' && input !== null) {
+    } else if (type === 'null' && input !== null) {
       this.#addMistake(here, `'${name}' takes no input`, 'Remove its value')
     }
   }
@@ -269,9 +231,6 @@ class ScenarioReader {
     this.#mistakes.add({ path, what, advice })
   }
 }
-
-/** Queries that need a name or an id. */
-const NAMED_QUERIES: readonly string[] = ['cost', 'rentSeconds', 'node', 'nodeOf', 'fault']
 
 /** A virtual time. */
 const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i

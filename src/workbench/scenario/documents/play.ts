@@ -13,7 +13,7 @@ import type { SentRequest } from '../play/sent-request.ts'
 import { type Props, type Scenario, scenario } from '../scenario.ts'
 import { survives } from '../survives.ts'
 import { decodeUpload } from './operation-input.ts'
-import type { DocumentStep, FlowSurvival, ScenarioData } from './schema.ts'
+import type { DocumentStep, FlowSurvival, ScenarioData, StepKind } from './schema.ts'
 
 type SavedValues = Map<string, unknown>
 
@@ -70,110 +70,90 @@ async function playSteps(props: Props, steps: readonly DocumentStep[], played: P
   }
 }
 
+/** A step that is played now. */
+interface PlayedStep {
+  readonly props: Props
+  /** The client with the token of the step. */
+  readonly client: Dynamic
+  /** The step with the values of its references. */
+  readonly body: Dynamic
+  readonly played: Played
+  /** Plays the steps nested in it at one of their times. */
+  playNested(when: string): Promise<void>
+  readonly nestedTimes: readonly string[]
+}
+
+const STEPS: { readonly [Kind in StepKind]: (step: PlayedStep) => unknown } = {
+  async do({ props, client, body, played }) {
+    const call = callOperation(client, body.do)
+    const { refused } = body
+    if (refused === undefined) return save(played, body.as, await call)
+    const refusal = await props.expectRefusal(call, refused.status, toPattern(refused.message))
+    save(played, body.as, refusal.body)
+  },
+  async expect({ props, client, body, played }) {
+    const { get, is, what } = body.expect
+    const found = await runQuery(props, client, get)
+    if ('is' in body.expect) props.check(found, toPatterns(is), what)
+    save(played, body.as, found)
+  },
+  advance: ({ props, body }) => props.clock.advance(body.advance),
+  async until({ props, client, body }) {
+    const { get, where, within } = body.until
+    const expected = toPatterns(where)
+    let found: unknown
+    const isMatch = async () => {
+      found = await runQuery(props, client, get)
+      return differences(found, expected).length === 0
+    }
+    try {
+      await props.clock.until(isMatch, { within })
+    } catch (error) {
+      if (!(error instanceof UntilError)) throw error
+      // Unlike the condition of a script, this one can list what differs.
+      const what = `until (within ${formatDuration(micros(within ?? '24h'))})`
+      throw new CheckError(what, differences(found, expected), found)
+    }
+  },
+  fault: ({ props, body }) => ('on' in body.fault ? props.faults.add(body.fault) : runCommand(props, body.fault)),
+  removeFault: ({ props, body }) => props.faults.remove(body.removeFault),
+  addAnswer: ({ props, body }) => props.inference.add(body.addAnswer),
+  removeAnswer: ({ props, body }) => props.inference.remove(body.removeAnswer),
+  clearAnswers: ({ props }) => props.inference.clear(),
+  request: ({ props, body, played }) => playRequest(props, body, played.sent),
+  async answered({ props, body: { answered, status }, played }) {
+    props.check(await getSent(answered, played.sent).answer(), { status }, answered)
+  },
+  leave: ({ body, played }) => getSent(body.leave, played.sent).leave(),
+  always({ props, client, body: { always } }) {
+    const wanted = toPatterns(always.is)
+    props.always(async () => props.check(await runQuery(props, client, always.get), wanted), always.what)
+  },
+  never({ props, client, body: { never } }) {
+    const unwanted = toPatterns(never.is)
+    const isMatch = async () => differences(await runQuery(props, client, never.get), unwanted).length === 0
+    props.never(isMatch, never.what)
+  },
+  leadsTo({ props, body }) {
+    const { event, to, ...options } = body.leadsTo
+    props.leadsTo(toPatterns(event), toPatterns(to), options)
+  },
+  countOf: ({ props, body: { countOf } }) => props.countOf(toPatterns(countOf.event), countOf.range, countOf.what),
+  at({ props, nestedTimes, playNested }) {
+    for (const when of nestedTimes) props.at(when, () => playNested(when))
+  },
+  every({ props, body, nestedTimes, playNested }) {
+    for (const interval of nestedTimes) props.every(interval, () => playNested(interval), { times: body.times })
+  },
+}
+
 async function playStep(props: Props, step: DocumentStep, played: Played, file: string): Promise<void> {
-  const { api, clock, check, expectRefusal, at, every } = props
-  const { saved, sent } = played
-  const body = fillReferences(step.body, saved) as Dynamic
-  const client = body.token === undefined ? api : api.as(body.token)
-  switch (step.kind) {
-    case 'do': {
-      const { refused } = body
-      if (refused === undefined) save(saved, body.as, await callOperation(client, body.do))
-      else
-        save(
-          saved,
-          body.as,
-          (await expectRefusal(callOperation(client, body.do), refused.status, toPattern(refused.message))).body,
-        )
-      return
-    }
-    case 'expect': {
-      const { get, is, what } = body.expect
-      const found = await runQuery(props, client, get)
-      if ('is' in body.expect) check(found, toPatterns(is), what)
-      save(saved, body.as, found)
-      return
-    }
-    case 'advance':
-      await clock.advance(body.advance)
-      return
-    case 'until': {
-      const { get, where, within } = body.until
-      const expected = toPatterns(where)
-      let found: unknown
-      const isMatch = async () => {
-        found = await runQuery(props, client, get)
-        return differences(found, expected).length === 0
-      }
-      try {
-        await clock.until(isMatch, { within })
-      } catch (error) {
-        if (!(error instanceof UntilError)) throw error
-        // Unlike the condition of a script, this one can list what differs.
-        throw new CheckError(
-          `until (within ${formatDuration(micros(within ?? '24h'))})`,
-          differences(found, expected),
-          found,
-        )
-      }
-      return
-    }
-    case 'fault':
-      if ('on' in body.fault) await props.faults.add(body.fault)
-      else await runCommand(props, body.fault)
-      return
-    case 'removeFault':
-      await props.faults.remove(body.removeFault)
-      return
-    case 'addAnswer':
-      await props.inference.add(body.addAnswer)
-      return
-    case 'removeAnswer':
-      await props.inference.remove(body.removeAnswer)
-      return
-    case 'clearAnswers':
-      await props.inference.clear()
-      return
-    case 'request':
-      await playRequest(props, body, sent)
-      return
-    case 'answered':
-      check(await getSent(body.answered, sent).answer(), { status: body.status }, body.answered)
-      return
-    case 'leave':
-      getSent(body.leave, sent).leave()
-      return
-    case 'always': {
-      const { get, is, what } = body.always
-      const wanted = toPatterns(is)
-      props.always(async () => check(await runQuery(props, client, get), wanted), what)
-      return
-    }
-    case 'never': {
-      const { get, is, what } = body.never
-      const unwanted = toPatterns(is)
-      props.never(async () => differences(await runQuery(props, client, get), unwanted).length === 0, what)
-      return
-    }
-    case 'leadsTo': {
-      const { event, to, ...options } = body.leadsTo
-      props.leadsTo(toPatterns(event), toPatterns(to), options)
-      return
-    }
-    case 'countOf': {
-      const { event, range, what } = body.countOf
-      await props.countOf(toPatterns(event), range, what)
-      return
-    }
-    case 'at':
-      for (const [when, steps] of Object.entries(step.nestedSteps))
-        at(when, () => playSteps(props, steps, played, file))
-      return
-    case 'every':
-      for (const [interval, steps] of Object.entries(step.nestedSteps)) {
-        every(interval, () => playSteps(props, steps, played, file), { times: body.times })
-      }
-  }
+  const body = fillReferences(step.body, played.saved) as Dynamic
+  await STEPS[step.kind]({
+    ...{ props, body, played, client: body.token === undefined ? props.api : props.api.as(body.token) },
+    nestedTimes: Object.keys(step.nestedSteps),
+    playNested: when => playSteps(props, step.nestedSteps[when]!, played, file),
+  })
 }
 
 function getSent(name: string, sent: Played['sent']): SentRequest {
@@ -205,32 +185,22 @@ function callOperation(client: Dynamic, operation: Record<string, unknown>): Pro
     : client[name](decodeUpload(name, input as Record<string, unknown>))
 }
 
-async function runQuery(
-  { cluster, ledger, faults }: Props,
-  client: Dynamic,
-  get: Record<string, Dynamic>,
-): Promise<unknown> {
+/** The queries beside the operations of the service. */
+const QUERIES: Readonly<Record<string, (props: Props, input: Dynamic) => unknown>> = {
+  balance: ({ ledger }) => ledger.balance(),
+  cost: ({ ledger }, input) => ledger.cost(input),
+  rentSeconds: ({ ledger }, input) => ledger.rentSeconds(input),
+  node: ({ cluster }, input) => cluster.node(input).view(),
+  nodeOf: ({ cluster }, input) => cluster.nodeOf(input).view(),
+  nodes: ({ cluster }) => cluster.nodes(),
+  fault: ({ faults }, input) => faults.get(input),
+  value: (_, input) => input,
+}
+
+async function runQuery(props: Props, client: Dynamic, get: Record<string, Dynamic>): Promise<unknown> {
   const [[name, input]] = Object.entries(get) as [[string, Dynamic]]
-  switch (name) {
-    case 'balance':
-      return ledger.balance()
-    case 'cost':
-      return ledger.cost(input)
-    case 'rentSeconds':
-      return ledger.rentSeconds(input)
-    case 'node':
-      return cluster.node(input).view()
-    case 'nodeOf':
-      return cluster.nodeOf(input).view()
-    case 'nodes':
-      return cluster.nodes()
-    case 'fault':
-      return faults.get(input)
-    case 'value':
-      return input
-    default:
-      return callOperation(client, get)
-  }
+  const read = QUERIES[name]
+  return read === undefined ? callOperation(client, get) : read(props, input)
 }
 
 /** Executes a command through the cluster API of scripts. */
@@ -256,7 +226,7 @@ function selectorParameters(group: string, target: unknown): unknown[] {
   return slash < 0 ? [name, Number.NaN] : [name.slice(0, slash), Number(name.slice(slash + 1))]
 }
 
-function save(saved: SavedValues, name: string | undefined, value: unknown): void {
+function save({ saved }: Played, name: string | undefined, value: unknown): void {
   if (name !== undefined) saved.set(name, value)
 }
 

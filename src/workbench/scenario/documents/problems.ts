@@ -1,7 +1,8 @@
 /** Mistakes in a scenario file, each with its line, its column and the nearest known word. */
-import { isMap, type LineCounter, type Node, type Pair, type Document as YamlDocument } from 'yaml'
+import { isMap, LineCounter, type Node, type Pair, parseDocument, type Document as YamlDocument } from 'yaml'
 import * as z from 'zod'
 import { formatSuggestion, nearestWord } from '../../../lib/did-you-mean.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 
 /** The mistakes in a file, one on each line of the message. */
 export class DocumentError extends Error {
@@ -23,15 +24,34 @@ const MAX_LISTED_MISTAKES = 40
 /** The mistakes of one file, in the order of its lines. */
 export class MistakeList {
   readonly #name: string
-  readonly #lines: LineCounter
+  readonly #lines = new LineCounter()
   readonly #document: YamlDocument.Parsed
   #mistakes: readonly { readonly offset: number; readonly text: string }[] = []
 
   /** @param name the file's name in messages */
-  constructor(name: string, document: YamlDocument.Parsed, lines: LineCounter) {
+  constructor(text: string, name: string) {
     this.#name = name
-    this.#document = document
-    this.#lines = lines
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false })
+  }
+
+  /**
+   * Returns the value of the file. Invalid YAML is reported by its first mistake only, because it may cause the others.
+   *
+   * @param noun what a file holds, as in `scenario`
+   * @throws DocumentError for invalid YAML, and for too many aliases
+   */
+  read(noun: string): unknown {
+    const [error] = this.#document.errors
+    if (error?.code === 'MULTIPLE_DOCS') {
+      this.addAt(error.pos[0], 'a second document begins here', `Put each ${noun} into its own file`)
+    } else if (error) this.addAt(error.pos[0], error.message.split('\n')[0]!.replace(/\.$/, ''), 'Fix that line')
+    this.throwIfAny()
+    try {
+      return this.#document.toJS({ maxAliasCount: LIMITS.scenarioAliases })
+    } catch (cause) {
+      this.addAt(0, (cause as Error).message.toLowerCase(), `Use at most ${LIMITS.scenarioAliases} aliases`)
+      this.throwIfAny()
+    }
   }
 
   add(...mistakes: readonly Mistake[]): void {

@@ -44,17 +44,16 @@ export const FLOW_KEYS = {
 } as const
 
 const OPERATIONS = Object.keys(operations)
-/** Queries beside the operations of the service. */
-export const QUERIES = ['balance', 'cost', 'rentSeconds', 'node', 'nodeOf', 'nodes', 'fault', 'value'] as const
-/** The input of each query beside the operations; `value` takes any. */
-const QUERY_INPUTS: Readonly<Partial<Record<(typeof QUERIES)[number], object>>> = {
+/** The queries beside the operations of the service, each with its input; `value` takes any. */
+export const QUERY_INPUTS: Readonly<Record<string, { readonly type?: 'null' | 'string' }>> = {
   balance: { type: 'null' },
-  nodes: { type: 'null' },
   cost: { type: 'string' },
   rentSeconds: { type: 'string' },
   node: { type: 'string' },
   nodeOf: { type: 'string' },
+  nodes: { type: 'null' },
   fault: { type: 'string' },
+  value: {},
 }
 
 const Anything = z.unknown()
@@ -69,7 +68,7 @@ const Call = call(
   'An operation of the service and its input: the fields of path, query and body in one map',
 )
 const Query = call(
-  [...OPERATIONS, ...QUERIES],
+  [...OPERATIONS, ...Object.keys(QUERY_INPUTS)],
   'What to read: an operation and its input, or balance, cost (an id), rentSeconds (an id), node (a name), nodeOf (a deployment, hosted instance or container), nodes, fault (a rule, by its name), value (something saved)',
 )
 const Expected = Anything.describe(
@@ -291,10 +290,9 @@ export function scenarioJsonSchema(): unknown {
     maxProperties: 1,
   })
   const inputs = Object.fromEntries(OPERATIONS.map(name => [name, { $ref: `#/$defs/${name}` }]))
-  const looks = Object.fromEntries(QUERIES.map(name => [name, QUERY_INPUTS[name] ?? {}]))
   const defs: Readonly<Record<string, unknown>> = {
     call: { description: Call.description, ...named(inputs) },
-    look: { description: Query.description, ...named({ ...inputs, ...looks }) },
+    look: { description: Query.description, ...named({ ...inputs, ...QUERY_INPUTS }) },
     ...inputSchemas(),
   }
   const schema = z.toJSONSchema(z.union([ScenarioDocument, FlowDocument]), {

@@ -20,7 +20,6 @@ import {
   waitOutDelay,
 } from './answer-waiting.ts'
 import type { CommandPath } from './command-proxy.ts'
-import type { ScenarioClock } from './controls.ts'
 
 /** Reads of an unchanged world after which a script counts as polling a clock that does not move. */
 const MAX_UNCHANGED_READS = 20_000
@@ -28,7 +27,6 @@ const MAX_UNCHANGED_READS = 20_000
 /** A world that a scenario is played in. */
 export class ScenarioEnvironment {
   readonly baseUrl = 'http://sim'
-  readonly clock: ScenarioClock
   readonly sim: Simulator
   /** What has happened since the start, in order, with the notes of the script in their places. */
   readonly entries: Entry[] = []
@@ -62,7 +60,20 @@ export class ScenarioEnvironment {
       else if (isReadRequest(this.entries.at(-1))) this.entries.pop()
       this.entries.push(entry)
     })
-    this.clock = this.#createClock()
+  }
+
+  get clock(): Simulator['clock'] {
+    return this.sim.clock
+  }
+
+  async sleep(duration: Duration): Promise<void> {
+    const sleep = { at: this.clock.elapsed + micros(duration), duration }
+    this.#pendingSleeps.push(sleep)
+    try {
+      await this.clock.sleep(duration)
+    } finally {
+      this.#pendingSleeps = this.#pendingSleeps.filter(other => other !== sleep)
+    }
   }
 
   /** Changes whenever time moves or something happens. A read of the world is not a change. */
@@ -160,34 +171,6 @@ export class ScenarioEnvironment {
 
   close(): void {
     this.#stopListening()
-  }
-
-  #createClock(): ScenarioClock {
-    const { clock } = this.sim
-    return {
-      get now() {
-        return clock.now
-      },
-      get iso() {
-        return clock.iso
-      },
-      get elapsed() {
-        return clock.elapsed
-      },
-      advance: duration => clock.advance(duration),
-      advanceTo: moment => clock.advanceTo(moment),
-      next: options => clock.next(options),
-      until: (predicate, options) => clock.until(predicate, options),
-      sleep: async duration => {
-        const sleep = { at: clock.elapsed + micros(duration), duration }
-        this.#pendingSleeps.push(sleep)
-        try {
-          await clock.sleep(duration)
-        } finally {
-          this.#pendingSleeps = this.#pendingSleeps.filter(other => other !== sleep)
-        }
-      },
-    }
   }
 
   /** Answers need no turn of the event loop, so a script that polls a clock that does not move would block for ever. */

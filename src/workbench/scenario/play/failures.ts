@@ -27,6 +27,11 @@ export interface Failure {
   readonly events: readonly string[]
 }
 
+/** @param more what differs from a failure without a place and without events */
+export function failureOf(message: string, at: Micros, more: Partial<Failure> = {}): Failure {
+  return { message, at, where: undefined, differences: [], events: [], ...more }
+}
+
 export function bugError(error: unknown): Error {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return new Error(`The simulator has a bug, please report it with this scenario: ${text}`, { cause: error })
@@ -68,13 +73,8 @@ export function createStrayFailure(
   const where = scriptPosition(error, file)
   const message = failureMessage(error)
   const origin = where === undefined ? ' An earlier scenario may have left the timer that it came from.' : ''
-  return {
-    message: message.startsWith('Failed to play: ') ? message : `an error that nothing caught: ${message}.${origin}`,
-    at: failure?.at ?? elapsed,
-    where,
-    differences: [],
-    events: failure?.events ?? [],
-  }
+  const text = message.startsWith('Failed to play: ') ? message : `an error that nothing caught: ${message}.${origin}`
+  return failureOf(text, failure?.at ?? elapsed, { where, events: failure?.events ?? [] })
 }
 
 /** Returns the position in the script where an error was thrown. */

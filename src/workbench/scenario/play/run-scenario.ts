@@ -11,7 +11,7 @@ import { createTrace } from '../runner/trace.ts'
 import { type FlowOutcome, type RunFlow, type Scenario, worldOptionsOf } from '../scenario.ts'
 import { describeBroken } from '../survives.ts'
 import { ScenarioEnvironment } from './environment.ts'
-import { bugError, createFailure, type Failure, failureMessage } from './failures.ts'
+import { bugError, createFailure, type Failure, failureMessage, failureOf } from './failures.ts'
 import { type OnStep, ScriptRun } from './script-run.ts'
 
 /** Real milliseconds without activity after which a script counts as stuck. */
@@ -19,18 +19,12 @@ const STUCK_TIMEOUT_MS = 5_000
 /** Checks of the activity of a script in that time. */
 const STUCK_CHECKS = 25
 
-/** A script that may be stuck. */
-interface WaitingScript {
-  /** The reason why the script waits. Undefined: unknown. */
-  readonly waitReason: string | undefined
-}
-
 /**
  * Plays a script until it ends. Rejects when a promise fails that is not awaited, or when nothing has
  * happened for `ms` real milliseconds.
  */
 async function withStuckDetection(
-  script: WaitingScript,
+  script: Pick<ScriptRun, 'waitReason'>,
   environment: ScenarioEnvironment,
   ms: number,
   play: () => Promise<void>,
@@ -146,7 +140,7 @@ export async function runScenario(scenario: Scenario, options: StoppableOptions 
       checks: 0,
       trace: [],
       digest: '',
-      failure: { message: failureMessage(error), at: 0, where: undefined, differences: [], events: [] },
+      failure: failureOf(failureMessage(error), 0),
     }
   }
   return playIn(environment, scenario, options)
@@ -211,10 +205,9 @@ async function playFlow({ title, options }: Scenario, runFlow: RunFlow, play: St
     checks: 1,
     trace: [],
     digest,
-    failure: message === undefined ? undefined : toFailure(message, outcome),
-  }
-
-  function toFailure(text: string, { elapsed: at }: FlowOutcome): Failure {
-    return { message: text, at, where: undefined, differences: [], events: broken.flatMap(({ evidence }) => evidence) }
+    failure:
+      message === undefined
+        ? undefined
+        : failureOf(message, elapsed, { events: broken.flatMap(({ evidence }) => evidence) }),
   }
 }

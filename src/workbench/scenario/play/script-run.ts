@@ -123,7 +123,7 @@ export class ScriptRun {
         advanceTo: moment => this.#moveTime('advanceTo', [moment], () => timeMover.advanceTo(moment)),
         next: options => this.#moveTime('next', [options], () => timeMover.next(options)),
         until: (predicate, options) => this.#moveTime('until', [options], () => timeMover.until(predicate, options)),
-        sleep: duration => clock.sleep(duration),
+        sleep: duration => environment.sleep(duration),
       },
       cluster: createCluster(path =>
         command(formatCommandPath(path), path.at(-1)!.args ?? [], () => environment.runCommand(path)),

@@ -1,7 +1,9 @@
 /** Formats of results: for people, for scripts and for CI servers. */
+
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { formatDuration, SECOND } from '../../../kernel/duration.ts'
+import { attempt } from '../../../lib/attempt.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../../lib/quote.ts'
 import { escapeControls } from '../../../lib/text/control-characters.ts'
 import { plural } from '../../../lib/text/format-count.ts'
@@ -114,31 +116,19 @@ function formatSeeds(seeds: readonly string[]): string {
   return `${seeds.slice(0, MAX_LISTED_SEEDS).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
 }
 
-/** Adds the seed to the name: readers of reports keep only the last of several results with equal names. */
-function formatResultName({ title, seed }: FileResult, { seeded }: ReporterOptions): string {
-  return seeded ? `${title} (seed ${seed})` : title
-}
-
 function failureText(result: FileResult, failure: Failure, folder: string): string {
   const { where } = failure
   const place = where ? `${result.file}:${where.line}:${where.column}` : result.file
   const lines = [
     `${place} at ${formatVirtualTime(failure.at)}${result.seed === undefined ? '' : `, seed ${result.seed}`}`,
   ]
-  const source = where && sourceLine(resolve(folder, result.file), where.line)
+  const script = where && attempt(() => readFileSync(resolve(folder, result.file), 'utf8'))
+  const source = script?.split('\n')[where!.line - 1]?.trim()
   if (source) lines.push(`> ${source}`)
   lines.push(failure.message)
   if (failure.events.length > 0) lines.push('last events:', ...failure.events.map(event => `  ${event}`))
   lines.push(`repeat: ${replayCommand(result)}`)
   return lines.join('\n')
-}
-
-function sourceLine(path: string, line: number): string | undefined {
-  try {
-    return readFileSync(path, 'utf8').split('\n')[line - 1]?.trim()
-  } catch {
-    return undefined
-  }
 }
 
 function formatJson(results: readonly FileResult[], ms: number, loadErrors: readonly string[]): string {
@@ -186,7 +176,8 @@ function formatJunit(
   const { folder = process.cwd() } = options
   const failed = results.filter(({ passed }) => !passed).length
   const cases = results.map(result => {
-    const name = xmlAttribute(formatResultName(result, options))
+    // Readers of reports keep only the last of several results with equal names.
+    const name = xmlAttribute(options.seeded ? `${result.title} (seed ${result.seed})` : result.title)
     const open = `    <testcase classname=${xmlAttribute(result.file)} name=${name} time="${(result.wallMs / 1000).toFixed(3)}"`
     if (!result.failure) return `${open}/>`
     const message = xmlAttribute(summaryLine(result.failure.message))

@@ -4,6 +4,7 @@ import { basename, dirname, relative, resolve } from 'node:path'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { describeFileError } from '../../../lib/file-errors.ts'
 import { isSnapshotFixture } from '../../../simulator/options.ts'
+import { failureOf } from '../play/failures.ts'
 import { runScenario } from '../play/run-scenario.ts'
 import { hasFixedSeed, type Scenario } from '../scenario.ts'
 import { resolveRelative } from './beside.ts'
@@ -114,21 +115,12 @@ export function requireKnownTags(tags: readonly string[], files: readonly Scenar
 
 function createJobs(file: string, { title, options: own }: Scenario, options: RunFilesOptions): PlayJob[] {
   const { folder = process.cwd(), seed, names, stuckTimeoutMs, check, update, bail = false } = options
+  const ofEach = { file, title, folder, bail, names, stuckTimeoutMs, check, update }
   const asked = options.seeds ?? [seed === undefined ? undefined : String(seed)]
   const seeds = hasFixedSeed(own) && options.seeds !== undefined ? [undefined] : asked
   const jobs: PlayJob[] = []
   for (let from = 0; from < seeds.length; from += MAX_SEEDS_PER_JOB) {
-    jobs.push({
-      file,
-      title,
-      folder,
-      seeds: seeds.slice(from, from + MAX_SEEDS_PER_JOB),
-      bail,
-      names,
-      stuckTimeoutMs,
-      check,
-      update,
-    })
+    jobs.push({ ...ofEach, seeds: seeds.slice(from, from + MAX_SEEDS_PER_JOB) })
   }
   return jobs
 }
@@ -151,19 +143,23 @@ export async function playJob(
   return player.save(results)
 }
 
-/** Plays one loaded scenario, and compares each play with its trace. */
+/** Plays one loaded scenario, and compares each play with its trace, or updates the trace. */
 export class ScenarioPlayer {
   readonly #scenario: Scenario
   readonly #isOneOfMany: boolean
   readonly #options: PlayerOptions
-  readonly #traces: TraceComparison
+  readonly #tracePath: string
+  readonly #previousText: string | undefined
+  readonly #traces: TraceFile
 
   /** @param isOneOfMany whether its file contains other scenarios */
   constructor(scenario: Scenario, isOneOfMany: boolean, options: PlayerOptions) {
     this.#scenario = withResolvedPaths(scenario, dirname(options.file))
     this.#isOneOfMany = isOneOfMany
     this.#options = options
-    this.#traces = new TraceComparison(options.file, options)
+    this.#tracePath = tracePath(options.file)
+    this.#previousText = existsSync(this.#tracePath) ? readFileSync(this.#tracePath, 'utf8') : undefined
+    this.#traces = new TraceFile(this.#previousText)
   }
 
   /** @param seed undefined for the scenario's own seed */
@@ -176,13 +172,53 @@ export class ScenarioPlayer {
       isOneOfMany: this.#isOneOfMany,
       ...(typeof names === 'string' && { names }),
     }
-    const result = { ...withStrayFailure(played, file), ...location, traceOutcome: 'not compared' as const }
-    return this.#traces.compare(this.#scenario, seed, result)
+    return this.#compare(seed, { ...withStrayFailure(played, file), ...location, traceOutcome: 'not compared' })
+  }
+
+  #compare(seed: string | undefined, result: FileResult): FileResult {
+    const { title, options, runFlow } = this.#scenario
+    // A world restored from a snapshot has the seed of the snapshot.
+    const ownSeed = seed === undefined || isSnapshotFixture(options.fixtures) || seed === String(options.seed ?? 1)
+    if (!result.passed || !ownSeed || runFlow !== undefined) return result
+    if (this.#options.update) {
+      this.#traces.set(title, result.trace)
+      return { ...result, traceOutcome: 'written' }
+    }
+    const name = basename(this.#tracePath)
+    if (!this.#traces.has(title)) {
+      const missing = this.#previousText === undefined ? `${name} is missing` : `${name} has no trace of '${title}'`
+      const message = `Failed to compare the trace: ${missing}. Write it with --update, and review it before you commit it.`
+      return { ...result, passed: false, traceOutcome: 'missing', failure: failureOf(message, result.elapsed) }
+    }
+    const trace = this.#traces.findDifference(title, result.trace)
+    if (trace === undefined) return { ...result, traceOutcome: 'equal' }
+    const message =
+      `the trace differs from ${name} at line ${trace.line}:\n` +
+      `  expected ${trace.expected ?? 'its end'}\n` +
+      `  found    ${trace.found ?? 'its end'}\n` +
+      'If the change is intended, write the trace again with --update, and review it before you commit it.'
+    return {
+      ...result,
+      passed: false,
+      traceOutcome: 'different',
+      failure: failureOf(message, result.elapsed, { trace }),
+    }
   }
 
   /** Writes the traces if they are to be updated. Returns the results, failed if that was not possible. */
   save(results: FileResult[]): FileResult[] {
-    return this.#traces.save(results)
+    if (!this.#options.update) return results
+    try {
+      writeTraceFile(this.#tracePath, this.#traces.text, this.#previousText)
+      return results
+    } catch (error) {
+      if (!(error instanceof LoadError)) throw error
+      const { message } = error
+      return results.map(result => {
+        if (result.traceOutcome !== 'written') return result
+        return { ...result, passed: false, traceOutcome: 'missing', failure: failureOf(message, result.elapsed) }
+      })
+    }
   }
 }
 
@@ -203,66 +239,6 @@ export function withResolvedPaths(scenario: Scenario, home: string): Scenario {
 /** Returns the path of a script's trace. */
 export function tracePath(file: string): string {
   return file.replace(/\.(m?[jt]s|ya?ml|json)$/, '.trace')
-}
-
-/** Compares plays with the trace file of one script, or updates it. */
-class TraceComparison {
-  readonly #path: string
-  readonly #update: boolean
-  readonly #file: TraceFile
-  readonly #previousText: string | undefined
-
-  constructor(script: string, { update = false }: Pick<RunFilesOptions, 'update'>) {
-    this.#path = tracePath(script)
-    this.#update = update
-    this.#previousText = existsSync(this.#path) ? readFileSync(this.#path, 'utf8') : undefined
-    this.#file = new TraceFile(this.#previousText)
-  }
-
-  compare({ title, options, runFlow }: Scenario, seed: string | undefined, result: FileResult): FileResult {
-    // A world restored from a snapshot has the seed of the snapshot.
-    const ownSeed = seed === undefined || isSnapshotFixture(options.fixtures) || seed === String(options.seed ?? 1)
-    if (!result.passed || !ownSeed || runFlow !== undefined) return result
-    if (this.#update) {
-      this.#file.set(title, result.trace)
-      return { ...result, traceOutcome: 'written' }
-    }
-    const at = result.elapsed
-    if (!this.#file.has(title)) {
-      const name = basename(this.#path)
-      const message =
-        `Failed to compare the trace: ${this.#previousText === undefined ? `${name} is missing` : `${name} has no trace of '${title}'`}. ` +
-        'Write it with --update, and review it before you commit it.'
-      const failure = { message, at, where: undefined, differences: [], events: [] }
-      return { ...result, passed: false, traceOutcome: 'missing', failure }
-    }
-    const trace = this.#file.findDifference(title, result.trace)
-    if (trace === undefined) return { ...result, traceOutcome: 'equal' }
-    const message =
-      `the trace differs from ${basename(this.#path)} at line ${trace.line}:\n` +
-      `  expected ${trace.expected ?? 'its end'}\n` +
-      `  found    ${trace.found ?? 'its end'}\n` +
-      'If the change is intended, write the trace again with --update, and review it before you commit it.'
-    const failure = { message, at, where: undefined, differences: [], trace, events: [] }
-    return { ...result, passed: false, traceOutcome: 'different', failure }
-  }
-
-  /** Writes the file if it is to be updated. Returns the results, failed if that was not possible. */
-  save(results: FileResult[]): FileResult[] {
-    if (!this.#update) return results
-    try {
-      writeTraceFile(this.#path, this.#file.text, this.#previousText)
-      return results
-    } catch (error) {
-      if (!(error instanceof LoadError)) throw error
-      const { message } = error
-      return results.map(result => {
-        if (result.traceOutcome !== 'written') return result
-        const failure = { message, at: result.elapsed, where: undefined, differences: [], events: [] }
-        return { ...result, passed: false, traceOutcome: 'missing', failure }
-      })
-    }
-  }
 }
 
 /** Removes the traces of scenarios that the script no longer has. */
