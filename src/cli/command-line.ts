@@ -3,7 +3,8 @@ import yargs from 'yargs'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { VERSION } from '../lib/version.ts'
 import type * as simulatorOptions from '../simulator/options.ts'
-import { type Command, UsageError, unknownChoice } from './command.ts'
+import { UsageError, unknownChoice } from './command.ts'
+import type { Command } from './flags.ts'
 
 /** Ends the work of yargs when the arguments of a command are complete. */
 const PARSED = Symbol('parsed')
@@ -16,8 +17,8 @@ const PARSED = Symbol('parsed')
  */
 export async function runCommandLine(args: readonly string[], module: Command, usage?: string): Promise<void> {
   // The file that starts every command is small: it loads the rest on demand.
-  const options = await import('../simulator/options.ts')
-  const { command, describe, builder, handler } = module
+  const [options, { buildCommand }] = await Promise.all([import('../simulator/options.ts'), import('./flags.ts')])
+  const { command, describe, handler } = module
   const { own, other } = splitCommand(args, module)
   const config = module.takesConfig ? await import('./read-config.ts') : undefined
   // A mistake in the file does not hide the help.
@@ -28,7 +29,7 @@ export async function runCommandLine(args: readonly string[], module: Command, u
     .version(VERSION)
     .alias({ help: 'h', version: 'v' })
     .option('debug', { type: 'boolean', describe: 'Print the stack of an error' })
-    .options(config?.CONFIG_FLAGS ?? {})
+    .options(config?.CONFIG_OPTIONS ?? {})
     .strict()
     .parserConfiguration({
       'strip-dashed': false,
@@ -47,7 +48,8 @@ export async function runCommandLine(args: readonly string[], module: Command, u
     })
   let run: (() => void | Promise<void>) | undefined
   parser.command({
-    ...{ command, describe: usage === undefined ? describe : false, builder },
+    ...{ command, describe: usage === undefined ? describe : false },
+    builder: argv => buildCommand(argv, module),
     handler: (argv: Readonly<Record<string, unknown>>) => {
       requireSwitchValues(own, argv)
       run = () =>

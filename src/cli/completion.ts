@@ -6,8 +6,9 @@ import { loadProfile } from '../data/profiles/load.ts'
 import { FIXTURE_NAMES, PROFILE_NAMES, wordsOfFlag } from '../simulator/options.ts'
 import { findScenarioFiles } from '../workbench/scenario/runner/files.ts'
 import { shippedFolder } from '../workbench/scenario/runner/shipped.ts'
-import { type Command, flagsOf, UsageError } from './command.ts'
-import { CONFIG_FLAGS } from './read-config.ts'
+import { UsageError } from './command.ts'
+import { type Command, defaultsOf } from './flags.ts'
+import { CONFIG_OPTIONS } from './read-config.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish']
 
@@ -74,12 +75,12 @@ async function completionsOf(
   const load = Object.hasOwn(commands, name) ? commands[name]! : name.startsWith('-') ? commands.serve! : undefined
   if (load === undefined) return []
   const module = (await load()) as Command
-  const flags = flagsOf(module)
+  const flags: Readonly<Record<string, unknown>> = { help: false, version: false, ...defaultsOf(module) }
   const flag = /^--(.+)$/.exec(words.at(-2) ?? '')?.[1]
   const values = flag === undefined ? undefined : (NAMES[flag]?.() ?? wordsOfFlag(flag))
   if (values !== undefined) return values
   if (current.startsWith('-')) {
-    return Object.keys({ ...flags, ...(module.takesConfig && CONFIG_FLAGS) }).map(one => `--${one}`)
+    return Object.keys({ ...flags, ...(module.takesConfig && CONFIG_OPTIONS) }).map(one => `--${one}`)
   }
   // The shell completes a file.
   if (flag !== undefined && typeof flags[flag] !== 'boolean') return []

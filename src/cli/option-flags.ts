@@ -1,18 +1,17 @@
 /** The flags of `serve` that set options of the simulator, as the options declare them. */
 import { type FlagValue, OPTIONS, type OptionName, type SimulatorOptions } from '../simulator/options.ts'
-import { byteCount, flag, integer, seed, text, texts, toggle, word } from './values.ts'
+import { type Flags, flag, toggle } from './flags.ts'
+import { anyText, byteCount, integer, type Read, seed, texts, word } from './values.ts'
 
-/** Returns the flags in the form that yargs takes. */
-export function optionFlags() {
+/** Returns the flags; those of some names if there are any. */
+export function optionFlags(names?: readonly string[]): object {
+  const declared = OPTIONS.flatMap(([, { flag: one }]) => (one && names?.includes(one.name) !== false ? one : []))
   return Object.fromEntries(
-    OPTIONS.flatMap(([, { flag: declaration }]) => {
-      if (declaration === undefined) return []
-      const { name, value, describe, default: fallback } = declaration
-      const yargsOption =
-        value === 'switch' ? toggle(name, describe) : { ...flag(name, describe, fallback), coerce: reader(name, value) }
-      return [[name, yargsOption]]
-    }),
-  )
+    declared.map(({ name, value, describe, default: fallback }) => [
+      name,
+      value === 'switch' ? toggle(describe) : flag(describe, readerOf(value), fallback!),
+    ]),
+  ) satisfies Flags
 }
 
 /**
@@ -30,17 +29,7 @@ export function optionsFromFlags(argv: object): Pick<SimulatorOptions, Exclude<O
   )
 }
 
-function reader(name: string, value: Exclude<FlagValue, 'switch'>): (input: unknown) => unknown {
-  switch (value) {
-    case 'text':
-      return text(name)
-    case 'texts':
-      return texts
-    case 'seed':
-      return seed(name)
-    case 'bytes':
-      return byteCount(name)
-    default:
-      return 'min' in value ? integer(name, value, value.example) : word(name, value)
-  }
+function readerOf(value: Exclude<FlagValue, 'switch'>): Read<unknown> {
+  if (typeof value !== 'string') return 'min' in value ? integer(value, value.example) : word(value)
+  return { text: anyText, texts, seed, bytes: byteCount }[value]
 }

@@ -7,23 +7,26 @@ import { jsonPath, type Problem, problemsOf, WITHOUT_JIT } from '../lib/zod-prob
 import type { OwnEndpoints } from '../service/own-endpoints.ts'
 import { SNAPSHOT_ENDING } from '../simulator/checkpoint/file-ending.ts'
 import type { SimulatorOptions } from '../simulator/options.ts'
-import { type Command, flagsOf, UsageError } from './command.ts'
+import { UsageError } from './command.ts'
 import { CONFIG_FILES, type Config, configSchema } from './config.ts'
 import {
   argument,
+  type Command,
   configEndpoints,
   configField,
   configFile,
+  defaultsOf,
   fromOutside,
-  OuterValue,
   setConfig,
-  text,
-} from './values.ts'
+  toggle,
+  toOptions,
+} from './flags.ts'
+import { OuterValue } from './values.ts'
 
-export const CONFIG_FLAGS = {
-  config: argument(`File with values of flags. Default: ${CONFIG_FILES.join(', ')}`, text('config')),
-  'print-config': { type: 'boolean', describe: 'Print the value of each flag and its source, then exit' },
-} as const
+export const CONFIG_OPTIONS = toOptions({
+  config: argument(`File with values of flags. Default: ${CONFIG_FILES.join(', ')}`),
+  'print-config': toggle('Print the value of each flag and its source, then exit', false),
+})
 
 /** Fields that have no meaning beside another value of a flag, by the name of that flag. */
 const DEPENDENT: Readonly<Record<string, readonly (keyof Config)[]>> = {
@@ -92,13 +95,12 @@ async function readFields(file: string): Promise<Readonly<Record<string, unknown
 
 /** Prints a line for each flag of the command: its name, its value, and the source of the value. */
 export function printConfig(module: Command, args: readonly string[]): void {
-  const { help: _, version: __, ...flags } = flagsOf(module)
-  const rows = Object.entries(flags).map(([name, fallback]) => {
+  const rows = Object.entries(defaultsOf(module)).map(([name, fallback]) => {
     const given = valuesOf(name, args)
     const outer =
       typeof fallback === 'boolean' ? fromOutside(name) : fallback instanceof OuterValue ? fallback : undefined
     const value = given.length > 0 ? given.join(',') : String(outer ?? fallback ?? '(not set)')
-    const source = given.length > 0 ? 'command line' : (outer?.place ?? 'default')
+    const source = given.length > 0 ? 'command line' : (outer?.name ?? 'default')
     const shown = name === 'control-token' && source !== 'default' ? HIDDEN : value
     return [name, escapeControls(shown).replaceAll('\n', '\\n'), source] as const
   })

@@ -4,15 +4,13 @@ import { shellQuote } from '../lib/quote.ts'
 import { type ParsedRecording, withEndpoints } from '../simulator/history/file.ts'
 import { readRecording } from '../simulator/history/read-recording.ts'
 import { UsageError } from './command.ts'
-import { toggle } from './values.ts'
+import { toggle } from './flags.ts'
 
 /** The mode of a file that is made of a recording. It contains prompts, as the recording does. */
 export const ONLY_OWNER = 0o600
 
-/** Returns the flag that accepts a recording without an end. */
-export function partialFlag() {
-  return { partial: toggle('partial', 'Accept a recording without an end, as a killed process leaves it') }
-}
+/** Accepts a recording without an end. */
+export const partial = toggle('Accept a recording without an end, as a killed process leaves it')
 
 /**
  * Reads a recording for a command that writes something of it. If an accepted recording has no end, stderr says so.

@@ -4,30 +4,20 @@ import { tryParseJson } from '../lib/json-text.ts'
 import { CONTROL_TOKEN_HEADER } from '../server/control/guards.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../server/http/server.ts'
 import { UsageError } from './command.ts'
-import { flag, text, textFlag } from './values.ts'
+import { type ArgumentsOf, flag } from './flags.ts'
+import { anyText } from './values.ts'
 
-/** Returns the flags with the address of the server. */
-export function serverFlags() {
-  return {
-    url: {
-      ...flag(
-        'url',
-        'URL of the server, or the base_url of one of its worlds',
-        `http://${DEFAULT_HOST}:${DEFAULT_PORT}`,
-      ),
-      coerce: text('url'),
-    },
-    'control-token': textFlag(
-      'control-token',
-      'Token of the control plane; required by a server that listens beyond loopback',
-    ),
-  }
+/** The flags with the address of the server. */
+export const SERVER_FLAGS = {
+  url: flag(
+    'URL of the server, or the base_url of one of its worlds',
+    anyText,
+    `http://${DEFAULT_HOST}:${DEFAULT_PORT}`,
+  ),
+  'control-token': flag('Token of the control plane; required by a server that listens beyond loopback'),
 }
 
-export interface ServerArguments {
-  url: string
-  controlToken?: string | undefined
-}
+export type ServerArguments = Pick<ArgumentsOf<typeof SERVER_FLAGS>, 'url'> & Partial<ArgumentsOf<typeof SERVER_FLAGS>>
 
 /**
  * Sends a request to the control plane of a running server.

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { serveFlags } from '../../src/cli/commands/serve.ts'
+import { flags } from '../../src/cli/commands/serve.ts'
 import { type Config, configSchema, defineConfig } from '../../src/cli/config.ts'
 import { commanded } from './commanded.ts'
 
@@ -124,7 +124,7 @@ test('a missing file is refused, and commands without a world have no such flag'
 })
 
 test('a configuration has a field for each flag of serve', () => {
-  const fields = Object.keys(serveFlags()).map(flag => flag.replaceAll(/-(.)/g, (_, letter) => letter.toUpperCase()))
+  const fields = Object.keys(flags).map(flag => flag.replaceAll(/-(.)/g, (_, letter) => letter.toUpperCase()))
   expect(Object.keys(configSchema().shape).sort()).toEqual(fields.sort())
   const config: Config = defineConfig({ clock: 'manual', seed: 7, open: true })
   expect(configSchema().parse(config)).toEqual(config)

@@ -1,8 +1,9 @@
 /** Figures that a page repeats from the profile, and flags of the command line. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import yargs, { type Argv } from 'yargs'
+import yargs from 'yargs'
 import profile from '../../fixtures/profiles/realistic.json' with { type: 'json' }
+import { buildCommand, type Command } from '../../src/cli/flags.ts'
 import { micros } from '../../src/kernel/duration.ts'
 
 const DOCS = readdirSync('docs').filter(name => name.endsWith('.md'))
@@ -51,8 +52,8 @@ test('pages repeat figures of at least ten settings', () => {
 })
 
 test.each(readdirSync('src/cli/commands').map(file => file.slice(0, -3)))('a page has every flag of %s', async name => {
-  const { builder } = (await import(`../../src/cli/commands/${name}.ts`)) as { builder(argv: Argv): Argv }
-  const help = await builder(yargs([]).help(false).version(false)).getHelp()
+  const module = (await import(`../../src/cli/commands/${name}.ts`)) as Command
+  const help = await buildCommand(yargs([]).help(false).version(false), module).getHelp()
   const flags = [...help.matchAll(/^ +(?:-\w, )?--([a-z-]+)/gm)].map(([, flag]) => flag!)
   const texts = [...TEXTS.values()].join()
   expect(flags.filter(flag => !new RegExp(`--${flag}\\b`).test(texts))).toEqual([])

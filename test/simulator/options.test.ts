@@ -1,7 +1,8 @@
 /** Every surface takes the options that the table declares for it. */
 import { expect, test } from 'vitest'
 import yargs from 'yargs'
-import { builder } from '../../src/cli/commands/serve.ts'
+import * as serve from '../../src/cli/commands/serve.ts'
+import { buildCommand } from '../../src/cli/flags.ts'
 import { optionsFromFlags } from '../../src/cli/option-flags.ts'
 import { toSnakeCase } from '../../src/lib/text/snake-case.ts'
 import { createWorld } from '../../src/server/control/endpoints/worlds.ts'
@@ -49,7 +50,7 @@ test('serve reads the flag of every option that has one', async () => {
     const { name, value } = flag!
     return value === 'switch' ? [`--${name}`] : [`--${name}`, Array.isArray(value) ? value[0]! : '12']
   })
-  const argv = await builder(yargs(args)).parse()
+  const argv = await buildCommand(yargs(args), serve).parse()
   expect(Object.keys(optionsFromFlags(argv))).toEqual(withFlag.map(([name]) => name))
   expect(optionsFromFlags(argv)).toMatchObject({ clock: 'manual', maxStorageBytes: 12, journalLimit: 12, check: true })
 })

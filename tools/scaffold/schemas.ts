@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { serveFlags } from '../../src/cli/commands/serve.ts'
+import { flags } from '../../src/cli/commands/serve.ts'
 import { configSchema } from '../../src/cli/config.ts'
-import { configField } from '../../src/cli/values.ts'
+import { configField, type Flags } from '../../src/cli/flags.ts'
 import { Fixture } from '../../src/data/records/fixture.ts'
 import { knownFindingsJsonSchema } from '../../src/workbench/scenario/documents/known-findings.ts'
 import { scenarioJsonSchema } from '../../src/workbench/scenario/documents/schema.ts'
@@ -37,8 +37,8 @@ function toFile(name: string, schema: unknown): GeneratedFile {
 /** Returns the schema of the configuration file, with the descriptions of the flags. */
 function configJsonSchema(): unknown {
   const { properties, ...schema } = z.toJSONSchema(configSchema()) as Schema
-  for (const [flag, { describe }] of Object.entries(serveFlags())) {
-    properties![configField(flag)]!.description = describe
+  for (const [flag, { describe }] of Object.entries(flags as Flags)) {
+    properties![configField(flag)]!.description = describe!
   }
   const title = 'Configuration of modelhost-sim'
   return { ...schema, title, properties: { $schema: { type: 'string' }, ...properties } }

@@ -1,36 +1,28 @@
 /** `modelhost-sim conform`: compares the simulator with an OpenAPI document of your provider. */
 
-import type { Argv } from 'yargs'
 import { plural } from '../../lib/text/format-count.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import type { Conformance } from '../conform/conform.ts'
 import type { Finding } from '../conform/findings.ts'
-import { argument, text } from '../values.ts'
+import { type ArgumentsOf, argument, toggle } from '../flags.ts'
 
 export const command = 'conform'
 export const describe = 'Compare the simulator with an OpenAPI document of your provider'
 
-export interface ConformArguments {
-  openapi?: string | undefined
-  names?: string | undefined
-  json?: boolean | undefined
+export const flags = {
+  openapi: argument('File or URL of the document: OpenAPI 3.0 to 3.2, JSON or YAML'),
+  names: argument('File with a names profile: the paths and fields of your provider'),
+  json: toggle('Print the differences as one JSON object', false),
 }
+export const examples = [
+  ['$0 conform --openapi provider.yaml', 'the differences, breaks first'],
+  ['$0 conform --openapi provider.yaml --names names.json', 'the same with the names of the provider'],
+  ['$0 conform --openapi https://api.example.test/openapi.json', 'a document at a URL'],
+]
+export const epilogue = `A break is a difference that a client written for the document fails at. With a break the exit code is 1.\n${EXIT_CODES}`
 
-export function builder(argv: Argv): Argv<ConformArguments> {
-  return argv
-    .options({
-      openapi: argument('File or URL of the document: OpenAPI 3.0 to 3.2, JSON or YAML', text('openapi')),
-      names: argument('File with a names profile: the paths and fields of your provider', text('names')),
-      json: { type: 'boolean', default: false, describe: 'Print the differences as one JSON object' },
-    })
-    .example('$0 conform --openapi provider.yaml', 'the differences, breaks first')
-    .example('$0 conform --openapi provider.yaml --names names.json', 'the same with the names of the provider')
-    .example('$0 conform --openapi https://api.example.test/openapi.json', 'a document at a URL')
-    .epilogue(
-      `A break is a difference that a client written for the document fails at. With a break the exit code is 1.\n${EXIT_CODES}`,
-    ) as unknown as Argv<ConformArguments>
-}
+export type ConformArguments = Partial<ArgumentsOf<typeof flags>>
 
 export async function handler({ openapi, names, json }: ConformArguments): Promise<void> {
   if (openapi === undefined) {

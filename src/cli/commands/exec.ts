@@ -4,42 +4,42 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Argv } from 'yargs'
 import { clientVariables, proxyVariables } from '../../server/worlds/served-world.ts'
 import { ProcessGroups } from '../../workbench/explore/command/client-process.ts'
 import { UsageError } from '../command.ts'
 import { exitProcess } from '../exit.ts'
+import { argument, toggle } from '../flags.ts'
 import { onSignals } from '../signals.ts'
-import { argument, integer, outerFlags, text, toggle } from '../values.ts'
-import { type ServeArguments, serveFlags, startServer } from './serve.ts'
-
-interface Arguments extends ServeArguments {
-  wait: boolean
-  /** The words after `--`. */
-  otherCommand?: readonly string[]
-}
+import { integer } from '../values.ts'
+import { type ServeArguments, flags as serveFlags, startServer } from './serve.ts'
 
 export const command = 'exec'
 export const describe = 'Start a server, run a command against it, then stop the server'
 export const takesConfig = true
 export const takesOtherCommand = true
 
-export function builder(argv: Argv): Argv<Arguments> {
-  const { log: _, open: __, record: ___, port: ____, ...options } = serveFlags()
-  return outerFlags(argv, {
-    ...options,
-    // Their variables have other users: a server beside, and the recordings of a test runner.
-    port: argument('Port to listen on. Default: a free one', integer('port', { min: 0, max: 65_535 }, 4010)),
-    record: argument('New file for a recording of every request, prompts included', text('record')),
-    wait: toggle('wait', 'Keep the server running after the command has ended, until Ctrl-C'),
-  })
-    .usage('$0 exec [flags] -- COMMAND')
-    .example('$0 exec -- npm test', 'the tests, against the default world')
-    .example('$0 exec --fixtures empty --weather rough -- pytest', 'with the flags of serve')
-    .epilogue(
-      'The command finds the server by MODELHOST_SIM_URL, MODELHOST_SIM_TOKEN, OPENAI_BASE_URL and OPENAI_API_KEY.\n' +
-        'Exit codes: that of the command, 128 plus the number of a signal that ended it, 2 exec could not start.',
-    ) as unknown as Argv<Arguments>
+const { log: _, open: __, ...options } = serveFlags
+
+export const flags = {
+  ...options,
+  // Their variables have other users: a server beside, and the recordings of a test runner.
+  port: argument('Port to listen on. Default: a free one', integer({ min: 0, max: 65_535 }, 4010)),
+  record: argument('New file for a recording of every request, prompts included'),
+  wait: toggle('Keep the server running after the command has ended, until Ctrl-C'),
+}
+export const usage = '$0 exec [flags] -- COMMAND'
+export const examples = [
+  ['$0 exec -- npm test', 'the tests, against the default world'],
+  ['$0 exec --fixtures empty --weather rough -- pytest', 'with the flags of serve'],
+]
+export const epilogue =
+  'The command finds the server by MODELHOST_SIM_URL, MODELHOST_SIM_TOKEN, OPENAI_BASE_URL and OPENAI_API_KEY.\n' +
+  'Exit codes: that of the command, 128 plus the number of a signal that ended it, 2 exec could not start.'
+
+interface Arguments extends ServeArguments {
+  wait: boolean
+  /** The words after `--`. */
+  otherCommand?: readonly string[]
 }
 
 export async function handler(argv: Arguments): Promise<void> {

@@ -2,7 +2,6 @@
 
 import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { Argv } from 'yargs'
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { FixtureError } from '../../data/fixtures/problem-report.ts'
 import type { Fixture } from '../../data/records/fixture.ts'
@@ -13,8 +12,7 @@ import { readSnapshotFile, writeSnapshotFile } from '../../simulator/checkpoint/
 import { createSimulator } from '../../simulator/simulator.ts'
 import { shippedFolder } from '../../workbench/scenario/runner/shipped.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
-import { requestServer, type ServerArguments, serverFlags } from '../server-client.ts'
-import { outerFlags } from '../values.ts'
+import { requestServer, SERVER_FLAGS, type ServerArguments } from '../server-client.ts'
 
 export const command = 'fixture <action> <path>'
 export const actions = {
@@ -26,31 +24,31 @@ export const actions = {
 export const example = 'fixture check my-world'
 export const describe = 'Check a fixture, write a small one, or save and restore the world of a server'
 
+export const flags = SERVER_FLAGS
+export const positional = {
+  action: {
+    choices: Object.keys(actions),
+    describe:
+      'check: list the mistakes, with a correct value where there is one. new: write a small world; existing files ' +
+      'stay. save: write the world of a running server to a file, which replaces an existing one. restore: set the ' +
+      'world of a running server back to such a file',
+  },
+  path: {
+    type: 'string',
+    describe: `check, new: the folder of the fixture. save, restore: a file that ends in ${SNAPSHOT_ENDING}`,
+  },
+} as const
+export const examples = [
+  ['$0 fixture new my-world', 'three models and two nodes, to edit'],
+  ['$0 fixture check my-world', 'all mistakes of the files at once'],
+  ['$0 fixture save before.snapshot', 'saves the default world of a server on this machine'],
+  ['$0 serve --fixtures before.snapshot', 'continues from there'],
+]
+export const epilogue = `A saved file holds the tokens of the world, and has the mode 600.\n${EXIT_CODES}`
+
 interface Arguments extends ServerArguments {
   action: keyof typeof actions
   path: string
-}
-
-export function builder(argv: Argv): Argv<Arguments> {
-  return outerFlags(argv, serverFlags())
-    .positional('action', {
-      choices: Object.keys(actions),
-      describe:
-        'check: list the mistakes, with a correct value where there is one. new: write a small world; existing files ' +
-        'stay. save: write the world of a running server to a file, which replaces an existing one. restore: set the ' +
-        'world of a running server back to such a file',
-    })
-    .positional('path', {
-      type: 'string',
-      describe: `check, new: the folder of the fixture. save, restore: a file that ends in ${SNAPSHOT_ENDING}`,
-    })
-    .example('$0 fixture new my-world', 'three models and two nodes, to edit')
-    .example('$0 fixture check my-world', 'all mistakes of the files at once')
-    .example('$0 fixture save before.snapshot', 'saves the default world of a server on this machine')
-    .example('$0 serve --fixtures before.snapshot', 'continues from there')
-    .epilogue(
-      `A saved file holds the tokens of the world, and has the mode 600.\n${EXIT_CODES}`,
-    ) as unknown as Argv<Arguments>
 }
 
 export function handler({ action, path, ...server }: Arguments): void | Promise<void> {

@@ -1,10 +1,9 @@
 /** `modelhost-sim init`: writes a configuration, a first test and a first scenario into a project. */
 import { cpSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Argv } from 'yargs'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { shippedFolder } from '../../workbench/scenario/runner/shipped.ts'
-import { EXIT_CODES, UsageError } from '../command.ts'
+import { UsageError } from '../command.ts'
 import { CONFIG_FILES } from '../config.ts'
 import { makeFolders } from './fixture.ts'
 
@@ -19,11 +18,7 @@ const RUNNERS = {
   pytest: { from: 'test_modelhost_sim.py', to: 'tests/test_modelhost_sim.py', run: 'npx modelhost-sim exec -- pytest' },
 } as const
 
-export function builder(argv: Argv): Argv<object> {
-  return argv
-    .example('$0 init', 'in the folder of a project; files that exist stay')
-    .epilogue(EXIT_CODES) as unknown as Argv<object>
-}
+export const examples = [['$0 init', 'in the folder of a project; files that exist stay']]
 
 export function handler(): void {
   const runner = findRunner()

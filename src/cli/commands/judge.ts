@@ -2,7 +2,6 @@
 
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import type { Argv } from 'yargs'
 import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
@@ -17,9 +16,10 @@ import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { importScript, LoadError } from '../../workbench/scenario/runner/import-script.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
-import { partialFlag, withProjectEndpoints } from '../recording-files.ts'
-import { askServer, serverFlags } from '../server-client.ts'
-import { flag, outerFlags, positive, textFlag, texts, toggle } from '../values.ts'
+import { type ArgumentsOf, flag, toggle } from '../flags.ts'
+import { partial, withProjectEndpoints } from '../recording-files.ts'
+import { askServer, SERVER_FLAGS } from '../server-client.ts'
+import { positive, texts } from '../values.ts'
 
 const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`
 
@@ -28,69 +28,35 @@ export const example = 'judge --fail-on looksBeforeCreate'
 export const describe =
   'Judge the conduct of the clients of a server or a recording: retries, polls, what they left running'
 
-export interface JudgeArguments {
-  recording?: string | undefined
-  url?: string | undefined
-  controlToken?: string | undefined
-  rules?: string | undefined
-  off?: string[] | undefined
-  failOn?: string[] | undefined
-  keep?: string[] | undefined
-  pollsAtMost?: number | undefined
-  client?: string | undefined
-  junit?: string | undefined
-  json?: boolean | undefined
-  partial?: boolean | undefined
+export const flags = {
+  ...SERVER_FLAGS,
+  url: flag(`URL of the server, or the base_url of one of its worlds. Default: ${DEFAULT_URL}`),
+  rules: flag('Module that exports rules of your own, for a recording'),
+  off: flag('Rules that are not applied, with commas', texts),
+  'fail-on': flag('Rules whose findings fail, with commas; any, or none. Default: any', texts),
+  keep: flag('Ids of things that may go on, with commas', texts),
+  'polls-at-most': flag('Advised number of reads of one thing in a second. Default: 1', positive(1e6, 0.5)),
+  client: flag('The client with this token, by id or name. Default: all'),
+  junit: flag('Also write the findings to this file, in the format of JUnit'),
+  json: toggle('Print one JSON object'),
+  partial,
 }
+export const positional = {
+  recording: { type: 'string', describe: 'A file of serve --record or sim.record(), in place of a server' },
+} as const
+export const examples = [
+  ['$0 judge', 'every client of a server on this machine'],
+  ['$0 judge run.ndjson --rules rules.ts', 'the clients of a recording, with rules of your own'],
+  ['$0 judge --fail-on looksBeforeCreate,leavesNothingRunning', 'only these rules fail'],
+]
+export const epilogue =
+  `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n` +
+  'Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run, or not to the end.'
 
-export function builder(argv: Argv): Argv<JudgeArguments> {
-  return outerFlags(argv, flags())
-    .positional('recording', {
-      type: 'string',
-      describe: 'A file of serve --record or sim.record(), in place of a server',
-    })
-    .example('$0 judge', 'every client of a server on this machine')
-    .example('$0 judge run.ndjson --rules rules.ts', 'the clients of a recording, with rules of your own')
-    .example('$0 judge --fail-on looksBeforeCreate,leavesNothingRunning', 'only these rules fail')
-    .epilogue(
-      `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n` +
-        'Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run, or not to the end.',
-    ) as unknown as Argv<JudgeArguments>
-}
-
-function flags() {
-  const { url, ...others } = serverFlags()
-  return {
-    url: {
-      ...flag('url', `URL of the server, or the base_url of one of its worlds. Default: ${DEFAULT_URL}`),
-      coerce: url.coerce,
-    },
-    ...others,
-    rules: textFlag('rules', 'Module that exports rules of your own, for a recording'),
-    off: { ...flag('off', 'Rules that are not applied, with commas'), coerce: listOf },
-    'fail-on': {
-      ...flag('fail-on', 'Rules whose findings fail, with commas; any, or none. Default: any'),
-      coerce: listOf,
-    },
-    keep: { ...flag('keep', 'Ids of things that may go on, with commas'), coerce: listOf },
-    'polls-at-most': {
-      ...flag('polls-at-most', 'Advised number of reads of one thing in a second. Default: 1'),
-      coerce: positive('polls-at-most', 1e6, 0.5),
-    },
-    client: textFlag('client', 'The client with this token, by id or name. Default: all'),
-    junit: textFlag('junit', 'Also write the findings to this file, in the format of JUnit'),
-    json: toggle('json', 'Print one JSON object'),
-    ...partialFlag(),
-  }
-}
-
-/** Reads a list with commas; undefined if it is not given. */
-function listOf(given: unknown): string[] | undefined {
-  return given === undefined ? undefined : texts(given)
-}
+type JudgeArguments = ArgumentsOf<typeof flags> & { recording?: string }
 
 export async function handler(args: JudgeArguments): Promise<void> {
-  const { junit, json = false } = args
+  const { junit, json } = args
   if (junit !== undefined) requireWritable(junit, 'junit')
   const own = args.rules === undefined ? undefined : await loadOwnRules(args.rules, process.cwd())
   const off = readOff(args.off, [...(own?.keys() ?? [])])
@@ -155,7 +121,7 @@ function readFailOn(
 /** Judges a recording. A recording without an end is judged as far as it goes. Without --partial, that is a problem. */
 async function judgeFile(
   file: string,
-  { url, off = [], keep, pollsAtMost, client, partial = false }: JudgeArguments,
+  { url, off = [], keep, pollsAtMost, client, partial }: JudgeArguments,
   own: ReadonlyMap<string, ConductRule> = new Map(),
 ): Promise<CliJudgement> {
   if (url !== undefined) {

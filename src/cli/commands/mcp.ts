@@ -1,45 +1,39 @@
 /** `modelhost-sim mcp`: the control plane as tools of an AI assistant, over stdin and stdout. */
 import { Readable } from 'node:stream'
-import type { Argv } from 'yargs'
 import { LIMITS } from '../../lib/limits.ts'
 import { quote } from '../../lib/quote.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
 import { serve } from '../../server/http/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
-import { EXIT_CODES, UsageError } from '../command.ts'
+import { UsageError } from '../command.ts'
+import { type ArgumentsOf, flag } from '../flags.ts'
 import { createToolServer, missingPackageError } from '../mcp/tool-server.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { onSignals } from '../signals.ts'
-import { flag, integer, textFlag } from '../values.ts'
+import { integer } from '../values.ts'
 
 export const command = 'mcp'
 export const describe = 'Offer the simulator to an AI assistant, by the Model Context Protocol over stdin and stdout'
 
-interface Arguments {
-  url?: string | undefined
-  controlToken?: string | undefined
-  port: number
-}
-
 /** The options of the own world. The tool create_world has the others. */
 const WORLD_FLAGS = ['fixtures', 'seed', 'profile', 'weather'] as const
 
-export function builder(argv: Argv): Argv<Arguments> {
-  const flags = optionFlags()
-  return argv
-    .options({
-      url: textFlag('url', 'URL of a running server. Default: a server of its own, with a manual clock'),
-      'control-token': textFlag('control-token', 'Token of the control plane of the server at --url'),
-      port: {
-        ...flag('port', 'Port of the own server, for the clients under test; 0 selects a free port', '0'),
-        coerce: integer('port', { min: 0, max: 65_535 }, 0),
-      },
-      ...Object.fromEntries(WORLD_FLAGS.map(name => [name, flags[name]!])),
-    })
-    .example('$0 mcp', 'a world of its own')
-    .example('$0 mcp --url http://127.0.0.1:4010', 'the worlds of a running server')
-    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
+export const flags = {
+  url: flag('URL of a running server. Default: a server of its own, with a manual clock'),
+  'control-token': flag('Token of the control plane of the server at --url'),
+  port: flag(
+    'Port of the own server, for the clients under test; 0 selects a free port',
+    integer({ min: 0, max: 65_535 }, 0),
+    '0',
+  ),
+  ...optionFlags(WORLD_FLAGS),
 }
+export const examples = [
+  ['$0 mcp', 'a world of its own'],
+  ['$0 mcp --url http://127.0.0.1:4010', 'the worlds of a running server'],
+]
+
+type Arguments = ArgumentsOf<typeof flags>
 
 export async function handler(argv: Arguments): Promise<void> {
   if (argv.url !== undefined) assertForeignServer(argv.url, argv)

@@ -1,44 +1,30 @@
 /** `modelhost-sim merge`: joins the results of shards. */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Argv } from 'yargs'
 import { formatCount, plural } from '../../lib/text/format-count.ts'
 import { type MergedFinding, type MergeReport, mergeResults } from '../../workbench/explore/shards/merge.ts'
 import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
-import { UsageError } from '../command.ts'
-import { KnownFindings } from '../explore/known.ts'
+import { PROCESS_IO, UsageError } from '../command.ts'
+import { KNOWN_FLAG, KnownFindings } from '../explore/known.ts'
 import { percent } from '../explore/report.ts'
-import { FINDING_EXIT_CODES, findingCodeFlag, formatFinding } from '../shards/play.ts'
-import { argument, text } from '../values.ts'
+import { type ArgumentsOf, toggle } from '../flags.ts'
+import { FINDING_CODE, FINDING_EXIT_CODES, formatFinding } from '../shards/play.ts'
 
 export const command = 'merge <files..>'
 export const describe = 'Join the results of shards, and tell what is missing and what was found'
 export const example = 'merge results'
 
-export interface MergeArguments {
-  files: readonly string[]
-  known?: string | undefined
-  json?: boolean | undefined
-  findingCode?: number | undefined
-}
+export const flags = { known: KNOWN_FLAG, json: toggle('Print JSON', false), 'finding-code': FINDING_CODE }
+export const positional = {
+  files: { type: 'string', array: true, describe: 'Files of --out, or folders of them' },
+} as const
+export const examples = [['$0 merge results', 'the files results-1.ndjson, results-2.ndjson … of a folder']]
+export const epilogue = FINDING_EXIT_CODES
 
-export function builder(argv: Argv): Argv<MergeArguments> {
-  return argv
-    .positional('files', { type: 'string', array: true, describe: 'Files of --out, or folders of them' })
-    .options({
-      known: argument(
-        'File of known findings, which do not fail. Default: explore.known.yaml, if there is one',
-        text('known'),
-      ),
-      json: { type: 'boolean', default: false, describe: 'Print JSON' },
-      ...findingCodeFlag(),
-    })
-    .example('$0 merge results', 'the files results-1.ndjson, results-2.ndjson … of a folder')
-    .epilogue(FINDING_EXIT_CODES) as unknown as Argv<MergeArguments>
-}
+type MergeArguments = Partial<ArgumentsOf<typeof flags>> & { readonly files: readonly string[] }
 
 export async function handler(args: MergeArguments): Promise<void> {
-  process.exitCode = await merge(args, text => process.stdout.write(text))
+  process.exitCode = await merge(args, PROCESS_IO.out)
 }
 
 /**

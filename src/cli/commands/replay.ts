@@ -4,7 +4,6 @@
  */
 
 import { readFileSync, statSync } from 'node:fs'
-import type { Argv } from 'yargs'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import { plural } from '../../lib/text/format-count.ts'
@@ -16,65 +15,44 @@ import type { Consequence } from '../../simulator/history/replay/consequences.ts
 import { parseHar, playHar } from '../../simulator/history/replay/har.ts'
 import { type ReplayResult, replayRecording } from '../../simulator/history/replay/perform-lines.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
-import { UsageError } from '../command.ts'
+import { PROCESS_IO, UsageError } from '../command.ts'
 import { exportRecording } from '../export-recording.ts'
+import { type ArgumentsOf, flag } from '../flags.ts'
 import { tableRow } from '../markdown.ts'
 import { progressOnTerminal } from '../progress.ts'
-import { partialFlag, readRecordingToEnd, withProjectEndpoints } from '../recording-files.ts'
-import { outerFlags, textFlag } from '../values.ts'
+import { partial, readRecordingToEnd, withProjectEndpoints } from '../recording-files.ts'
 
 export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
 export const describe = 'Replay a recording and compare each answer byte by byte, or write it as a test or a scenario'
 
-interface Arguments {
-  file: string
-  partial: boolean
-  without: string | undefined
-  set: string | undefined
-  profile: string | undefined
-  weather: string | undefined
-  export: string | undefined
-  record: string | undefined
-  basePath: string | undefined
-  fixtures: string | undefined
-  names: string | undefined
-  seed: string | undefined
+export const flags = {
+  without: flag('Leave out a part: fault:3, the third fault; command:2 or request:5'),
+  set: flag('Replace the value of a field in each request that has it, as in "min_instances=2"'),
+  profile: flag('Another profile: realistic, quick, rough, or a file. With --record: that of the new world'),
+  weather: flag('Weather in place of the recorded one, or none'),
+  export: flag(
+    'Write the recording to this file: *.test.ts for vitest, *.yaml or another *.ts for a scenario with its trace',
+  ),
+  partial,
+  record: flag('Play a HAR file into a new world, and record it in this file'),
+  'base-path': flag('With --record: the path before that of the service, as in /api'),
+  fixtures: flag('With --record: the world at the start. Default: default'),
+  names: flag('With --record: a file with the names of your provider'),
+  seed: flag('With --record: the seed. Default: 1'),
 }
+export const positional = {
+  file: { type: 'string', describe: 'A file of serve --record or sim.record(), or with --record a HAR file' },
+} as const
+export const examples = [
+  ['$0 replay run.ndjson', 'the same requests in a new world'],
+  ['$0 replay run.ndjson --without fault:1', 'without the first fault: what differs then'],
+  ['$0 replay run.ndjson --export run.test.ts', 'a test for vitest'],
+  ['$0 replay browser.har --record run.ndjson', 'the requests of a browser, in a new world'],
+]
+export const epilogue = 'Exit codes: 0 the same, 1 diverged, 2 could not run, 130 and 143 on signals.'
 
-export function builder(argv: Argv): Argv<Arguments> {
-  const options = {
-    without: textFlag('without', 'Leave out a part: fault:3, the third fault; command:2 or request:5'),
-    set: textFlag('set', 'Replace the value of a field in each request that has it, as in "min_instances=2"'),
-    profile: textFlag(
-      'profile',
-      'Another profile: realistic, quick, rough, or a file. With --record: that of the new world',
-    ),
-    weather: textFlag('weather', 'Weather in place of the recorded one, or none'),
-    export: textFlag(
-      'export',
-      'Write the recording to this file: *.test.ts for vitest, *.yaml or another *.ts for a scenario with its trace',
-    ),
-    ...partialFlag(),
-    record: textFlag('record', 'Play a HAR file into a new world, and record it in this file'),
-    'base-path': textFlag('base-path', 'With --record: the path before that of the service, as in /api'),
-    fixtures: textFlag('fixtures', 'With --record: the world at the start. Default: default'),
-    names: textFlag('names', 'With --record: a file with the names of your provider'),
-    seed: textFlag('seed', 'With --record: the seed. Default: 1'),
-  }
-  return outerFlags(argv, options)
-    .positional('file', {
-      type: 'string',
-      describe: 'A file of serve --record or sim.record(), or with --record a HAR file',
-    })
-    .example('$0 replay run.ndjson', 'the same requests in a new world')
-    .example('$0 replay run.ndjson --without fault:1', 'without the first fault: what differs then')
-    .example('$0 replay run.ndjson --export run.test.ts', 'a test for vitest')
-    .example('$0 replay browser.har --record run.ndjson', 'the requests of a browser, in a new world')
-    .epilogue(
-      'Exit codes: 0 the same, 1 diverged, 2 could not run, 130 and 143 on signals.',
-    ) as unknown as Argv<Arguments>
-}
+type Arguments = ArgumentsOf<typeof flags> & { file: string }
 
 export async function handler(args: Arguments): Promise<void> {
   requireFittingFlags(args)
@@ -97,10 +75,7 @@ export async function handler(args: Arguments): Promise<void> {
     process.stdout.write(formatConsequences(consequences))
     return
   }
-  const progress = progressOnTerminal({
-    error: text => process.stderr.write(text),
-    isTerminal: process.stderr.isTTY === true,
-  })
+  const progress = progressOnTerminal(PROCESS_IO)
   const total = recording.lines.length
   const result = await replayRecording(recording, shellQuote(file), {
     onLine: done => progress?.update(`${done} of ${total} lines replayed`, done / total),

@@ -1,6 +1,5 @@
 /** `modelhost-sim run`: plays scenarios and compares them with their traces. */
 import { resolve } from 'node:path'
-import type { Argv } from 'yargs'
 import { micros } from '../../kernel/duration.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import { createApi } from '../../service/http/service.ts'
@@ -9,18 +8,19 @@ import { LoadError } from '../../workbench/scenario/runner/import-script.ts'
 import type { FileResult, PlayJob, RunFilesOptions } from '../../workbench/scenario/runner/jobs.ts'
 import { startLoopWatchdog } from '../../workbench/scenario/runner/loop-watchdog.ts'
 import { guardProcess } from '../../workbench/scenario/runner/process-guard.ts'
-import { REPORTERS, type ReporterName, reporter } from '../../workbench/scenario/runner/reporters.ts'
+import { REPORTERS, reporter } from '../../workbench/scenario/runner/reporters.ts'
 import { playJob, runFiles } from '../../workbench/scenario/runner/runner.ts'
 import { WORKER_VARIABLE, type WorkerMessage } from '../../workbench/scenario/runner/workers.ts'
-import { EXIT_CODES } from '../command.ts'
+import { type CommandIo, EXIT_CODES, PROCESS_IO } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
+import { type ArgumentsOf, argument, toggle } from '../flags.ts'
 import { progressOnTerminal } from '../progress.ts'
 import { list } from '../run/list.ts'
 import { RunPage } from '../run/run-page.ts'
-import { type ShardArguments, shardFlags } from '../shards/play.ts'
+import { SHARD_FLAGS } from '../shards/play.ts'
 import { runSharded } from '../shards/run-scenarios.ts'
 import { onSignals } from '../signals.ts'
-import { argument, duration, integer, seed, seedList, text, texts, word } from '../values.ts'
+import { duration, integer, seed, seedList, texts, word } from '../values.ts'
 
 export const command = 'run [scenarios..]'
 /** Default: every file in the folder `scenarios`, at any depth. */
@@ -30,79 +30,48 @@ const DEFAULT_PATTERN = 'scenarios/**/*'
 const DEFAULT_LOOP_LIMIT = '1m'
 
 export const describe = 'Play scenarios and compare them with their traces'
-
-export interface RunArguments extends ShardArguments {
-  scenarios?: readonly string[] | undefined
-  list?: boolean | undefined
-  update?: boolean | undefined
-  seed?: string | undefined
-  reporter?: ReporterName | undefined
-  seeds?: readonly string[] | undefined
-  filter?: string | undefined
-  tag?: readonly string[] | undefined
-  bail?: boolean | undefined
-  workers?: number | undefined
-  names?: string | undefined
-  check?: boolean | undefined
-  html?: string | undefined
-  /** Microseconds. */
-  loopLimit?: number | undefined
+export const positional = {
+  scenarios: {
+    type: 'string',
+    array: true,
+    default: [DEFAULT_PATTERN],
+    describe: 'Files, folders or globs of scenarios',
+  },
+} as const
+export const flags = {
+  list: toggle('List the scenarios of these folders and of the package, and what they teach. None is played', false),
+  update: toggle('Write the traces instead of comparing with them', false),
+  seed: argument('Seed to play with. Traces are compared only with the own seed of a scenario', seed),
+  reporter: argument(`Format of the results: ${REPORTERS.join(', ')}`, word(REPORTERS), 'pretty'),
+  filter: argument('Only scenarios whose title, file name or tag contains this word'),
+  tag: argument('Only scenarios with one of these tags: a,b', texts),
+  bail: toggle('Stop at the first failure', false),
+  seeds: argument('Play each scenario with many seeds, as in 1..200 or 1,7,42', seedList),
+  workers: argument(
+    'Number of processes. Default: 1, or one for each core for many plays',
+    integer({ min: 1, max: 64 }, 2),
+  ),
+  names: argument('File with a names profile for clients that use the fetch of a scenario'),
+  'loop-limit': argument(
+    'Real time after which a script that never yields ends the run with exit code 137',
+    duration(DEFAULT_LOOP_LIMIT),
+    DEFAULT_LOOP_LIMIT,
+  ),
+  check: toggle('Check the invariants of every world after every event', false),
+  html: argument('Also write a page that runs the scenario again when it is opened. It contains prompts'),
+  ...SHARD_FLAGS,
 }
+export const examples = [
+  ['$0 run scenarios/money', 'every scenario of a folder'],
+  ['$0 run scenarios/deploy/cold-start.ts --update', 'write its trace again'],
+  ['$0 run cold-start.ts --html cold-start.html', 'with a page to look at the run'],
+  ['$0 run --list --tag money', 'names the scenarios about money'],
+  ['$0 run --seeds 1..200', 'every scenario with 200 seeds'],
+  ['$0 run --seeds 1..200 --shard 2/8 --out out', 'an eighth of them; merge out joins the results'],
+]
+export const epilogue = `${EXIT_CODES} With --out: 3 incomplete.`
 
-export function builder(argv: Argv): Argv<RunArguments> {
-  return argv
-    .positional('scenarios', {
-      type: 'string',
-      array: true,
-      default: [DEFAULT_PATTERN],
-      describe: 'Files, folders or globs of scenarios',
-    })
-    .options({
-      list: {
-        type: 'boolean',
-        default: false,
-        describe: 'List the scenarios of these folders and of the package, and what they teach. None is played',
-      },
-      update: { type: 'boolean', default: false, describe: 'Write the traces instead of comparing with them' },
-      seed: argument('Seed to play with. Traces are compared only with the own seed of a scenario', seed('seed')),
-      reporter: {
-        type: 'string',
-        requiresArg: true,
-        default: 'pretty',
-        coerce: word('reporter', REPORTERS),
-        describe: `Format of the results: ${REPORTERS.join(', ')}`,
-      },
-      filter: argument('Only scenarios whose title, file name or tag contains this word', text('filter')),
-      tag: argument('Only scenarios with one of these tags: a,b', texts),
-      bail: { type: 'boolean', default: false, describe: 'Stop at the first failure' },
-      seeds: argument('Play each scenario with many seeds, as in 1..200 or 1,7,42', seedList('seeds')),
-      workers: argument(
-        'Number of processes. Default: 1, or one for each core for many plays',
-        integer('workers', { min: 1, max: 64 }, 2),
-      ),
-      names: argument('File with a names profile for clients that use the fetch of a scenario', text('names')),
-      'loop-limit': {
-        type: 'string',
-        requiresArg: true,
-        default: DEFAULT_LOOP_LIMIT,
-        coerce: duration('loop-limit', DEFAULT_LOOP_LIMIT),
-        describe: 'Real time after which a script that never yields ends the run with exit code 137',
-      },
-      check: { type: 'boolean', default: false, describe: 'Check the invariants of every world after every event' },
-      html: argument(
-        'Also write a page that runs the scenario again when it is opened. It contains prompts',
-        text('html'),
-      ),
-      ...shardFlags(),
-    })
-    .example('$0 run scenarios/money', 'every scenario of a folder')
-    .example('$0 run scenarios/deploy/cold-start.ts --update', 'write its trace again')
-    .example('$0 run cold-start.ts --html cold-start.html', 'with a page to look at the run')
-    .example('$0 run --list --tag money', 'names the scenarios about money')
-    .example('$0 run --seeds 1..200', 'every scenario with 200 seeds')
-    .example('$0 run --seeds 1..200 --shard 2/8 --out out', 'an eighth of them; merge out joins the results')
-    .epilogue(`${EXIT_CODES} With --out: 3 incomplete.`) as unknown as Argv<RunArguments>
-}
+export type RunArguments = Partial<ArgumentsOf<typeof flags>> & { readonly scenarios?: readonly string[] }
 
 export async function handler(args: RunArguments): Promise<void> {
   if (process.env[WORKER_VARIABLE] !== undefined && process.send !== undefined) {
@@ -113,22 +82,17 @@ export async function handler(args: RunArguments): Promise<void> {
     const [first] = args.scenarios ?? []
     process.exitCode = await list(
       { ...args, folders: first === DEFAULT_PATTERN ? [] : args.scenarios, json: args.reporter === 'json' },
-      { out: text => process.stdout.write(text), error: text => process.stderr.write(text) },
+      PROCESS_IO,
     )
     return
   }
   const color = process.stdout.isTTY === true && process.env.NO_COLOR === undefined
-  const watchdog = await startLoopWatchdog((args.loopLimit ?? micros(DEFAULT_LOOP_LIMIT)) / 1000)
+  const watchdog = await startLoopWatchdog(args.loopLimit! / 1000)
   const stop = new AbortController()
   const ignoreSignals = isSharded(args) ? onSignals(() => stop.abort()) : undefined
   process.exitCode = await run(args, {
-    signal: stop.signal,
-    playing: watchdog.playing,
-    out: text => process.stdout.write(text),
-    error: text => process.stderr.write(text),
-    color,
+    ...{ ...PROCESS_IO, signal: stop.signal, playing: watchdog.playing, color },
     ...(process.argv[1] !== undefined && { entry: process.argv[1] }),
-    isTerminal: process.stderr.isTTY === true,
   })
   watchdog.stop()
   ignoreSignals?.()
@@ -160,10 +124,7 @@ async function runWorker(): Promise<void> {
 /** The line of the script is often far up the stack, after frames of awaits and of the client. */
 const STACK_LINES = 50
 
-export interface RunIo {
-  out(text: string): void
-  error(text: string): void
-  readonly isTerminal?: boolean
+export interface RunIo extends CommandIo {
   /** Called with what is played. */
   playing?(name: string): void
   readonly color?: boolean
@@ -269,17 +230,8 @@ function selection({ filter, tag }: RunArguments): Pick<RunFilesOptions, 'filter
   return { filter, ...(tag !== undefined && tag.length > 0 && { tags: tag }) }
 }
 
-/** The flags that select scenarios and say how they are played. */
-interface RunFlags {
-  readonly filter?: string | undefined
-  readonly tag?: readonly string[] | undefined
-  readonly seed?: string | undefined
-  readonly seeds?: readonly string[] | undefined
-  readonly update?: boolean | undefined
-}
-
 /** Returns which flags exclude each other, with advice; undefined if none do. */
-function findFlagConflict({ update, seed, seeds }: RunFlags): string | undefined {
+function findFlagConflict({ update, seed, seeds }: RunArguments): string | undefined {
   if (seed !== undefined && seeds !== undefined) {
     return '--seed and --seeds exclude each other. Give one of them.'
   }
@@ -291,7 +243,7 @@ function findFlagConflict({ update, seed, seeds }: RunFlags): string | undefined
 }
 
 /** Explains that no scenario is selected. */
-function describeNoMatch({ filter, tag = [] }: RunFlags): string {
+function describeNoMatch({ filter, tag = [] }: RunArguments): string {
   if (tag.length === 0) return `no title, file name or tag contains '${filter ?? ''}'. Try a shorter word.`
   const also = filter === undefined ? '' : ` and matches '${filter}'`
   return `no scenario is tagged ${tag.map(one => `'${one}'`).join(' or ')}${also}. 'modelhost-sim run --list' lists the tags.`

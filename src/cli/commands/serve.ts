@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Argv } from 'yargs'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { escapeControls } from '../../lib/text/control-characters.ts'
 import { isLoopback } from '../../server/control/guards.ts'
-import { DEFAULT_HOST, DEFAULT_PORT, type Latency, type ServedRequest, serve } from '../../server/http/server.ts'
+import { DEFAULT_HOST, DEFAULT_PORT, type ServedRequest, serve } from '../../server/http/server.ts'
 import { PAGE_PATH } from '../../server/routing/request-router.ts'
 import * as namesProfiles from '../../service/naming/names-profile.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
@@ -25,32 +24,18 @@ import { ScenarioLibrary } from '../../workbench/scenario/runner/library.ts'
 import { shippedFolder } from '../../workbench/scenario/runner/shipped.ts'
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
+import { type ArgumentsOf, configEndpoints, flag, toggle } from '../flags.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { onSignals } from '../signals.ts'
-import {
-  configEndpoints,
-  duration,
-  flag,
-  integer,
-  nonEmpty,
-  origin,
-  outerFlags,
-  positive,
-  sharedVariable,
-  textFlag,
-  texts,
-  toggle,
-  word,
-} from '../values.ts'
+import { anyText, duration, integer, nonEmpty, origin, positive, texts, word } from '../values.ts'
 
-const LOG_FORMATS = ['text', 'json', 'none'] as const
-type LogFormat = (typeof LOG_FORMATS)[number]
-
+/** How many records `fill` makes. */
+const RECORDS = { min: 0, max: LIMITS.filledRecords }
 /** Longest reason in a line of text. */
 const MAX_REASON_LENGTH = 160
 
 /** Returns a line for a request, with its line break. */
-export function requestLine(request: ServedRequest, format: Exclude<LogFormat, 'none'>): string {
+export function requestLine(request: ServedRequest, format: 'text' | 'json'): string {
   if (format === 'json') return `${JSON.stringify(request)}\n`
   const { time, world, method, path, status, operation, decidedBy, reason } = request
   const parts = [
@@ -75,139 +60,85 @@ function shorten(reason: string): string {
   return reason.length <= MAX_REASON_LENGTH ? reason : `${reason.slice(0, MAX_REASON_LENGTH)}…`
 }
 
-/** The flags that this file reads itself. `optionsFromFlags` reads the others. */
-export interface ServeArguments {
-  port: number
-  host: string
-  fixtures: string
-  weather: string | undefined
-  seed: string | undefined
-  clock: (typeof SERVED_CLOCK_MODES)[number] | undefined
-  speed: number | undefined
-  pollStep: number | undefined
-  idleAfter: number | undefined
-  latency: Latency | undefined
-  scenarios: string | undefined
-  faults: string | undefined
-  epoch: string | undefined
-  models: number | undefined
-  deployments: number | undefined
-  names: string | undefined
-  maxWorlds: number | undefined
-  worldIdle: number | undefined
-  unknownTokens: 'refuse' | 'fork'
-  trustProxy: boolean
-  allowHost: string[]
-  controlToken: string | undefined
-  cors: string | undefined
-  log: LogFormat | undefined
-  record: string | undefined
-  open: boolean
-}
-
 export const command = ['serve', '$0']
 export const describe = 'Serve a simulated world over HTTP'
 export const takesConfig = true
 
-export function builder(argv: Argv): Argv<ServeArguments> {
-  return outerFlags(argv, serveFlags())
-    .example('$0', `the default world at http://${DEFAULT_HOST}:${DEFAULT_PORT}, an hour a minute`)
-    .example('$0 --clock manual', 'time moves only by POST /_sim/clock/advance')
-    .example('$0 --weather launch-day', 'GPUs are short, and one request in ten is answered 429')
-    .example('$0 --fixtures empty --seed 7 --port 0', 'an empty world on a free port')
-    .epilogue(
-      `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`,
-    ) as unknown as Argv<ServeArguments>
+export const flags = {
+  port: {
+    ...flag(
+      'Port to listen on; 0 selects a free port. The variable PORT is read, too',
+      integer({ min: 0, max: 65_535 }, DEFAULT_PORT),
+      String(DEFAULT_PORT),
+    ),
+    variable: 'PORT',
+  },
+  host: flag('Address to listen on; an address other than loopback requires a control token', anyText, DEFAULT_HOST),
+  ...optionFlags(),
+  speed: flag(
+    `Simulated seconds per real second of a scaled clock. Default: ${DEFAULT_SPEED}.`,
+    positive(1e6, DEFAULT_SPEED),
+  ),
+  'poll-step': flag(
+    'How far each poll moves an on-poll clock, as in 5m. Default: to the next visible change.',
+    duration('5m'),
+  ),
+  'idle-after': flag(
+    `Real milliseconds without a request after which an idle clock jumps. Default: ${DEFAULT_IDLE_MS}.`,
+    integer({ min: 0, max: 3_600_000 }, DEFAULT_IDLE_MS),
+  ),
+  latency: flag(
+    'How long a delayed answer takes: real, scaled or instant. Default: as the clock moves.',
+    word(['real', 'scaled', 'instant']),
+  ),
+  scenarios: flag(
+    'Folder of scenarios in YAML and JSON for POST /_sim/scenarios/{name}/start. Default: ./scenarios. The scenarios of the package are always available.',
+  ),
+  models: flag('Fill the catalog up to this number of models', integer(RECORDS, 1_000)),
+  deployments: flag('Fill the world up to this number of deployments', integer(RECORDS, 1_000)),
+  'max-worlds': flag(
+    `Maximum number of further worlds. Default: ${LIMITS.worlds}.`,
+    integer({ min: 0, max: 100_000 }, LIMITS.worlds),
+  ),
+  'world-idle': flag('Real time after which an unused world is removed. Default: 1h.', duration('30m')),
+  'unknown-tokens': flag(
+    'What happens for a token that no world knows: refuse, or fork a separate world',
+    word(['refuse', 'fork']),
+    'refuse',
+  ),
+  'trust-proxy': toggle("Take the caller's address from X-Forwarded-For"),
+  'allow-host': flag('A further host name to answer to; repeatable', texts),
+  cors: {
+    ...flag('Let pages of an origin use the service, as in http://localhost:5173; alone: of every origin', origin),
+    requiresArg: false,
+  },
+  log: flag(
+    'A line on stdout for each request: text, json or none. With json, the banner goes to stderr. Default: text on a terminal, otherwise none.',
+    word(['text', 'json', 'none']),
+  ),
+  record: flag('New file for a recording of every request, prompts included, for the command replay'),
+  open: toggle('Open the control room in a browser, and keep the past of the world from the start'),
+  'control-token': flag(
+    'Token of the control plane for addresses other than loopback. Default: generated.',
+    nonEmpty('it is empty. Give a token, or leave it out to get a random one.'),
+  ),
 }
+export const examples = [
+  ['$0', `the default world at http://${DEFAULT_HOST}:${DEFAULT_PORT}, an hour a minute`],
+  ['$0 --clock manual', 'time moves only by POST /_sim/clock/advance'],
+  ['$0 --weather launch-day', 'GPUs are short, and one request in ten is answered 429'],
+  ['$0 --fixtures empty --seed 7 --port 0', 'an empty world on a free port'],
+]
+export const epilogue = `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`
 
-/** The flags of `serve`; each can be given in the environment, too. */
-export function serveFlags() {
-  return {
-    port: {
-      ...flag(
-        'port',
-        'Port to listen on; 0 selects a free port. The variable PORT is read, too',
-        sharedVariable('PORT') ?? String(DEFAULT_PORT),
-      ),
-      coerce: integer('port', { min: 0, max: 65_535 }, DEFAULT_PORT),
-    },
-    host: textFlag(
-      'host',
-      'Address to listen on; an address other than loopback requires a control token',
-      DEFAULT_HOST,
-    ),
-    ...optionFlags(),
-    speed: {
-      ...flag('speed', `Simulated seconds per real second of a scaled clock. Default: ${DEFAULT_SPEED}.`),
-      coerce: positive('speed', 1e6, DEFAULT_SPEED),
-    },
-    'poll-step': {
-      ...flag('poll-step', 'How far each poll moves an on-poll clock, as in 5m. Default: to the next visible change.'),
-      coerce: duration('poll-step', '5m'),
-    },
-    'idle-after': {
-      ...flag(
-        'idle-after',
-        `Real milliseconds without a request after which an idle clock jumps. Default: ${DEFAULT_IDLE_MS}.`,
-      ),
-      coerce: integer('idle-after', { min: 0, max: 3_600_000 }, DEFAULT_IDLE_MS),
-    },
-    latency: {
-      ...flag('latency', 'How long a delayed answer takes: real, scaled or instant. Default: as the clock moves.'),
-      coerce: word('latency', ['real', 'scaled', 'instant']),
-    },
-    scenarios: textFlag(
-      'scenarios',
-      'Folder of scenarios in YAML and JSON for POST /_sim/scenarios/{name}/start. Default: ./scenarios. The scenarios of the package are always available.',
-    ),
-    models: {
-      ...flag('models', 'Fill the catalog up to this number of models'),
-      coerce: integer('models', { min: 0, max: LIMITS.filledRecords }, 1_000),
-    },
-    deployments: {
-      ...flag('deployments', 'Fill the world up to this number of deployments'),
-      coerce: integer('deployments', { min: 0, max: LIMITS.filledRecords }, 1_000),
-    },
-    'max-worlds': {
-      ...flag('max-worlds', `Maximum number of further worlds. Default: ${LIMITS.worlds}.`),
-      coerce: integer('max-worlds', { min: 0, max: 100_000 }, LIMITS.worlds),
-    },
-    'world-idle': {
-      ...flag('world-idle', 'Real time after which an unused world is removed. Default: 1h.'),
-      coerce: duration('world-idle', '30m'),
-    },
-    'unknown-tokens': {
-      ...flag(
-        'unknown-tokens',
-        'What happens for a token that no world knows: refuse, or fork a separate world',
-        'refuse',
-      ),
-      coerce: word('unknown-tokens', ['refuse', 'fork']),
-    },
-    'trust-proxy': toggle('trust-proxy', "Take the caller's address from X-Forwarded-For"),
-    'allow-host': {
-      ...flag('allow-host', 'A further host name to answer to; repeatable'),
-      coerce: texts,
-    },
-    cors: {
-      ...flag('cors', 'Let pages of an origin use the service, as in http://localhost:5173; alone: of every origin'),
-      requiresArg: false,
-      coerce: origin('cors'),
-    },
-    log: {
-      ...flag(
-        'log',
-        'A line on stdout for each request: text, json or none. With json, the banner goes to stderr. Default: text on a terminal, otherwise none.',
-      ),
-      coerce: word('log', LOG_FORMATS),
-    },
-    record: textFlag('record', 'New file for a recording of every request, prompts included, for the command replay'),
-    open: toggle('open', 'Open the control room in a browser, and keep the past of the world from the start'),
-    'control-token': {
-      ...flag('control-token', 'Token of the control plane for addresses other than loopback. Default: generated.'),
-      coerce: nonEmpty('control-token', 'it is empty. Give a token, or leave it out to get a random one.'),
-    },
-  }
+/** The arguments that this file reads itself. `optionsFromFlags` reads the others. */
+export interface ServeArguments extends ArgumentsOf<typeof flags> {
+  fixtures: string
+  weather: string | undefined
+  clock: (typeof SERVED_CLOCK_MODES)[number] | undefined
+  faults: string | undefined
+  epoch: string | undefined
+  names: string | undefined
 }
 
 export async function handler(argv: ServeArguments): Promise<void> {
@@ -265,7 +196,7 @@ export async function startServer(argv: ServeArguments, onRequest?: (request: Se
     writePage: async content => (await import('../../server/saved-page/create-page.ts')).createSavedPage(content),
     trustProxy: argv.trustProxy,
     keepPast: argv.open,
-    allowHosts: argv.allowHost,
+    ...(argv.allowHost !== undefined && { allowHosts: argv.allowHost }),
     ownProcess: true,
     ...(argv.latency !== undefined && { latency: argv.latency }),
     ...(controlToken !== undefined && { controlToken }),

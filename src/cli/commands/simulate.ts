@@ -2,7 +2,6 @@
 
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Argv } from 'yargs'
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { OfferedLoad } from '../../data/offered-load.ts'
 import { withWeather } from '../../data/profiles/load.ts'
@@ -20,16 +19,17 @@ import { type ReportStep, reportSeries, STEP_COLUMNS } from '../../simulation/re
 import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
 import { type Recording, recordSimulator } from '../../simulator/history/record.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
-import { EXIT_CODES, UsageError } from '../command.ts'
+import { type CommandIo, EXIT_CODES, PROCESS_IO, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
 import { requireWritable, writeByDraft, writeTextFile } from '../files/output-file.ts'
+import { type ArgumentsOf, flag, toggle } from '../flags.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
 import { formatReport } from '../report-text.ts'
 import { onSignals } from '../signals.ts'
 import { compareValues, formatComparison, type SteppedReport } from '../simulate/comparison.ts'
 import { type ComparedWorld, parseSetting } from '../simulate/setting.ts'
-import { duration, flag, outerFlags, seed, textFlag, toggle } from '../values.ts'
+import { anyText, duration, seed } from '../values.ts'
 
 /** Steps that a picture has at most, if no step is given: about one for three units of its width. */
 const MOST_STEPS = 200
@@ -70,99 +70,52 @@ export const command = 'simulate'
 export const describe = 'Simulate a fleet without clients, and report what it did and cost'
 export const takesConfig = true
 
-export interface SimulateArguments {
-  fixtures: string
-  profile: string
-  seed: string
-  weather?: string | undefined
-  for?: Micros | undefined
-  epoch?: string | undefined
-  json?: boolean | undefined
-  series?: string | undefined
-  plot?: string | undefined
-  step?: Micros | undefined
-  commands?: string | undefined
-  trace?: string | undefined
-  check?: boolean | undefined
-  html?: string | undefined
-  compare?: string | undefined
-}
-
 const DEFAULT_STEP = 5 * MINUTE
 
-export function builder(argv: Argv): Argv<SimulateArguments> {
-  return outerFlags(argv, flags())
-    .example('$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost')
-    .example('$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at realistic rates')
-    .example('$0 simulate --for 1d --series day.csv --step 15m', 'with a row for each deployment every 15 minutes')
-    .example(
-      '$0 simulate --for 7d --compare nodes=30,40',
-      'a table of what 30 and 40 nodes a group do, and which suffice',
-    )
-    .example('$0 simulate --for 7d --plot week.svg', 'with a picture of money, GPU-hours, queue, refusals and latency')
-    .epilogue(
-      `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n${EXIT_CODES}`,
-    ) as unknown as Argv<SimulateArguments>
+export const flags = {
+  for: flag('Time to simulate: 24h, 7d, 1h30m. Required', duration('7d')),
+  fixtures: flag('Initial world: default, empty, fleet, full, two-nodes, or a folder', anyText, 'fleet'),
+  profile: flag('Provider profile: realistic, quick, rough, or a file', anyText, 'realistic'),
+  trace: flag('Load trace of the first deployment, or of NAME=FILE: requests or rates, as CSV or JSON lines'),
+  seed: flag('Equal seeds give equal reports', seed, '1'),
+  weather: flag(
+    'Random failures: none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble. Default: that of the profile',
+  ),
+  epoch: flag('Virtual time at the start: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
+  json: toggle('Print the report as one JSON object'),
+  series: flag('CSV file to write, with a row for each step and deployment'),
+  plot: flag(`SVG file to write with a picture of the report: ${REPORT_CHARTS.join(', ')}`),
+  step: flag(
+    'Length of a step of the series (default: 5m), and of the picture (default: so that it has at most 200 steps)',
+    duration('5m'),
+  ),
+  check: toggle(
+    'Check the invariants of the fleet after every event; a violation ends the simulation with exit code 1',
+  ),
+  html: flag('File to write with a page that simulates the same again when it is opened'),
+  compare: flag(
+    'Setting with values to compare: nodes=3,4 for each group of nodes, a path of the fixture as deployments.NAME.settings.max_instances=2,4, or of the profile as policies.placement=best-fit,spread',
+  ),
+  commands: flag('JSON file with scheduled commands: [{"at":"2h","verb":"node.crash","target":"h100-0"}]'),
 }
+export const examples = [
+  ['$0 simulate --for 7d', 'a week of 1,000 GPUs, and what it cost'],
+  ['$0 simulate --for 7d --weather realistic --seed 2', 'the same with failures at realistic rates'],
+  ['$0 simulate --for 1d --series day.csv --step 15m', 'with a row for each deployment every 15 minutes'],
+  ['$0 simulate --for 7d --compare nodes=30,40', 'a table of what 30 and 40 nodes a group do, and which suffice'],
+  ['$0 simulate --for 7d --plot week.svg', 'with a picture of money, GPU-hours, queue, refusals and latency'],
+]
+export const epilogue = `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n${EXIT_CODES}`
 
-function flags() {
-  return {
-    for: {
-      ...flag('for', 'Time to simulate: 24h, 7d, 1h30m. Required'),
-      coerce: duration('for', '7d'),
-    },
-    fixtures: textFlag('fixtures', 'Initial world: default, empty, fleet, full, two-nodes, or a folder', 'fleet'),
-    profile: textFlag('profile', 'Provider profile: realistic, quick, rough, or a file', 'realistic'),
-    trace: textFlag(
-      'trace',
-      'Load trace of the first deployment, or of NAME=FILE: requests or rates, as CSV or JSON lines',
-    ),
-    seed: { ...flag('seed', 'Equal seeds give equal reports', '1'), coerce: seed('seed') },
-    weather: textFlag(
-      'weather',
-      'Random failures: none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble. Default: that of the profile',
-    ),
-    epoch: textFlag('epoch', 'Virtual time at the start: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
-    json: toggle('json', 'Print the report as one JSON object'),
-    series: textFlag('series', 'CSV file to write, with a row for each step and deployment'),
-    plot: textFlag('plot', `SVG file to write with a picture of the report: ${REPORT_CHARTS.join(', ')}`),
-    step: {
-      ...flag(
-        'step',
-        'Length of a step of the series (default: 5m), and of the picture (default: so that it has at most 200 steps)',
-      ),
-      coerce: duration('step', '5m'),
-    },
-    check: toggle(
-      'check',
-      'Check the invariants of the fleet after every event; a violation ends the simulation with exit code 1',
-    ),
-    html: textFlag('html', 'File to write with a page that simulates the same again when it is opened'),
-    compare: textFlag(
-      'compare',
-      'Setting with values to compare: nodes=3,4 for each group of nodes, a path of the fixture as deployments.NAME.settings.max_instances=2,4, or of the profile as policies.placement=best-fit,spread',
-    ),
-    commands: textFlag(
-      'commands',
-      'JSON file with scheduled commands: [{"at":"2h","verb":"node.crash","target":"h100-0"}]',
-    ),
-  }
-}
+type Given = ArgumentsOf<typeof flags>
+
+export type SimulateArguments = Pick<Given, 'fixtures' | 'profile' | 'seed'> & Partial<Given>
 
 export async function handler(args: SimulateArguments): Promise<void> {
-  process.exitCode = await simulate(args, {
-    out: text => process.stdout.write(text),
-    error: text => process.stderr.write(text),
-    isTerminal: process.stderr.isTTY === true,
-    onSignal: onSignals,
-  })
+  process.exitCode = await simulate(args, { ...PROCESS_IO, onSignal: onSignals })
 }
 
-export interface SimulateIo {
-  out(text: string): void
-  error(text: string): void
-  /** Whether `error` writes to a terminal. */
-  readonly isTerminal?: boolean
+export interface SimulateIo extends CommandIo {
   /** Calls `stop` with the exit code of the first signal. Returns a function that stops listening. */
   onSignal?(stop: (exitCode: number) => void): () => void
 }

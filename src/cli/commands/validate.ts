@@ -1,41 +1,35 @@
 /** `modelhost-sim validate`: how far the engine is from published measurements, or from your own. */
-import type { Argv } from 'yargs'
-import { EXIT_CODES, UsageError } from '../command.ts'
+import { UsageError } from '../command.ts'
+import { type ArgumentsOf, flag, toggle } from '../flags.ts'
 import { calibrate } from '../validate/calibration.ts'
 import type { ComparedRow } from '../validate/comparison.ts'
 import { compareRows, errorsByClass, publishedRows, readRows } from '../validate/rows.ts'
-import { textFlag, texts } from '../values.ts'
-
-interface Arguments {
-  files: string[]
-  json: boolean
-  calibrate?: string | undefined
-}
+import { texts } from '../values.ts'
 
 export const command = 'validate [files..]'
 export const describe = 'Compare the engine with measurements, and show its errors'
 
+export const positional = {
+  files: {
+    type: 'string',
+    array: true,
+    default: [],
+    coerce: texts,
+    describe: 'Files of rows. Without a file: the published rows of the package',
+  },
+} as const
+export const flags = {
+  json: toggle('Print the rows as one JSON object', false),
+  calibrate: flag('File with rows of your own: fit the engine to them, and print the profile'),
+}
+export const examples = [
+  ['$0 validate', 'errors by class, and the worst rows'],
+  ['$0 validate mine.json --json', 'each of your rows with its simulated value'],
+]
+
 const WORST = 10
 
-export function builder(argv: Argv): Argv<Arguments> {
-  return argv
-    .positional('files', {
-      type: 'string',
-      array: true,
-      default: [] as string[],
-      coerce: texts,
-      describe: 'Files of rows. Without a file: the published rows of the package',
-    })
-    .options({
-      json: { type: 'boolean', default: false, describe: 'Print the rows as one JSON object' },
-      calibrate: textFlag('calibrate', 'File with rows of your own: fit the engine to them, and print the profile'),
-    })
-    .example('$0 validate', 'errors by class, and the worst rows')
-    .example('$0 validate mine.json --json', 'each of your rows with its simulated value')
-    .epilogue(EXIT_CODES) as unknown as Argv<Arguments>
-}
-
-export function handler({ files, json, calibrate: own }: Arguments): void {
+export function handler({ files, json, calibrate: own }: ArgumentsOf<typeof flags> & { files: string[] }): void {
   if (own !== undefined) {
     if (files.length > 0) {
       throw new UsageError(

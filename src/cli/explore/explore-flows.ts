@@ -6,7 +6,7 @@ import { plural } from '../../lib/text/format-count.ts'
 import type { SavedWorld } from '../../server/saved-page/content.ts'
 import { recordSimulator } from '../../simulator/history/record.ts'
 import { commandFlow } from '../../workbench/explore/declare-flow.ts'
-import { type ExploreDepth, prepare } from '../../workbench/explore/explore.ts'
+import { EXPLORE_DEPTHS, prepare } from '../../workbench/explore/explore.ts'
 import { explore, withOptions } from '../../workbench/explore/explore-flow.ts'
 import { checkOwnFaults } from '../../workbench/explore/plan/own-faults.ts'
 import type { Plan } from '../../workbench/explore/plan/plan.ts'
@@ -23,22 +23,17 @@ import { type LoadedFlow, loadFlowFile } from '../../workbench/scenario/runner/l
 import { guardProcess } from '../../workbench/scenario/runner/process-guard.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
+import { type ArgumentsOf, argument, toggle } from '../flags.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
-import {
-  hashOf,
-  playSharded,
-  readShardRequest,
-  type ShardArguments,
-  type ShardIo,
-  type ShardRequest,
-} from '../shards/play.ts'
-import { KnownFindings } from './known.ts'
+import { hashOf, playSharded, readShardRequest, SHARD_FLAGS, type ShardIo, type ShardRequest } from '../shards/play.ts'
+import { anyText, duration, integer, seed, word } from '../values.ts'
+import { KNOWN_FLAG, KnownFindings } from './known.ts'
 import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit, percent } from './report.ts'
 import {
   assertWritable,
   type ExploredClient,
-  type ScenarioLanguage,
+  SCENARIO_LANGUAGES,
   scenarioText,
   writeScenarios,
 } from './scenario-files.ts'
@@ -97,32 +92,54 @@ function formatProgress({ flow, stage, runs, findings, newest, chanceOfNew }: Ex
   return `${flow}: ${stage}, ${plural(runs, 'run')}, ${plural(findings, 'finding')}${last}, chance of something new ${percent(chanceOfNew)}`
 }
 
-export interface ExploreArguments extends ShardArguments {
-  flows: readonly string[]
-  json?: boolean | undefined
-  junit?: string | undefined
-  budget?: number | Duration | undefined
-  faults?: ExploreDepth | undefined
-  seeds?: string | undefined
-  fixtures?: string | undefined
-  seed?: string | undefined
-  known?: string | undefined
-  write?: string | undefined
-  html?: string | undefined
-  require?: 'recovers' | undefined
-  writeAs?: ScenarioLanguage | undefined
-  /** The command after `--`. */
-  otherCommand?: readonly string[] | undefined
-  processes?: number | undefined
-  /** Microseconds. */
-  commandTimeout?: number | undefined
-  /** Microseconds. */
-  loopLimit?: number | undefined
+export const EXPLORE_FLAGS = {
+  json: toggle('Print one JSON object a line, one for each flow', false),
+  junit: argument('Also write the findings to this file, in the format of JUnit'),
+  budget: argument(
+    'Maximum number of runs that look for findings, or real time as in 60s. The runs that shrink and explain a finding come on top. Default: that of the flow, or 2000',
+    readBudget,
+  ),
+  faults: argument(`The last stage: ${EXPLORE_DEPTHS.join(', ')}. Default: swarm`, word(EXPLORE_DEPTHS)),
+  require: argument('recovers: a client that gives up under a temporary fault is a finding', word(['recovers'])),
+  fixtures: argument('Fixture of the world, in place of that of the flow'),
+  seed: argument('Seed of the world, in place of that of the flow', seed),
+  known: KNOWN_FLAG,
+  write: argument('Write a scenario for each new finding to this folder'),
+  html: argument(
+    'Write a page that runs again: the run without faults, and the new findings of the first flow with a new finding',
+  ),
+  'write-as': argument(
+    `With --write: the language, ${SCENARIO_LANGUAGES.join(' or ')}. Default: yaml`,
+    word(SCENARIO_LANGUAGES),
+  ),
+  seeds: argument('With --out: run random plans alone, one for each seed, as in 1..1000'),
+  processes: argument(
+    'With a command: processes at once. Default: the processors of the machine',
+    integer({ min: 1, max: 256 }, 4),
+  ),
+  'command-timeout': argument(
+    'With a command: real time after which a run is ended with its process. Default: 60s',
+    duration('60s'),
+  ),
+  ...SHARD_FLAGS,
+  'loop-limit': argument(
+    'Real time after which a flow that never yields ends the command with exit code 137',
+    duration('1m'),
+    // Far longer than any step of a simulation blocks the process.
+    '1m',
+  ),
 }
 
-export interface ExploreIo extends ShardIo {
-  /** Whether stderr is a terminal. */
-  readonly isTerminal?: boolean
+/** Reads a number of runs, or real time. What is neither is refused with the name of the flow. */
+function readBudget(given: unknown, flag: string): number | Duration {
+  const budget = anyText(given, flag)
+  return /^\d+$/.test(budget) ? Number(budget) : (budget as Duration)
+}
+
+export type ExploreArguments = Partial<ArgumentsOf<typeof EXPLORE_FLAGS>> & {
+  readonly flows: readonly string[]
+  /** The command after `--`. */
+  readonly otherCommand?: readonly string[] | undefined
 }
 
 /**
@@ -130,7 +147,7 @@ export interface ExploreIo extends ShardIo {
  *
  * @throws an error with one line for a mistake in a flag, a flow or a file
  */
-export async function exploreFlows(args: ExploreArguments, io: ExploreIo): Promise<number> {
+export async function exploreFlows(args: ExploreArguments, io: ShardIo): Promise<number> {
   const release = guardProcess()
   try {
     const range = args.seeds === undefined ? undefined : parseSeedRange(args.seeds, '--seeds')
@@ -205,7 +222,7 @@ async function exploreAll(
   flows: readonly ExploredClient[],
   known: KnownFindings,
   args: ExploreArguments,
-  io: ExploreIo,
+  io: ShardIo,
 ): Promise<number> {
   const { json = false, junit, html, budget, faults, write, writeAs: language = 'yaml', findingCode = 1 } = args
   assertWritable(flows, args)
@@ -248,7 +265,7 @@ async function exploreAll(
   return explored.some(({ findings }) => findings.fresh.length > 0) ? findingCode : 0
 }
 
-async function runShard(flows: readonly ExploredClient[], request: ShardRequest, io: ExploreIo): Promise<number> {
+async function runShard(flows: readonly ExploredClient[], request: ShardRequest, io: ShardIo): Promise<number> {
   const tests: FlowTest[] = []
   try {
     for (const { flow, file } of flows) {

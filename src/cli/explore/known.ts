@@ -5,9 +5,14 @@ import { resolve } from 'node:path'
 import type { ExplainedFinding, FlowReport } from '../../workbench/explore/explore-flow.ts'
 import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
 import { UsageError } from '../command.ts'
+import { argument } from '../flags.ts'
 
 /** The file that is read if no other is given. */
 const DEFAULT_FILE = 'explore.known.yaml'
+
+export const KNOWN_FLAG = argument(
+  `File of known findings, which do not fail. Default: ${DEFAULT_FILE}, if there is one`,
+)
 
 /** The findings of a flow beside those that its project accepts for now. */
 export interface SortedFindings {

@@ -5,6 +5,7 @@ import { LoadError } from '../../workbench/scenario/runner/import-script.ts'
 import { isSelected, loadFiles, requireKnownTags, type ScenarioFile } from '../../workbench/scenario/runner/runner.ts'
 import { shippedFolder } from '../../workbench/scenario/runner/shipped.ts'
 import type { Scenario } from '../../workbench/scenario/scenario.ts'
+import type { CommandIo } from '../command.ts'
 
 interface ListArguments {
   folders?: readonly string[] | undefined
@@ -13,14 +14,11 @@ interface ListArguments {
   json?: boolean | undefined
 }
 
-export interface ListIo {
-  out(text: string): void
-  error(text: string): void
-  readonly folder?: string
-}
-
 /** Lists the scenarios of folders and of the package. Returns the exit code: 2 if a file cannot be read or a folder is missing. */
-export async function list(args: ListArguments, { out, error, folder = process.cwd() }: ListIo): Promise<0 | 2> {
+export async function list(
+  args: ListArguments,
+  { out, error, folder = process.cwd() }: CommandIo & { readonly folder?: string },
+): Promise<0 | 2> {
   const userFolders = args.folders ?? []
   const missing = userFolders.find(one => !existsSync(resolve(folder, one)))
   if (missing !== undefined) {

@@ -10,48 +10,26 @@ import { collectFindings, type MergedFinding } from '../../workbench/explore/sha
 import { playShard, type RunnableTest, runsOf } from '../../workbench/explore/shards/play-shard.ts'
 import { RESULTS_FORMAT, ResultsFile } from '../../workbench/explore/shards/results.ts'
 import { readShard, type SeedRange, type Shard } from '../../workbench/explore/shards/shard.ts'
-import { UsageError } from '../command.ts'
-import { integer, text } from '../values.ts'
+import { type CommandIo, UsageError } from '../command.ts'
+import { type ArgumentsOf, argument } from '../flags.ts'
+import { integer } from '../values.ts'
 
 /** The exit codes of commands that have found something or could not finish. */
 export const FINDING_EXIT_CODES =
   'Exit codes: 0 nothing found, 1 findings, 2 could not run, 3 incomplete, also after Ctrl-C.'
 
-export function findingCodeFlag() {
-  return {
-    'finding-code': {
-      type: 'string' as const,
-      requiresArg: true,
-      coerce: integer('finding-code', { min: 1, max: 125 }, 42),
-      describe:
-        'Exit code for findings in place of 1, so that Kubernetes retries after a crash, and not after a finding',
-    },
-  }
+export const FINDING_CODE = argument(
+  'Exit code for findings in place of 1, so that Kubernetes retries after a crash, and not after a finding',
+  integer({ min: 1, max: 125 }, 42),
+)
+
+export const SHARD_FLAGS = {
+  shard: argument('Run a part of the seeds, as in 3/8. auto: the part that the variables of the CI or cluster name'),
+  out: argument('Write the results of the seeds to this folder, and continue where an earlier process ended'),
+  'finding-code': FINDING_CODE,
 }
 
-export interface ShardArguments {
-  shard?: string | undefined
-  out?: string | undefined
-  findingCode?: number | undefined
-}
-
-export function shardFlags() {
-  return {
-    shard: {
-      type: 'string' as const,
-      requiresArg: true,
-      coerce: text('shard'),
-      describe: 'Run a part of the seeds, as in 3/8. auto: the part that the variables of the CI or cluster name',
-    },
-    out: {
-      type: 'string' as const,
-      requiresArg: true,
-      coerce: text('out'),
-      describe: 'Write the results of the seeds to this folder, and continue where an earlier process ended',
-    },
-    ...findingCodeFlag(),
-  }
-}
+export type ShardArguments = Partial<ArgumentsOf<typeof SHARD_FLAGS>>
 
 /** A part of a range of seeds and the folder of its results. */
 export interface ShardRequest {
@@ -89,9 +67,7 @@ export function readShardRequest(
   return { range, shard: readShard(shard ?? '1/1', process.env), out, findingCode }
 }
 
-export interface ShardIo {
-  out(text: string): void
-  error(text: string): void
+export interface ShardIo extends CommandIo {
   /** Called with what is run. */
   playing?: ((name: string) => void) | undefined
   /** Called with the number of finished runs and of all. */

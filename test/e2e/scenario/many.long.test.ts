@@ -46,7 +46,7 @@ describe('--seeds', () => {
   test('prints a line for each scenario and groups failed seeds with one command for each group', async () => {
     write('sure.ts', STORY('sure'))
     write('unsure.ts', UNSURE)
-    const { code, out } = await play({ scenarios: ['.'], seeds: seedList('seeds')('11..18') })
+    const { code, out } = await play({ scenarios: ['.'], seeds: seedList('11..18', 'seeds') })
     expect(code).toBe(1)
     expect(out).toMatch(/^✓ sure {2}8 seeds, N ms each\n✗ a short id {2}[2-7] of 8 seeds, N ms each\n/)
     expect(out).toMatch(
@@ -78,11 +78,11 @@ describe('--seeds', () => {
     ['7', ['7']],
     ['1..2, north,2', ['1', '2', 'north']],
   ])('%s', (text, expected) => {
-    expect(seedList('seeds')(text)).toEqual(expected)
+    expect(seedList(text, 'seeds')).toEqual(expected)
   })
 
   test.each(['3..1', '', '1,,2', '1..1000000'])('refuses %j', text => {
-    expect(() => seedList('seeds')(text)).toThrow(
+    expect(() => seedList(text, 'seeds')).toThrow(
       /^Failed to read --seeds '.*': not a list of up to 100000 seeds\. .*--seeds 1\.\.200\.$/,
     )
   })

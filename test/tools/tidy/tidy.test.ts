@@ -97,7 +97,7 @@ describe('determinism', () => {
     // The tokenizer is a pure function. The loader of TypeScript, the guard of `process.exit` and the configuration of the
     // command line belong to the process, and the session of the control room to its page.
     const ofTheProcess = [
-      'cli/values.ts',
+      'cli/flags.ts',
       'service/openai/tokenizer.ts',
       'workbench/scenario/runner/import-script.ts',
       'workbench/scenario/runner/process-guard.ts',

@@ -1,0 +1,189 @@
+/** Declares the flags of commands, with values from the command line, the environment and the configuration file. */
+
+import type { Argv, Options, PositionalOptions } from 'yargs'
+import { nearestWord } from '../lib/did-you-mean.ts'
+import { HIDDEN } from '../lib/text/secrets.ts'
+import { toSnakeCase } from '../lib/text/snake-case.ts'
+import { EXIT_CODES, UsageError } from './command.ts'
+import { type Config, configSchema } from './config.ts'
+import { anyText, OuterValue, type Read } from './values.ts'
+
+/** A flag, declared as a property with its name. */
+export interface Flag<Value = unknown> extends Pick<Options, 'describe' | 'requiresArg'> {
+  /** A switch has no value. */
+  readonly read: Read<Value> | 'switch'
+  readonly fallback?: string
+  /** Whether it can be given in the environment, and of a command with `takesConfig` in the configuration file. */
+  readonly isOuter: boolean
+  /** A variable of another name, which hosts of processes set, as in PORT. It takes precedence over the file. */
+  readonly variable?: string
+}
+
+export type Flags = Readonly<Record<string, Flag>>
+
+/** The module of a command, loaded on demand. */
+export interface Command {
+  /** In the syntax of yargs: `run [files..]`. */
+  readonly command: string | readonly string[]
+  readonly describe: string
+  /** A whole command line, for the error of a missing argument: `fixture check my-world`. */
+  readonly example?: string
+  /** Whether the words after `--` are those of another command. The handler gets them as `otherCommand`. */
+  readonly takesOtherCommand?: boolean
+  /** Whether the configuration file gives defaults of its flags. */
+  readonly takesConfig?: boolean
+  /** The values of an argument `<action>`, each with an example of the argument after it. */
+  readonly actions?: Readonly<Record<string, string>>
+  readonly flags?: Flags
+  readonly positional?: Readonly<Record<string, PositionalOptions>>
+  /** The first line of the help. Default: that of all commands. */
+  readonly usage?: string
+  /** Command lines, each with what it does. `$0` is the program. */
+  readonly examples?: readonly (readonly string[])[]
+  /** The end of the help. Default: the exit codes. */
+  readonly epilogue?: string
+  /** Resolves when the command has ended. A command that leaves a server open is ended by a signal. */
+  handler(argv: never): void | Promise<void>
+}
+
+/** The name of a flag in the arguments of a handler. */
+type CamelCase<Name> = Name extends `${infer First}-${infer Rest}` ? `${First}${Capitalize<CamelCase<Rest>>}` : Name
+
+/** The arguments that flags give to the handler of a command. */
+export type ArgumentsOf<Declared> = {
+  [Name in keyof Declared as CamelCase<Name>]: Declared[Name] extends Flag<infer Value> ? Value : never
+}
+
+/** Returns a flag with a value, from the command line, the environment or the configuration file. */
+export function flag(describe: string): Flag<string | undefined>
+export function flag<Value>(describe: string, read: Read<Value>): Flag<Value | undefined>
+export function flag<Value>(describe: string, read: Read<Value>, fallback: string): Flag<Value>
+export function flag(describe: string, read: Read<unknown> = anyText, fallback?: string): Flag {
+  return { describe, read, isOuter: true, ...(fallback !== undefined && { fallback }) }
+}
+
+/** Returns a flag with a value, only from the command line. */
+export function argument(describe: string): Flag<string | undefined>
+export function argument<Value>(describe: string, read: Read<Value>): Flag<Value | undefined>
+export function argument<Value>(describe: string, read: Read<Value>, fallback: string): Flag<Value>
+export function argument(describe: string, read: Read<unknown> = anyText, fallback?: string): Flag {
+  return { ...flag(describe, read, fallback!), isOuter: false }
+}
+
+/** Returns a switch, from the same places as a flag with a value. */
+export function toggle(describe: string, isOuter = true): Flag<boolean> {
+  return { describe, read: 'switch', isOuter }
+}
+
+/** Returns flags in the form that yargs takes. */
+export function toOptions(flags: Flags): Readonly<Record<string, Options>> {
+  return Object.fromEntries(Object.entries(flags).map(([name, one]) => [name, toOption(name, one)]))
+}
+
+function toOption(name: string, { describe, read, fallback, isOuter, variable, ...more }: Flag): Options {
+  if (read === 'switch') return { ...{ describe, type: 'boolean' }, default: isOuter && switchFromOutside(name) }
+  const value = (isOuter ? fromOutside(name, variable) : undefined) ?? fallback
+  return {
+    ...{ describe, requiresArg: true, type: 'string', ...more },
+    coerce: given => (given === undefined ? undefined : read(given, name)),
+    ...(value !== undefined && { default: value }),
+    ...(name === 'control-token' && value !== undefined && { defaultDescription: HIDDEN }),
+  }
+}
+
+/**
+ * Declares the flags and the arguments of a command. Refuses a variable that resembles one of a flag; other unknown
+ * variables are ignored.
+ */
+export function buildCommand(argv: Argv, module: Command): Argv {
+  const { flags = {}, positional = {}, usage, examples = [], epilogue = EXIT_CODES } = module
+  argv.options(toOptions(flags))
+  if (Object.values(flags).some(({ isOuter }) => isOuter)) {
+    argv.middleware(() => requireKnownVariables(Object.keys(flags)))
+  }
+  for (const [name, options] of Object.entries(positional)) argv.positional(name, options)
+  if (usage !== undefined) argv.usage(usage)
+  for (const [line, meaning] of examples) argv.example(line!, meaning!)
+  return argv.epilogue(epilogue)
+}
+
+/** Returns the flags of a command with their defaults. */
+export function defaultsOf({ flags = {} }: Command): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(toOptions(flags)).map(([name, option]) => [name, option.default]))
+}
+
+const PREFIX = 'MODELHOST_SIM_'
+/** Variables of commands beside `serve`, and those that `env` prints: one environment serves all commands. */
+const OTHER_VARIABLES = [
+  ...['URL', 'TOKEN', 'DEBUG', 'CONFIG', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'PLOT', 'TRACE', 'HTML'],
+  ...['COMPARE', 'WAIT', 'RULES', 'OFF', 'KEEP', 'CLIENT', 'JUNIT', 'SET', 'WITHOUT', 'EXPORT', 'PARTIAL'],
+]
+
+/** The values of the configuration file, and the name of the file. */
+let config: { readonly values: Readonly<Record<string, unknown>>; readonly file: string } = { values: {}, file: '' }
+
+/** Makes the values of a configuration file the defaults of flags. */
+export function setConfig(values: Config, file: string): void {
+  config = { values, file }
+}
+
+/** Returns the own endpoints of the configuration file, as an option of a simulator. */
+export function configEndpoints(): Pick<Config, 'endpoints'> {
+  const { endpoints } = config.values as Config
+  return endpoints === undefined ? {} : { endpoints }
+}
+
+/** Returns the name of the configuration file; empty if no file was read. */
+export function configFile(): string {
+  return config.file
+}
+
+/** Returns the field of a flag in the configuration file: maxStorage for --max-storage. */
+export function configField(flag: string): string {
+  return flag.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function toUpperSnake(flag: string): string {
+  return flag.toUpperCase().replaceAll('-', '_')
+}
+
+/**
+ * Returns the value of a flag from the environment, as in MODELHOST_SIM_MAX_STORAGE for --max-storage, else that from the
+ * configuration file. Only flags of the command are looked up, so MODELHOST_SIM_URL and MODELHOST_SIM_TOKEN, which `env`
+ * prints, have no effect.
+ *
+ * @param shared a variable of another name, which takes precedence over the file
+ */
+export function fromOutside(flag: string, shared?: string): OuterValue | undefined {
+  for (const variable of [`${PREFIX}${toUpperSnake(flag)}`, ...(shared === undefined ? [] : [shared])]) {
+    const text = process.env[variable]
+    if (text !== undefined && text !== '') return new OuterValue(text, variable, value => `${variable}=${value}`)
+  }
+  const field = configField(flag)
+  const value = config.values[field]
+  if (value === undefined) return undefined
+  return new OuterValue(String(value), `${field} in ${config.file}`, value => `${field}: ${value}`)
+}
+
+function requireKnownVariables(flags: readonly string[]): void {
+  const variables = Object.keys(process.env).filter(name => name.startsWith(PREFIX))
+  if (variables.length === 0) return
+  const configFlags = Object.keys(configSchema().shape).map(field => toSnakeCase(field).toUpperCase())
+  const known = [...flags.map(toUpperSnake), ...configFlags, ...OTHER_VARIABLES]
+  for (const variable of variables) {
+    const name = variable.slice(PREFIX.length)
+    if (known.includes(name)) continue
+    const meant = nearestWord(name, known)
+    if (meant === undefined) continue
+    throw new UsageError(`Failed to read ${variable}: unknown variable. Did you mean ${PREFIX}${meant}?`)
+  }
+}
+
+/** Returns the value of a switch from outside of the command line: 1, 0, true, false, yes or no. */
+function switchFromOutside(flag: string): boolean {
+  const outer = fromOutside(flag)
+  const value = outer?.text.toLowerCase()
+  if (value === undefined || value === '0' || value === 'false' || value === 'no') return false
+  if (value === '1' || value === 'true' || value === 'yes') return true
+  throw new UsageError(`Failed to read ${outer!.name} '${value}': give 1 or 0.`)
+}
