@@ -52,7 +52,7 @@ describe('money', () => {
     expect(isShown(amountIn(await figure('balance').textContent()), money.balance_microcents)).toBe(true)
 
     const [owner] = money.owners
-    await page.locator(`[data-owner="${owner!.id}"] a`).click()
+    await page.locator(`[data-key="${owner!.id}"] a`).click()
     const cost = page.locator('.inspector [data-figure="cost"]')
     await cost.waitFor()
     expect(isShown(amountIn(await cost.textContent()), owner!.burn_microcents_per_hour)).toBe(true)
@@ -62,7 +62,7 @@ describe('money', () => {
     await page.waitForFunction(text => document.querySelector('[data-figure="held"]')?.textContent === text, held)
     expect(money.owners.length).toBeGreaterThan(1)
     for (const { id, gpus, burn_microcents_per_hour: burn, spent_microcents: spent } of money.owners) {
-      const cells = await page.locator(`[data-owner="${id}"] > span`).allTextContents()
+      const cells = await page.locator(`[data-key="${id}"] > span`).allTextContents()
       const used = money.usage.deployments.find(one => one.id === id)!
       expect(amountIn(cells[2]!)).toBe(gpus)
       expect(isShown(amountIn(cells[3]!), burn)).toBe(true)
@@ -103,7 +103,7 @@ describe('money', () => {
   pageTest('draws the burn of each step, and tells its figures under the pointer', async () => {
     const { page, sim, server } = await openControlRoom(world)
     await sim.clock.advance('20m')
-    const over = page.locator('.time-chart canvas')
+    const over = page.locator('.time-chart .plot')
     await over.waitFor()
     const box = (await over.boundingBox())!
     await page.mouse.move(box.x + box.width * 0.5, box.y + 20)
@@ -118,12 +118,12 @@ describe('money', () => {
   pageTest('ends its picture with the burn of now, which a mean of a step lags behind', async () => {
     const { page, sim } = await openControlRoom(world)
     await sim.clock.advance('20m')
-    await page.locator('.time-chart canvas').waitFor()
+    await page.locator('.time-chart .plot').waitFor()
     // At the end of a step, nothing of the burn after it is in the step.
     sim.cluster.nodeOf('Chat000000000001').crash()
     const burn = page.locator('[data-figure="burn"]')
     await expect.poll(() => burn.textContent()).toContain('$0.00')
-    const box = (await page.locator('.time-chart canvas').boundingBox())!
+    const box = (await page.locator('.time-chart .plot').boundingBox())!
     const together = page.locator('.chart-figure strong.number')
     await page.mouse.move(box.x + box.width - 20, box.y + 20)
     await expect.poll(() => together.textContent()).toContain('$0.00')
@@ -138,7 +138,7 @@ describe('money', () => {
     await chart.waitFor()
     const asked = () => new URLSearchParams(new URL(page.url()).hash.split('?')[1] ?? '')
     const drag = async () => {
-      const box = (await chart.locator('canvas').boundingBox())!
+      const box = (await chart.locator('.plot').boundingBox())!
       await page.mouse.move(box.x + box.width * 0.4, box.y + 60)
       await page.mouse.down()
       await page.mouse.move(box.x + box.width * 0.5, box.y + 80)
@@ -168,7 +168,7 @@ describe('money', () => {
     await page.waitForFunction(() => !location.hash.includes('from='))
     await drag()
     await page.getByRole('button', { name: 'Show all' }).waitFor()
-    const box = (await chart.locator('canvas').boundingBox())!
+    const box = (await chart.locator('.plot').boundingBox())!
     await page.mouse.dblclick(box.x + 200, box.y + 60)
     await page.getByRole('button', { name: 'Show all' }).waitFor({ state: 'detached' })
     await page.waitForFunction(() => !location.hash.includes('from='))

@@ -1,5 +1,7 @@
 import { useSignal } from '@preact/signals'
+import type { ButtonHTMLAttributes } from 'preact'
 import { setRealTimeout } from '../../../lib/real-time.ts'
+import { clear } from './hooks.ts'
 
 /** Real milliseconds for which a button says that it copied. */
 const SAID_MS = 1_500
@@ -14,9 +16,7 @@ export function CopyButton({ label, text }: { label: string; text: () => string 
     } catch {
       said.value = 'Failed to copy'
     }
-    setRealTimeout(() => {
-      said.value = undefined
-    }, SAID_MS)
+    setRealTimeout(clear(said), SAID_MS)
   }
   return (
     <button type="button" class="small" onClick={copy} aria-live="polite">
@@ -57,6 +57,21 @@ export function saveFile(name: string, text: string, type = 'text/plain'): void 
   link.download = name
   link.click()
   URL.revokeObjectURL(link.href)
+}
+
+interface SmallProps extends ButtonHTMLAttributes {
+  /** What the button is about, for those who do not see it. */
+  readonly of?: string
+}
+
+/** A small button. */
+export function Small({ of, children, class: style = '', ...attributes }: SmallProps) {
+  return (
+    <button type="button" class={`small ${style}`} {...attributes}>
+      {children}
+      {of !== undefined && <span class="hidden"> {of}</span>}
+    </button>
+  )
 }
 
 interface ChoiceProps<Value extends string> {

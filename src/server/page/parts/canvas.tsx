@@ -1,21 +1,13 @@
-import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { useSize, useTheme } from './hooks.ts'
-
-/** The colours of the page, for drawings. They change with the theme. */
-interface Palette {
-  /** Returns a colour of the style sheet by its name: `text`, `line`, `ok`, `owner-3`. */
-  color(name: string): string
-  /** Returns one of two colours: that for a light ground, or that for a dark one. */
-  pick(light: string, dark: string): string
-}
 
 export interface Drawing {
   readonly context: CanvasRenderingContext2D
   /** Size in CSS pixels. */
   readonly width: number
   readonly height: number
-  readonly palette: Palette
+  /** Returns a colour of the style sheet by its name: `text`, `line`, `ok`, `owner-3`. It changes with the theme. */
+  readonly color: (name: string) => string
 }
 
 interface CanvasProps {
@@ -23,22 +15,16 @@ interface CanvasProps {
   readonly draw: (drawing: Drawing) => void
   /** Height in CSS pixels; the width is that of the place. */
   readonly height: number
-  readonly class?: string
   /** What the drawing shows, for those who do not see it. */
   readonly label: string
-  readonly onPointerMove?: (x: number, y: number) => void
-  readonly onPointerLeave?: () => void
-  readonly onClick?: (x: number, y: number) => void
-  readonly onWheel?: (event: WheelEvent, x: number) => void
-  readonly children?: ComponentChildren
 }
 
 /** A canvas as sharp as the screen, which draws once a frame at most. */
-export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onClick, onWheel, ...rest }: CanvasProps) {
+export function Canvas({ draw, height, label }: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const { width: drawnWidth } = useSize(canvas)
   const drawnTheme = useTheme()
-  const palette = useRef<(Palette & { readonly theme: number }) | undefined>(undefined)
+  const palette = useRef<{ readonly theme: number; readonly color: Drawing['color'] } | undefined>(undefined)
   useEffect(() => {
     if (drawnWidth === 0) return
     const frame = requestAnimationFrame(() => {
@@ -49,46 +35,28 @@ export function Canvas({ draw, height, label, onPointerMove, onPointerLeave, onC
       element.height = Math.round(height * scale)
       const context = element.getContext('2d')!
       context.scale(scale, scale)
-      if (palette.current?.theme !== drawnTheme) palette.current = { theme: drawnTheme, ...readPalette(element) }
-      draw({ context, width: drawnWidth, height, palette: palette.current })
+      if (palette.current?.theme !== drawnTheme) palette.current = { theme: drawnTheme, color: readColors(element) }
+      draw({ context, width: drawnWidth, height, color: palette.current.color })
     })
     return () => cancelAnimationFrame(frame)
   }, [draw, drawnWidth, height, drawnTheme])
-  return (
-    <canvas
-      ref={canvas}
-      class={rest.class}
-      style={{ height: `${height}px` }}
-      role="img"
-      aria-label={label}
-      onPointerMove={event => onPointerMove?.(event.offsetX, event.offsetY)}
-      onPointerLeave={onPointerLeave}
-      onClick={event => onClick?.(event.offsetX, event.offsetY)}
-      onWheel={event => onWheel?.(event, event.offsetX)}
-    >
-      {rest.children}
-    </canvas>
-  )
+  return <canvas ref={canvas} style={{ height: `${height}px` }} role="img" aria-label={label} />
 }
 
 /** Reads colours as the browser computes them, because a canvas does not know `var()` and `light-dark()`. */
-function readPalette(element: HTMLElement): Palette {
+function readColors(element: HTMLElement): Drawing['color'] {
   const known = new Map<string, string>()
-  const resolve = (css: string) => {
-    let color = known.get(css)
+  return name => {
+    let color = known.get(name)
     if (color === undefined) {
       const probe = document.createElement('span')
-      probe.style.color = css
+      probe.style.color = `var(--${name})`
       element.parentElement!.append(probe)
       color = getComputedStyle(probe).color
       probe.remove()
-      known.set(css, color)
+      known.set(name, color)
     }
     return color
-  }
-  return {
-    color: name => resolve(`var(--${name})`),
-    pick: (light, dark) => resolve(`light-dark(${light}, ${dark})`),
   }
 }
 
@@ -98,21 +66,18 @@ export class Brush {
   readonly height: number
   readonly sans: string
   readonly mono: string
-  readonly #palette: Palette
+  /** Returns a colour of the style sheet by its name. */
+  readonly color: Drawing['color']
   readonly #patterns = new Map<string, CanvasPattern>()
 
-  constructor({ context, palette, width, height }: Drawing) {
+  constructor({ context, color, width, height }: Drawing) {
     const style = getComputedStyle(document.documentElement)
     this.context = context
-    this.#palette = palette
+    this.color = color
     this.width = width
     this.height = height
     this.sans = style.getPropertyValue('--sans')
     this.mono = style.getPropertyValue('--mono')
-  }
-
-  color(name: string): string {
-    return this.#palette.color(name)
   }
 
   /** Fills a rectangle with a colour of the style sheet, or with a pattern. */

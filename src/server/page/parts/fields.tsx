@@ -8,6 +8,10 @@ interface TextFieldProps {
   readonly label: string
   readonly placeholder?: string
   readonly size?: number
+  readonly class?: string
+  /** Id of a list of suggestions. */
+  readonly list?: string
+  readonly required?: boolean
   /** What is typed, without spaces around it. */
   readonly value: Signal<string>
 }
@@ -18,6 +22,7 @@ export function TextField({ label, value, ...rest }: TextFieldProps) {
     <label>
       {label}{' '}
       <input
+        type="text"
         {...rest}
         value={value.value}
         onInput={event => {
@@ -36,6 +41,35 @@ export function bound(signal: Signal<string>) {
       signal.value = currentTarget.value
     },
   }
+}
+
+interface SelectProps {
+  readonly label: ComponentChildren
+  /** Class of the label. */
+  readonly class?: string
+  readonly value?: string
+  /** The values, each with its title if that is another text. */
+  readonly options: readonly (string | readonly [value: string, title: string])[]
+  readonly onChange: (value: string) => void
+}
+
+/** A choice among many words, with its label before it. */
+export function Select({ label, options, onChange, value, ...attributes }: SelectProps) {
+  return (
+    <label {...attributes}>
+      {label}{' '}
+      <select value={value} onChange={event => onChange(event.currentTarget.value)}>
+        {options.map(option => {
+          const [name, title] = typeof option === 'string' ? [option, option] : option
+          return (
+            <option key={name} value={name}>
+              {title}
+            </option>
+          )
+        })}
+      </select>
+    </label>
+  )
 }
 
 interface FilterFieldProps {

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 
@@ -58,6 +58,13 @@ export function useKeys(keys: Readonly<Record<string, () => void>>): void {
 export function isTyping({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean {
   if (ctrlKey || metaKey || altKey) return true
   return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
+}
+
+/** Returns a function that empties a signal. */
+export function clear<Value>(signal: Signal<Value | undefined>): () => void {
+  return () => {
+    signal.value = undefined
+  }
 }
 
 /** A `ref` that scrolls an element into view when it appears, because the button that made it can be far from it. */

@@ -51,6 +51,80 @@ export function Table({ titles, rows }: TableProps) {
   )
 }
 
+/** A column of a list: its title, the cell of an item, and the class of both. */
+export type Column<Item> = readonly [
+  title: string,
+  cell: (item: Item, index: number) => ComponentChildren,
+  style?: string,
+]
+
+interface ColumnListProps<Item> extends Omit<WindowedListProps<Item>, 'row'> {
+  readonly columns: readonly Column<Item>[]
+  /** Class of each row. It has the width of the columns. */
+  readonly rowClass: string
+  /** The most rows that are visible without scrolling. Default: as many as there is room for. */
+  readonly visibleRows?: number
+  /** Whether the columns have no titles. */
+  readonly isHeadless?: boolean
+  readonly keyOf: (item: Item, index: number) => string | number
+  /** Class of a row beside that of all. */
+  readonly styleOf?: (item: Item) => string
+}
+
+/** A list of many items in columns with titles. */
+export function ColumnList<Item>({
+  columns,
+  rowClass,
+  visibleRows,
+  isHeadless,
+  keyOf,
+  styleOf,
+  ...list
+}: ColumnListProps<Item>) {
+  const rows = (
+    <WindowedList
+      {...list}
+      row={(item, index) => (
+        <div key={keyOf(item, index)} class={`${rowClass} ${styleOf?.(item) ?? ''}`} data-key={keyOf(item, index)}>
+          {columns.map(([title, cell, style]) => (
+            <span key={title} class={style}>
+              {cell(item, index)}
+            </span>
+          ))}
+        </div>
+      )}
+    />
+  )
+  return (
+    <>
+      {!isHeadless && (
+        <div class={`${rowClass} head`} aria-hidden="true">
+          {columns.map(([title, , style]) => (
+            <span key={title} class={style}>
+              {title}
+            </span>
+          ))}
+        </div>
+      )}
+      {visibleRows === undefined ? (
+        rows
+      ) : (
+        <div style={{ height: `${Math.min(list.items.length, visibleRows) * list.rowHeight}px` }}>{rows}</div>
+      )}
+    </>
+  )
+}
+
+/** A text in a column, with words behind it for those who do not see the title. */
+export function Figure({ text, what, isFaint }: { text: string | number; what: string; isFaint?: boolean }) {
+  return (
+    <span class={isFaint ? 'faint' : ''}>
+      {text}
+      <span class="hidden"> {what}</span>
+    </span>
+  )
+}
+
 /** How many rows are drawn beyond each edge of what is visible. */
 const OVERSCAN = 8
 

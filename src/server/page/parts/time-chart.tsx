@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals'
-import { useCallback, useRef } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import { type Chart, stackSeries } from '../plots/chart.ts'
+import { axesOf, drawPlot, patternId } from '../plots/draw-chart.ts'
 import { styleOf } from '../plots/series-styles.ts'
-import { linearTicks, timeTicks } from '../plots/ticks.ts'
-import { Brush, Canvas, type Drawing } from './canvas.tsx'
-import { useSize } from './hooks.ts'
+import { Small } from './buttons.tsx'
+import { clear, useSize } from './hooks.ts'
 import { Tip } from './words.tsx'
 
 /** A part of the time: Unix seconds. */
@@ -41,8 +41,6 @@ export function TimeChart({ chart, now, height, format, extent, shown, onZoom }:
   const { width } = useSize(place)
   const pointer = useSignal<{ x: number; y: number } | undefined>(undefined)
   const dragFrom = useSignal<number | undefined>(undefined)
-  const draw = useCallback((drawing: Drawing) => drawStepAreas(drawing, { chart, now }), [chart, now])
-  const { title, description } = chart
   const at = pointer.value
   const begin = dragFrom.value
   const step = at && stepAt({ chart, now }, width, at.x)
@@ -75,7 +73,7 @@ export function TimeChart({ chart, now, height, format, extent, shown, onZoom }:
       role="group"
       tabIndex={0}
       data-arrow-keys
-      aria-label={`${title}: + and - zoom, arrows move, Escape shows all`}
+      aria-label={`${chart.title}: + and - zoom, arrows move, Escape shows all`}
       onKeyDown={onKeyDown}
       onDblClick={() => onZoom(undefined)}
       onPointerDown={event => {
@@ -89,14 +87,10 @@ export function TimeChart({ chart, now, height, format, extent, shown, onZoom }:
         pointer.value = y > height ? undefined : { x, y }
       }}
       onPointerUp={endDrag}
-      onPointerCancel={() => {
-        dragFrom.value = undefined
-      }}
-      onPointerLeave={() => {
-        pointer.value = undefined
-      }}
+      onPointerCancel={clear(dragFrom)}
+      onPointerLeave={clear(pointer)}
     >
-      <Canvas draw={draw} height={height} label={`${title}. ${description}`} />
+      <Plot {...{ chart, now, width, height }} />
       {begin !== undefined && at !== undefined && (
         <div
           class="chart-choice"
@@ -112,15 +106,11 @@ export function TimeChart({ chart, now, height, format, extent, shown, onZoom }:
         <ul class="chart-legend" aria-label="Areas, the lowest first">
           {chart.series.map(({ name }, index) => (
             <li key={name}>
-              <AreaMark index={index} /> {name}
+              <AreaMark pattern={patternId(chart, index)} /> {name}
             </li>
           ))}
         </ul>
-        {isZoomed && (
-          <button type="button" class="small" onClick={() => onZoom(undefined)}>
-            Show all
-          </button>
-        )}
+        {isZoomed && <Small onClick={() => onZoom(undefined)}>Show all</Small>}
       </div>
     </div>
   )
@@ -160,7 +150,8 @@ interface StepFiguresProps extends StepChart {
   readonly format: (value: number) => string
 }
 
-function StepFigures({ chart: { times, from, series }, now, step, format }: StepFiguresProps) {
+function StepFigures({ chart, now, step, format }: StepFiguresProps) {
+  const { times, from, series } = chart
   const valueAt = (index: number) => (step === 'now' ? now?.[index] : series[index]!.values[step]) ?? 0
   const shown = series.map(({ name }, index) => ({ name, index, value: valueAt(index) })).reverse()
   const total = shown.reduce((sum, { value }) => sum + value, 0)
@@ -173,7 +164,7 @@ function StepFigures({ chart: { times, from, series }, now, step, format }: Step
         .filter(({ value }) => value !== 0)
         .map(({ name, index, value }) => (
           <div key={name} class="chart-figure">
-            <AreaMark index={index} />
+            <AreaMark pattern={patternId(chart, index)} />
             <span>{name}</span>
             <span class="number">{format(value)}</span>
           </div>
@@ -188,12 +179,45 @@ function StepFigures({ chart: { times, from, series }, now, step, format }: Step
 }
 
 /** The colour and the pattern of an area. */
-function AreaMark({ index }: { index: number }) {
-  const { light, dark, hatch } = styleOf(index)
+function AreaMark({ pattern }: { pattern: string }) {
   return (
-    <svg class="area-mark" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
-      <rect width="16" height="16" rx="3" style={{ fill: `light-dark(${light}, ${dark})` }} />
-      {hatch !== '' && <path d={hatch} transform="scale(2)" class="area-hatch" />}
+    <svg class="area-mark" width="16" height="16" aria-hidden="true">
+      <rect width="16" height="16" rx="3" fill={`url(#${pattern})`} />
+    </svg>
+  )
+}
+
+/** The areas, and the bar of now beside them. */
+function Plot({ chart, now, width, height }: StepChart & { readonly width: number; readonly height: number }) {
+  const text = useMemo(() => {
+    const right = LEFT + plotWidth({ chart, now }, width)
+    const mostTicks = Math.max(2, Math.floor(right / TICK_ROOM))
+    const bands = stackSeries((now ?? []).map((value, i) => ({ ...chart.series[i]!, values: [value] })))
+    const plot = { left: LEFT, top: TOP, right, bottom: height - BOTTOM, mostTicks }
+    const axes = axesOf(chart, plot, bands.at(-1)?.high[0])
+    const x = width - RIGHT - NOW_WIDTH
+    const bars = bands.map(({ low, high }, i) => {
+      const [top, bottom] = [axes.y(high[0]!), axes.y(low[0]!)]
+      const place = `x="${x}" y="${top}" width="${NOW_WIDTH}" height="${bottom - top}"`
+      return `<rect fill="url(#${patternId(chart, i)})" ${place}/>`
+    })
+    const label = now && `<text x="${x + NOW_WIDTH / 2}" y="${height - 4}" text-anchor="middle">now</text>`
+    return `${drawPlot(chart, axes)}${bars.join('')}${label ?? ''}`
+  }, [chart, now, width, height])
+  return (
+    <svg class="plot" width={width} height={height} role="img" aria-label={`${chart.title}. ${chart.description}`}>
+      <defs>
+        {chart.series.map(({ name }, index) => {
+          const { light, dark, hatch } = styleOf(index)
+          return (
+            <pattern key={name} id={patternId(chart, index)} width="8" height="8" patternUnits="userSpaceOnUse">
+              <rect width="8" height="8" style={{ fill: `light-dark(${light}, ${dark})` }} />
+              <path class="hatch" d={hatch} />
+            </pattern>
+          )
+        })}
+      </defs>
+      <g dangerouslySetInnerHTML={{ __html: text }} />
     </svg>
   )
 }
@@ -211,7 +235,6 @@ const NOW_ROOM = 46
 const NOW_WIDTH = 20
 const TOP = 10
 const BOTTOM = 22
-const VALUE_TICKS = 4
 /** Least pixels between two ticks of the time. */
 const TICK_ROOM = 80
 
@@ -240,88 +263,4 @@ function stepAt(shown: StepChart, width: number, x: number): number | 'now' | un
   const time = timeAt(shown, width, x)
   const step = shown.chart.times.findIndex(each => each >= time)
   return step < 0 ? undefined : step
-}
-
-/** Draws stacked areas of steps. */
-function drawStepAreas(drawing: Drawing, shown: StepChart): void {
-  new ChartBrush(drawing).draw(shown)
-}
-
-class ChartBrush extends Brush {
-  readonly #palette: Drawing['palette']
-
-  constructor(drawing: Drawing) {
-    super(drawing)
-    this.#palette = drawing.palette
-  }
-
-  draw(shown: StepChart): void {
-    const { from, times, series } = shown.chart
-    const { now = [] } = shown
-    const { context, height } = this
-    const room = plotWidth(shown, this.width)
-    const width = LEFT + room
-    const end = times.at(-1) ?? from + 1
-    const bands = stackSeries(series)
-    const sumNow = now.reduce((sum, value) => sum + value, 0)
-    const ticks = linearTicks(Math.max(0, sumNow, ...(bands.at(-1)?.high ?? [])), VALUE_TICKS)
-    const top = ticks.at(-1)!.at
-    const bottom = height - BOTTOM
-    const toX = (time: number) => LEFT + ((time - from) / (end - from)) * room
-    const toY = (value: number) => bottom - (value / top) * (bottom - TOP)
-    this.setFont('11px', 'right')
-    for (const { at, label } of ticks) {
-      this.fill('line', LEFT, Math.round(toY(at)), this.width - LEFT - RIGHT, 1)
-      this.write(label, 'faint', LEFT - 8, toY(at))
-    }
-    for (const [index, { low, high }] of bands.entries()) {
-      context.beginPath()
-      context.moveTo(toX(from), toY(low[0] ?? 0))
-      for (const [step, value] of high.entries()) {
-        context.lineTo(toX(times[step - 1] ?? from), toY(value))
-        context.lineTo(toX(times[step]!), toY(value))
-      }
-      for (let step = low.length - 1; step >= 0; step--) {
-        context.lineTo(toX(times[step]!), toY(low[step]!))
-        context.lineTo(toX(times[step - 1] ?? from), toY(low[step]!))
-      }
-      context.closePath()
-      context.fillStyle = this.#patternOf(index)
-      context.fill()
-    }
-    let low = 0
-    for (const [index, value] of now.entries()) {
-      const left = this.width - RIGHT - NOW_WIDTH
-      this.fill(this.#patternOf(index), left, toY(low + value), NOW_WIDTH, toY(low) - toY(low + value))
-      low += value
-    }
-    this.setFont('11px', 'center', 'alphabetic')
-    if (shown.now !== undefined) this.write('now', 'text', this.width - RIGHT - NOW_WIDTH / 2, height - 4)
-    for (const { at, label } of timeTicks(from, end, Math.max(2, Math.floor(width / TICK_ROOM)))) {
-      const x = toX(at)
-      this.fill('line', Math.round(x), bottom, 1, 5)
-      context.textAlign = x > width - 22 ? 'right' : 'center'
-      this.write(label, 'faint', x > width - 22 ? width : x, height - 4)
-    }
-    this.fill('faint', LEFT, bottom, room, 1)
-  }
-
-  /** Returns the colour of an area with its pattern. */
-  #patternOf(index: number): CanvasPattern {
-    const { light, dark, hatch } = styleOf(index)
-    const tile = document.createElement('canvas')
-    // The pattern has the pixels of the screen, and the drawing scales it back.
-    const scale = devicePixelRatio
-    tile.width = tile.height = Math.round(8 * scale)
-    const context = tile.getContext('2d')!
-    context.scale(tile.width / 8, tile.height / 8)
-    context.fillStyle = this.#palette.pick(light, dark)
-    context.fillRect(0, 0, 8, 8)
-    context.strokeStyle = this.color('panel')
-    context.globalAlpha = 0.45
-    context.stroke(new Path2D(hatch))
-    const pattern = this.context.createPattern(tile, 'repeat')!
-    pattern.setTransform(new DOMMatrix().scale(8 / tile.width, 8 / tile.height))
-    return pattern
-  }
 }

@@ -28,10 +28,16 @@ export function StatusMark({ status }: { status: number }) {
     status === 0 ? ['⚡', 'bad'] : status >= 500 ? ['✗', 'bad'] : status >= 400 ? ['!', 'warn'] : ['✓', 'ok']
   return (
     <span class={`status-mark ${tone}`} title={status === 0 ? 'No answer reached the client' : undefined}>
-      <span class="glyph" aria-hidden="true">
-        {glyph}
-      </span>{' '}
-      {status === 0 ? 'lost' : status}
+      <Glyph of={glyph!} /> {status === 0 ? 'lost' : status}
+    </span>
+  )
+}
+
+/** A sign beside words that say the same. */
+export function Glyph({ of, tone = '' }: { of: string; tone?: string }) {
+  return (
+    <span class={`glyph ${tone}`} aria-hidden="true">
+      {of}
     </span>
   )
 }

@@ -6,20 +6,28 @@ import { linearTicks, logTicks, type Tick, timeTicks } from './ticks.ts'
 /** Lengths in units of the picture. */
 export const CHART_WIDTH = 780
 export const CHART_HEIGHT = 244
-const PLOT = { left: 62, top: 40, width: 472, height: 166 }
-const BOTTOM = PLOT.top + PLOT.height
-const RIGHT = PLOT.left + PLOT.width
-const LEGEND = { left: RIGHT + 22, right: CHART_WIDTH - 16, top: PLOT.top + 4, row: 19.5 }
+const PLOT: Plot = { left: 62, top: 40, right: 534, bottom: 206, mostTicks: 8 }
+const LEGEND = { left: PLOT.right + 22, right: CHART_WIDTH - 16, top: PLOT.top + 4, row: 19.5 }
 /** Marks of a line, so that lines differ in more than their colours. */
 const GLYPHS_PER_LINE = 7
-const MOST_TIME_TICKS = 8
 /** Marks that have a number, and words in the head of the picture. */
 export const LISTED_MARKS = 5
 /** Mean width of a character of the legend. */
 const CHARACTER_WIDTH = 6.7
 
+/** The place of the shapes in the picture. */
+interface Plot {
+  readonly left: number
+  readonly top: number
+  readonly right: number
+  readonly bottom: number
+  /** The most ticks of the time. */
+  readonly mostTicks: number
+}
+
 /** Where times and values lie in the picture. */
 interface Axes {
+  readonly plot: Plot
   readonly x: (time: number) => number
   readonly y: (value: number) => number
   readonly timeTicks: readonly Tick[]
@@ -28,18 +36,25 @@ interface Axes {
 
 /** Returns the elements of a chart as SVG text, within a group whose origin is its upper left corner. */
 export function drawChart(chart: Chart): string {
-  const axes = axesOf(chart)
-  const shapes = chart.kind === 'areas' ? drawAreas(chart, axes) : drawLines(chart, axes)
+  const { left, top, right, bottom } = PLOT
   return [
-    `<text class="head" x="${PLOT.left - 46}" y="22"><tspan class="title">${escapeXml(chart.title)}</tspan>` +
+    `<text class="head" x="${left - 46}" y="22"><tspan class="title">${escapeXml(chart.title)}</tspan>` +
       `<tspan class="soft" dx="10">${escapeXml(chart.unit)}</tspan></text>`,
-    drawGrid(axes),
-    shapes,
-    drawMarks(chart, axes),
-    `<path class="axis" d="M${PLOT.left} ${BOTTOM}H${RIGHT}"/>`,
+    drawPlot(chart, axesOf(chart, PLOT)),
     chart.series.length === 0
-      ? `<text class="soft" x="${n(PLOT.left + PLOT.width / 2)}" y="${n(PLOT.top + PLOT.height / 2)}" text-anchor="middle">${escapeXml(chart.emptyText)}</text>`
+      ? `<text class="soft" x="${n((left + right) / 2)}" y="${n((top + bottom) / 2)}" text-anchor="middle">${escapeXml(chart.emptyText)}</text>`
       : drawLegend(chart),
+  ].join('\n')
+}
+
+/** Returns the grid, the shapes and the marks of a chart as SVG text. */
+export function drawPlot(chart: Chart, axes: Axes): string {
+  const { left, right, bottom } = axes.plot
+  return [
+    drawGrid(axes),
+    chart.kind === 'areas' ? drawAreas(chart, axes) : drawLines(chart, axes),
+    drawMarks(chart, axes),
+    `<path class="axis" d="M${left} ${bottom}H${right}"/>`,
   ].join('\n')
 }
 
@@ -63,29 +78,33 @@ export function describeChart({ title, unit, description, series, figureLabel, e
   return `${title}, ${unit}. ${description} ${figures === '' ? emptyText : `By series (${figureLabel}): ${figures}.`}`
 }
 
-function axesOf(chart: Chart): Axes {
+/**
+ * Returns where the times and values of a chart lie.
+ *
+ * @param least a value that a linear axis reaches at least. Default: 0
+ */
+export function axesOf(chart: Chart, plot: Plot, least = 0): Axes {
   const to = Math.max(chart.to ?? chart.from, chart.times.at(-1) ?? chart.from)
   const length = to > chart.from ? to - chart.from : 1
-  const x = (time: number) => PLOT.left + ((time - chart.from) / length) * PLOT.width
-  const ticks = timeTicks(chart.from, to, MOST_TIME_TICKS)
-  const [ticksOfValues, y] = chart.scale === 'log' ? logAxis(chart) : linearAxis(chart)
-  return { x, y, timeTicks: ticks, valueTicks: chart.series.length === 0 ? [] : ticksOfValues }
+  const x = (time: number) => plot.left + ((time - chart.from) / length) * (plot.right - plot.left)
+  const ticks = timeTicks(chart.from, to, plot.mostTicks)
+  const [ticksOfValues, y] = chart.scale === 'log' ? logAxis(chart, plot) : linearAxis(chart, plot, least)
+  return { plot, x, y, timeTicks: ticks, valueTicks: chart.series.length === 0 ? [] : ticksOfValues }
 }
 
-function linearAxis(chart: Chart): [Tick[], Axes['y']] {
+function linearAxis(chart: Chart, { top, bottom }: Plot, least: number): [Tick[], Axes['y']] {
   const tops = chart.kind === 'areas' ? (stackSeries(chart.series).at(-1)?.high ?? []) : valuesOf(chart)
-  const ticks = linearTicks(Math.max(0, ...tops), 4)
-  const top = ticks.at(-1)!.at
-  return [ticks, value => BOTTOM - (value / top) * PLOT.height]
+  const ticks = linearTicks(Math.max(least, ...tops), 4)
+  return [ticks, value => bottom - (value / ticks.at(-1)!.at) * (bottom - top)]
 }
 
 /** Values that are not above 0 lie on the lower edge. */
-function logAxis(chart: Chart): [Tick[], Axes['y']] {
+function logAxis(chart: Chart, { top, bottom }: Plot): [Tick[], Axes['y']] {
   const positive = valuesOf(chart).filter(value => value > 0)
   const [min, max] = positive.length === 0 ? [0.1, 1] : [Math.min(...positive), Math.max(...positive)]
   const ticks = logTicks(min, max)
   const [low, high] = [Math.log10(ticks[0]!.at), Math.log10(ticks.at(-1)!.at)]
-  const y = (value: number) => (value <= 0 ? BOTTOM : BOTTOM - ((Math.log10(value) - low) / (high - low)) * PLOT.height)
+  const y = (value: number) => bottom - (value <= 0 ? 0 : ((Math.log10(value) - low) / (high - low)) * (bottom - top))
   return [ticks, y]
 }
 
@@ -93,31 +112,29 @@ function valuesOf({ series }: Chart): number[] {
   return series.flatMap(({ values }) => values.filter(value => value !== null))
 }
 
-function drawGrid({ x, y, timeTicks, valueTicks }: Axes): string {
+function drawGrid({ x, y, timeTicks, valueTicks, plot: { left, top, right, bottom } }: Axes): string {
   const lines = [
-    ...timeTicks.map(({ at }) => `M${n(x(at))} ${PLOT.top}V${BOTTOM}`),
-    ...valueTicks.map(({ at }) => `M${PLOT.left} ${n(y(at))}H${RIGHT}`),
+    ...timeTicks.map(({ at }) => `M${n(x(at))} ${top}V${bottom}`),
+    ...valueTicks.map(({ at }) => `M${left} ${n(y(at))}H${right}`),
   ]
   const labels = [
     ...timeTicks.map(({ at, label }) => {
       // The label of a tick at an edge stays within the picture of its chart.
-      const anchor = x(at) > RIGHT - 12 ? 'end' : x(at) < PLOT.left + 12 ? 'start' : 'middle'
-      return `<text x="${n(x(at))}" y="${BOTTOM + 18}" text-anchor="${anchor}">${label}</text>`
+      const anchor = x(at) > right - 12 ? 'end' : x(at) < left + 12 ? 'start' : 'middle'
+      return `<text x="${n(x(at))}" y="${bottom + 18}" text-anchor="${anchor}">${label}</text>`
     }),
-    ...valueTicks.map(
-      ({ at, label }) => `<text x="${PLOT.left - 8}" y="${n(y(at) + 4)}" text-anchor="end">${label}</text>`,
-    ),
+    ...valueTicks.map(({ at, label }) => `<text x="${left - 8}" y="${n(y(at) + 4)}" text-anchor="end">${label}</text>`),
   ]
   return `<path class="grid" d="${lines.join('')}"/>\n<g class="tick">${labels.join('')}</g>`
 }
 
 /** Draws the commands as lines through the chart. The head of the picture has the words of their numbers. */
-function drawMarks({ marks }: Chart, { x }: Axes): string {
+function drawMarks({ marks }: Chart, { x, plot: { top, bottom } }: Axes): string {
   return marks
     .map(({ time, text }, i) => {
       const at = n(x(time))
-      const number = i < LISTED_MARKS ? `<text class="mark" x="${at}" y="${PLOT.top - 4}">${i + 1}</text>` : ''
-      return `<g><title>${escapeXml(text)}</title><path class="mark" d="M${at} ${PLOT.top}V${BOTTOM}"/>${number}</g>`
+      const number = i < LISTED_MARKS ? `<text class="mark" x="${at}" y="${top - 4}">${i + 1}</text>` : ''
+      return `<g><title>${escapeXml(text)}</title><path class="mark" d="M${at} ${top}V${bottom}"/>${number}</g>`
     })
     .join('\n')
 }
@@ -215,7 +232,8 @@ function dashOf(dash: string): string {
   return dash === '' ? '' : ` stroke-dasharray=${xmlAttribute(dash)}`
 }
 
-function patternId(chart: Chart, index: number): string {
+/** Returns the id of the pattern of an area. */
+export function patternId(chart: Chart, index: number): string {
   return `${chart.name}-${index}`
 }
 

@@ -1,7 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { CloseButton, CopyButton } from '../parts/buttons.tsx'
 import { bound } from '../parts/fields.tsx'
+import { clear } from '../parts/hooks.ts'
 import { DetailsHead } from '../parts/panel.tsx'
+import { Glyph } from '../parts/words.tsx'
 import { HttpConnection } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
 import { viewsOf } from '../views/all-views.ts'
@@ -45,9 +47,7 @@ export function App() {
             aria-current={name === view.name ? 'page' : undefined}
             title={title}
           >
-            <span class="glyph" aria-hidden="true">
-              {glyph}
-            </span>
+            <Glyph of={glyph} />
             <span class="tab-title">{title}</span>
           </a>
         ))}
@@ -74,19 +74,12 @@ function Notices() {
     <div class="notices" aria-live="polite">
       {notice !== undefined && (
         <div class={`notice ${notice.kind}`}>
-          <span class="glyph" aria-hidden="true">
-            {notice.kind === 'done' ? '✓' : '✗'}
-          </span>
+          <Glyph of={notice.kind === 'done' ? '✓' : '✗'} />
           <span class="notice-text">{notice.text}</span>
           {notice.request !== undefined && (
             <CopyButton label="Copy as curl" text={() => session.curlOf(notice.request!)} />
           )}
-          <CloseButton
-            what="the message"
-            onClick={() => {
-              session.notice.value = undefined
-            }}
-          />
+          <CloseButton what="the message" onClick={clear(session.notice)} />
         </div>
       )}
     </div>

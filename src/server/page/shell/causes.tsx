@@ -1,8 +1,10 @@
 /** Why something is so: the causes and the effects of journal entries, as sentences. */
+
 import { useSignal } from '@preact/signals'
+import { Small } from '../parts/buttons.tsx'
 import { formatCount, formatMicrocents, formatTime } from '../parts/format.ts'
 import { Problem } from '../parts/panel.tsx'
-import { ThingLink } from '../parts/words.tsx'
+import { Glyph, ThingLink } from '../parts/words.tsx'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
@@ -31,15 +33,13 @@ export function CauseTree({ seq }: { seq: string }) {
         ))}
       </ol>
       {matched > effects.length && (
-        <button
-          type="button"
-          class="small"
+        <Small
           onClick={() => {
             limit.value += SHOWN_EFFECTS
           }}
         >
           Show more of {formatCount(matched)} effects
-        </button>
+        </Small>
       )}
       {waiting.length > 0 && (
         <>
@@ -71,9 +71,7 @@ function Node({ entry: { seq, at, kind, subject, sentence }, part, depth }: Node
   const { place } = useSession()
   return (
     <li class={`cause-node ${part}`} style={{ marginLeft: `${Math.min(depth, MAX_INDENT)}em` }}>
-      <span class="glyph" aria-hidden="true">
-        {part === 'cause' ? '○' : part === 'selected' ? '●' : '↳'}
-      </span>
+      <Glyph of={part === 'cause' ? '○' : part === 'selected' ? '●' : '↳'} />
       <div>
         <a class="linklike" aria-current={part === 'selected'} href={place.link({ ...place.value, id: String(seq) })}>
           {sentence}

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import { bound } from '../parts/fields.tsx'
+import { bound, Select } from '../parts/fields.tsx'
 import { kindWords } from '../parts/format.ts'
 import { Problem } from '../parts/panel.tsx'
 import type { AnswersByRoute, FieldsByRoute } from '../store/ask.ts'
@@ -71,22 +71,14 @@ export function Finder({ close }: { close: () => void }) {
           placeholder="Id, name or position"
           {...bound(text)}
         />
-        <label>
-          Kind{' '}
-          <select
-            value={kind.value}
-            onChange={event => {
-              kind.value = event.currentTarget.value
-            }}
-          >
-            <option value="">any</option>
-            {LISTED_KINDS.map(name => (
-              <option key={name} value={name}>
-                {kindWords(name)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Kind"
+          value={kind.value}
+          options={[['', 'any'], ...LISTED_KINDS.map(name => [name, kindWords(name)] as const)]}
+          onChange={chosen => {
+            kind.value = chosen
+          }}
+        />
         <Problem text={error} />
         {refused && <p class="warn">! The service refuses this list now.</p>}
         <ul class="found">

@@ -1,4 +1,6 @@
+import { Select } from '../parts/fields.tsx'
 import { formatTime } from '../parts/format.ts'
+import { Glyph } from '../parts/words.tsx'
 import type { LinkState } from '../store/feed.ts'
 import { DEFAULT_WORLD, useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
@@ -35,32 +37,22 @@ export function Header({ openFinder, openWorlds, openHelp }: HeaderProps) {
       </a>
       <span class="faint about">The control room of a simulated GPU cloud</span>
       <span class={`link ${session.feed.link.value}`} role="status">
-        <span class="glyph" aria-hidden="true">
-          {glyph}
-        </span>{' '}
-        {words}
+        <Glyph of={glyph} /> {words}
       </span>
       <span class="space" />
       <button type="button" class="quiet" onClick={openFinder} aria-label="Find by id" title="Ctrl K">
         ⌕ <span class="wide-only">Find</span>
       </button>
-      <label class="world-picker">
-        World{' '}
-        <select
-          value={current}
-          onChange={event => {
-            const world = event.currentTarget.value
-            session.place.go({ world: world === DEFAULT_WORLD ? undefined : world, origin: undefined })
-          }}
-        >
-          {shown.map(({ world, fork_of: made }) => (
-            <option key={world} value={world}>
-              {world}
-              {made && `: fork of ${made.world} at ${formatTime(made.at)}`}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label="World"
+        class="world-picker"
+        value={current}
+        options={shown.map(({ world, fork_of: made }) => [
+          world,
+          made ? `${world}: fork of ${made.world} at ${formatTime(made.at)}` : world,
+        ])}
+        onChange={world => session.place.go({ world: world === DEFAULT_WORLD ? undefined : world, origin: undefined })}
+      />
       <button
         type="button"
         class="quiet"

@@ -5,6 +5,7 @@ import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import type { ControlEntry, ControlRequest } from '../../control/client/index.ts'
 import { Brush, Canvas, type Drawing } from '../parts/canvas.tsx'
 import { formatDay, formatDuration, formatTime } from '../parts/format.ts'
+import { clear } from '../parts/hooks.ts'
 import { Tip, toneOf } from '../parts/words.tsx'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { Feed } from '../store/feed.ts'
@@ -141,9 +142,7 @@ export function Timeline() {
             pointer.value = offsetX
             if (buttons !== 0 && chosen.peek() !== undefined) choose(timeUnder(offsetX))
           }}
-          onPointerLeave={() => {
-            pointer.value = undefined
-          }}
+          onPointerLeave={clear(pointer)}
           onInput={event => {
             // Under the pointer, the time is that of its label.
             if (!event.currentTarget.matches(':active')) choose(timeAt(event.currentTarget.valueAsNumber / STEPS))

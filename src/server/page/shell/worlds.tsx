@@ -1,6 +1,8 @@
 /** The worlds of the simulator and the snapshots of the shown one: places to go, to go back to, and to compare. */
+
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { Small } from '../parts/buttons.tsx'
 import { TextField } from '../parts/fields.tsx'
 import { formatTime, plural } from '../parts/format.ts'
 import { Table } from '../parts/lists.tsx'
@@ -53,19 +55,15 @@ export function Worlds({ close }: { close: () => void }) {
                     <CompareButton label="Compare with its start" other={{ fresh: 'true' }} compared={compared} />
                   ) : (
                     <>
-                      <button type="button" class="small" onClick={() => open(world)}>
-                        Open
-                      </button>
+                      <Small onClick={() => open(world)}>Open</Small>
                       <CompareButton other={{ with: world }} compared={compared} />
                     </>
                   )}
-                  <button type="button" class="small" onClick={() => forkWorld(session, world)}>
-                    Fork
-                  </button>
+                  <Small onClick={() => forkWorld(session, world)}>Fork</Small>
                   {world !== DEFAULT_WORLD && (
-                    <button type="button" class="small danger" onClick={() => remove(world)}>
+                    <Small class="danger" onClick={() => remove(world)}>
                       Delete
-                    </button>
+                    </Small>
                   )}
                 </>,
               ],
@@ -130,25 +128,22 @@ function Snapshots({ compared }: { compared: Signal<Other | undefined> }) {
               snapshot,
               <DayTime key={now} iso={now} />,
               <>
-                <button
-                  type="button"
-                  class="small"
+                <Small
                   onClick={() =>
                     session.act(`Go back to ${snapshot}`, 'POST /_sim/snapshots/{snapshot}/restore', { snapshot })
                   }
                 >
                   Go back to it
-                </button>
+                </Small>
                 <CompareButton other={{ snapshot }} compared={compared} />
-                <button
-                  type="button"
-                  class="small danger"
+                <Small
+                  class="danger"
                   onClick={() =>
                     session.act(`Delete the snapshot ${snapshot}`, 'DELETE /_sim/snapshots/{snapshot}', { snapshot })
                   }
                 >
                   Delete
-                </button>
+                </Small>
               </>,
             ],
           }))}
@@ -181,16 +176,14 @@ interface CompareButtonProps {
 function CompareButton({ label = 'Compare', other, compared }: CompareButtonProps) {
   const isCompared = JSON.stringify(compared.value) === JSON.stringify(other)
   return (
-    <button
-      type="button"
-      class="small"
+    <Small
       aria-pressed={isCompared}
       onClick={() => {
         compared.value = isCompared ? undefined : other
       }}
     >
       {label}
-    </button>
+    </Small>
   )
 }
 

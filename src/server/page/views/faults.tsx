@@ -2,13 +2,13 @@
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { tryParseJson } from '../../../lib/json-text.ts'
-import { CopyButton, DownloadButton } from '../parts/buttons.tsx'
-import { bound, CommandForm } from '../parts/fields.tsx'
+import { CopyButton, DownloadButton, Small } from '../parts/buttons.tsx'
+import { bound, CommandForm, Select, TextField } from '../parts/fields.tsx'
 import { formatCount, formatDuration, formatTime, plural, secondsBetween } from '../parts/format.ts'
 import { Panel, Problem } from '../parts/panel.tsx'
-import { JsonView } from '../parts/words.tsx'
+import { Glyph, JsonView } from '../parts/words.tsx'
 import { goBack } from '../shell/timeline.tsx'
-import type { FieldsByRoute } from '../store/ask.ts'
+import type { AnswersByRoute, FieldsByRoute } from '../store/ask.ts'
 import { DEFAULT_WORLD, describeError, type ScenarioRun, type Session, useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
 
@@ -39,19 +39,12 @@ function ActiveFailures() {
         {failures?.map(({ what, undo }) => (
           <li key={what} class="line">
             <span>
-              <span class="glyph bad" aria-hidden="true">
-                ✗
-              </span>{' '}
-              {what}
+              <Glyph of="✗" tone="bad" /> {what}
             </span>
             {undo !== undefined && (
-              <button
-                type="button"
-                class="small"
-                onClick={() => session.act(`Undo: ${what}`, 'POST /_sim/commands', undo)}
-              >
-                Undo <span class="hidden">{what}</span>
-              </button>
+              <Small of={what} onClick={() => session.act(`Undo: ${what}`, 'POST /_sim/commands', undo)}>
+                Undo
+              </Small>
             )}
           </li>
         ))}
@@ -77,38 +70,24 @@ function GiveCommand() {
     <Panel title="Break or repair" route="GET /_sim/commands" name="Commands" error={error}>
       {command !== undefined && (
         <CommandForm look="form" command={command} target={needsTarget ? target.value : undefined} class="primary">
-          <label>
-            Command
-            <select
-              value={verb.value}
-              onChange={event => {
-                verb.value = event.currentTarget.value
-                target.value = ''
-              }}
-            >
-              {commands?.map(({ verb: name }) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          </label>
+          <Select
+            label="Command"
+            value={verb.value}
+            options={(commands ?? []).map(({ verb: name }) => name)}
+            onChange={chosen => {
+              verb.value = chosen
+              target.value = ''
+            }}
+          />
           {needsTarget && (
-            <label>
-              Target ({command.target})
-              <input
-                class="mono"
-                list="command-targets"
-                required
-                value={target.value}
-                onInput={event => {
-                  target.value = event.currentTarget.value.trim()
-                }}
-              />
-              <datalist id="command-targets">
+            <>
+              <TextField label={`Target (${command.target})`} class="mono" list="targets" required value={target} />
+              <datalist id="targets">
                 {targets.map(name => (
                   <option key={name} value={name} />
                 ))}
               </datalist>
-            </label>
+            </>
           )}
         </CommandForm>
       )}
@@ -121,41 +100,28 @@ function GiveCommand() {
   )
 }
 
-/** Which subjects of the journal are targets of a command, by the kind of target. */
-const SUBJECT_KINDS: Readonly<Record<string, RegExp>> = {
-  deployment: /^deployment\./,
-  batch: /^batch\./,
-  hosted: /^hosted\./,
-  model: /^model\./,
-  token: /^token\./,
+type Node = AnswersByRoute['GET /_sim/cluster/nodes'][number]
+
+/** The targets that a node gives to a command, by the kind of target. */
+const OF_NODE: Readonly<Record<string, (node: Node) => string | string[]>> = {
+  node: ({ name }) => name,
+  gpu: ({ name, gpus }) => Array.from({ length: gpus }, (_, i) => `${name}/${i}`),
+  pool: ({ pool }) => pool,
+  zone: ({ zone }) => zone,
+  gpuType: ({ gpu }) => gpu,
 }
+/** The most targets that are suggested. */
+const MAX_TARGETS = 2_000
 
 /** Returns the names that a command could be given to. The simulator checks the one that is sent. */
-function useTargets(kind: string | undefined): readonly string[] {
+function useTargets(kind = ''): readonly string[] {
   const { feed } = useSession()
-  const ofFleet = kind === 'node' || kind === 'gpu' || kind === 'pool' || kind === 'zone' || kind === 'gpuType'
-  const { value: nodes } = useAnswer('GET /_sim/cluster/nodes', ofFleet ? {} : undefined, { refresh: 'once' })
+  const ofNode = OF_NODE[kind]
+  const { value: nodes = [] } = useAnswer('GET /_sim/cluster/nodes', ofNode && {}, { refresh: 'once' })
   const revision = feed.revision.value
   return useMemo(() => {
-    switch (kind) {
-      case 'node':
-        return (nodes ?? []).map(({ name }) => name)
-      case 'gpu':
-        return (nodes ?? [])
-          .slice(0, 20)
-          .flatMap(({ name, gpus }) => Array.from({ length: gpus }, (_, i) => `${name}/${i}`))
-      case 'pool':
-        return [...new Set((nodes ?? []).map(({ pool }) => pool))]
-      case 'zone':
-        return [...new Set((nodes ?? []).map(({ zone }) => zone))]
-      case 'gpuType':
-        return [...new Set((nodes ?? []).map(({ gpu }) => gpu))]
-      default: {
-        const pattern = SUBJECT_KINDS[kind ?? '']
-        if (pattern === undefined) return []
-        return [...new Set(feed.entries.filter(entry => pattern.test(entry.kind)).map(({ subject }) => subject))]
-      }
-    }
+    const subjects = feed.entries.filter(entry => entry.kind.startsWith(`${kind}.`)).map(({ subject }) => subject)
+    return [...new Set(ofNode === undefined ? subjects : nodes.flatMap(ofNode))].slice(0, MAX_TARGETS)
   }, [kind, nodes, revision])
 }
 
@@ -189,31 +155,22 @@ function FaultRules() {
                 {plural(hits, 'hit')}
                 {hitsLeft(rule, hits)}, {matches === 1 ? '1 match' : `${formatCount(matches)} matches`}
               </span>
-              <button
-                type="button"
-                class="small"
-                onClick={() => session.act(`Remove ${id}`, 'DELETE /_sim/faults/{id}', { id })}
-              >
-                Remove <span class="hidden">{id}</span>
-              </button>
+              <Small of={id} onClick={() => session.act(`Remove ${id}`, 'DELETE /_sim/faults/{id}', { id })}>
+                Remove
+              </Small>
             </div>
             <code class="break">{JSON.stringify(rule)}</code>
           </li>
         ))}
       </ul>
       <form class="fields" onSubmit={add}>
-        <label>
-          Template
-          <select
-            onChange={event => {
-              text.value = toText(PRESETS[event.currentTarget.selectedIndex]!.rule)
-            }}
-          >
-            {PRESETS.map(({ title }) => (
-              <option key={title}>{title}</option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Template"
+          options={PRESETS.map(({ title }) => title)}
+          onChange={chosen => {
+            text.value = toText(PRESETS.find(({ title }) => title === chosen)!.rule)
+          }}
+        />
         <label class="whole">
           Rule in JSON
           <textarea class="mono" rows={8} {...bound(text)} />
@@ -297,26 +254,21 @@ function Timelines() {
                     : state}
               </span>
               {state === 'playing' ? (
-                <button
-                  type="button"
-                  class="small"
-                  onClick={() => session.act(`Stop ${name}`, 'DELETE /_sim/scenarios/{name}', { name })}
-                >
-                  Stop <span class="hidden">{name}</span>
-                </button>
+                <Small of={name} onClick={() => session.act(`Stop ${name}`, 'DELETE /_sim/scenarios/{name}', { name })}>
+                  Stop
+                </Small>
               ) : (
-                <button
-                  type="button"
-                  class="small"
+                <Small
+                  of={name}
                   disabled={state === 'unplayable'}
                   onClick={() => session.act(`Start ${name}`, 'POST /_sim/scenarios/{name}/start', { name })}
                 >
-                  Start <span class="hidden">{name}</span>
-                </button>
+                  Start
+                </Small>
               )}
-              <button type="button" class="small" onClick={() => runScenario(session, name)}>
-                Run <span class="hidden">{name}</span>
-              </button>
+              <Small of={name} onClick={() => runScenario(session, name)}>
+                Run
+              </Small>
             </div>
             <RunResult run={session.runs.value[name]} />
             {problems.length > 0 && (
@@ -383,9 +335,7 @@ function RunResult({ run }: { run: ScenarioRun | undefined }) {
           ))}
         </ol>
       </details>
-      <button type="button" class="small" onClick={() => visit()}>
-        Open its world
-      </button>
+      <Small onClick={() => visit()}>Open its world</Small>
     </>
   )
 }

@@ -1,5 +1,7 @@
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
+import { Select } from '../parts/fields.tsx'
 import {
   formatCount,
   formatDay,
@@ -9,7 +11,7 @@ import {
   MICROCENTS,
   plural,
 } from '../parts/format.ts'
-import { WindowedList } from '../parts/lists.tsx'
+import { type Column, ColumnList, Figure } from '../parts/lists.tsx'
 import { Address, Panel, Problem } from '../parts/panel.tsx'
 import { TimeChart, type TimeRange, withinExtent } from '../parts/time-chart.tsx'
 import { ThingLink } from '../parts/words.tsx'
@@ -104,41 +106,51 @@ function Tiles({ money }: { money: Money }) {
   } = money
   return (
     <dl class="tiles">
-      <div class="panel">
-        <dt>Burn now</dt>
-        <dd data-figure="burn">
-          {formatMicrocents(burn)}
-          <small>/h</small>
-        </dd>
-        <dd class="faint">rent of all that is billed now</dd>
-      </div>
-      <div class="panel">
-        <dt>Spent</dt>
-        <dd data-figure="spent">{formatMicrocents(spent)}</dd>
-        <dd class="faint">since the world began</dd>
-      </div>
-      <div class="panel">
-        <dt>Balance</dt>
-        <dd data-figure="balance" class={balance < 0 ? 'bad' : ''}>
-          {formatMicrocents(balance)}
-        </dd>
-        <dd class="faint">
-          {formatMicrocents(opening)} at first {added < 0 ? '−' : '+'} {formatMicrocents(Math.abs(added))} added −{' '}
-          {formatMicrocents(spent)} spent
-        </dd>
-      </div>
-      <div class="panel">
-        <dt>{topUp === null ? 'Runs out' : 'Next top-up'}</dt>
-        <dd data-figure="runs-out">{topUp !== null ? `in ${topUp.in}` : left === null ? 'never' : `in ${left}`}</dd>
-        <dd class="faint">
-          {topUp !== null && `at this burn, by ${formatMicrocents(topUp.microcents)}. Without top-ups: `}
-          {end === null
-            ? 'at this burn'
-            : `${topUp === null ? 'at this burn: ' : ''}${formatDay(end)} ${formatTime(end).slice(0, 5)}`}
-          {topsUp && topUp === null && ', without a top-up'}
-        </dd>
-      </div>
+      <Tile title="Burn now" name="burn" figure={formatMicrocents(burn)} unit="/h">
+        rent of all that is billed now
+      </Tile>
+      <Tile title="Spent" name="spent" figure={formatMicrocents(spent)}>
+        since the world began
+      </Tile>
+      <Tile title="Balance" name="balance" figure={formatMicrocents(balance)} tone={balance < 0 ? 'bad' : ''}>
+        {formatMicrocents(opening)} at first {added < 0 ? '−' : '+'} {formatMicrocents(Math.abs(added))} added −{' '}
+        {formatMicrocents(spent)} spent
+      </Tile>
+      <Tile
+        title={topUp === null ? 'Runs out' : 'Next top-up'}
+        name="runs-out"
+        figure={topUp !== null ? `in ${topUp.in}` : left === null ? 'never' : `in ${left}`}
+      >
+        {topUp !== null && `at this burn, by ${formatMicrocents(topUp.microcents)}. Without top-ups: `}
+        {end === null
+          ? 'at this burn'
+          : `${topUp === null ? 'at this burn: ' : ''}${formatDay(end)} ${formatTime(end).slice(0, 5)}`}
+        {topsUp && topUp === null && ', without a top-up'}
+      </Tile>
     </dl>
+  )
+}
+
+interface TileProps {
+  readonly title: string
+  /** What the figure is, for tests. */
+  readonly name: string
+  readonly figure: string
+  readonly unit?: string
+  readonly tone?: string
+  readonly children: ComponentChildren
+}
+
+function Tile({ title, name, figure, unit, tone = '', children }: TileProps) {
+  return (
+    <div class="panel">
+      <dt>{title}</dt>
+      <dd data-figure={name} class={tone}>
+        {figure}
+        {unit && <small>{unit}</small>}
+      </dd>
+      <dd class="faint">{children}</dd>
+    </div>
   )
 }
 
@@ -235,79 +247,62 @@ interface OwnerRowsProps {
 function OwnerRows({ owners, usage }: OwnerRowsProps) {
   const byId = new Map(usage?.deployments.map(one => [one.id, one]))
   const most = Math.max(1, ...owners.map(owner => owner.burn_microcents_per_hour))
+  const ofUsage = (id: string, cell: (usage: Omit<Usage, 'deployments'>) => ComponentChildren) => {
+    const one = byId.get(id)
+    return one && cell(one)
+  }
+  const columns: readonly Column<MoneyOwner>[] = [
+    ['Owner', ({ id, name }) => <ThingLink id={id} text={name === '' ? id : name} />],
+    ['Kind', ({ kind }) => kind, 'faint'],
+    [
+      'GPUs',
+      ({ gpus }) => <Figure text={formatCount(gpus)} what={gpus === 1 ? 'GPU' : 'GPUs'} isFaint={gpus === 0} />,
+      'number',
+    ],
+    [
+      'Burn per hour',
+      ({ burn_microcents_per_hour: burn }) => (
+        <>
+          <span class="burn-bar" style={{ width: `${(burn / most) * 100}%` }} />
+          <span class="burn-figure">
+            <Figure text={formatMicrocents(burn)} what="per hour" isFaint={burn === 0} />
+          </span>
+        </>
+      ),
+      'number burn',
+    ],
+    ['Spent', ({ spent_microcents: spent }) => <Figure text={formatMicrocents(spent)} what="spent" />, 'number'],
+    [
+      'GPU-hours held',
+      ({ id }) => ofUsage(id, ({ held_gpu_hours: held }) => <Figure text={formatHours(held)} what="GPU-hours held" />),
+      'number',
+    ],
+    ['GPU-hours wasted', ({ id }) => ofUsage(id, one => <Wasted usage={one} />), 'number'],
+  ]
   return (
     <Panel title="By owner">
-      <div class="money-row head" aria-hidden="true">
-        <span>Owner</span>
-        <span>Kind</span>
-        <span class="number">GPUs</span>
-        <span class="number">Burn per hour</span>
-        <span class="number">Spent</span>
-        <span class="number">GPU-hours held</span>
-        <span class="number">GPU-hours wasted</span>
-      </div>
       {owners.length === 0 && <p class="empty">Nothing has cost anything yet.</p>}
-      <div style={{ height: `${Math.min(owners.length, VISIBLE_ROWS) * ROW}px` }}>
-        <WindowedList
-          items={owners}
-          rowHeight={ROW}
-          label={`Owners, ${plural(owners.length, 'row')}`}
-          row={owner => <OwnerRow key={owner.id} owner={owner} usage={byId.get(owner.id)} most={most} />}
-        />
-      </div>
+      <ColumnList
+        columns={columns}
+        rowClass="money-row"
+        items={owners}
+        rowHeight={ROW}
+        visibleRows={VISIBLE_ROWS}
+        label={`Owners, ${plural(owners.length, 'row')}`}
+        keyOf={({ id }) => id}
+      />
       {usage !== undefined && (
         <p class="money-row total">
           <strong>All deployments</strong>
-          <span />
-          <span />
-          <span />
-          <span />
           <span class="number" data-figure="held">
             {formatHours(usage.held_gpu_hours)}
           </span>
-          <Wasted usage={usage} />
+          <span class="number">
+            <Wasted usage={usage} />
+          </span>
         </p>
       )}
     </Panel>
-  )
-}
-
-interface OwnerRowProps {
-  readonly owner: MoneyOwner
-  readonly usage: Usage['deployments'][number] | undefined
-  /** The highest burn of all owners, in micro-cents per hour. */
-  readonly most: number
-}
-
-function OwnerRow({ owner, usage, most }: OwnerRowProps) {
-  const { id, kind, name, gpus, burn_microcents_per_hour: burn, spent_microcents: spent } = owner
-  return (
-    <div class="money-row" data-owner={id}>
-      <span>
-        <ThingLink id={id} text={name === '' ? id : name} />
-      </span>
-      <span class="faint">{kind}</span>
-      <span class={`number${gpus === 0 ? ' faint' : ''}`}>
-        {formatCount(gpus)}
-        <span class="hidden"> {gpus === 1 ? 'GPU' : 'GPUs'}</span>
-      </span>
-      <span class={`number burn${burn === 0 ? ' faint' : ''}`}>
-        <span class="burn-bar" style={{ width: `${(burn / most) * 100}%` }} />
-        <span class="burn-figure">
-          {formatMicrocents(burn)}
-          <span class="hidden"> per hour</span>
-        </span>
-      </span>
-      <span class="number">
-        {formatMicrocents(spent)}
-        <span class="hidden"> spent</span>
-      </span>
-      <span class="number">
-        {usage === undefined ? '' : formatHours(usage.held_gpu_hours)}
-        {usage !== undefined && <span class="hidden"> GPU-hours held</span>}
-      </span>
-      {usage === undefined ? <span /> : <Wasted usage={usage} />}
-    </div>
   )
 }
 
@@ -318,7 +313,7 @@ function formatHours(hours: number): string {
 function Wasted({ usage: { held_gpu_hours: held, wasted_gpu_hours: wasted } }: { usage: Omit<Usage, 'deployments'> }) {
   const share = held === 0 ? 0 : wasted / held
   return (
-    <span class={`number${share > 0.5 ? ' warn' : ''}`} data-figure="wasted">
+    <span class={share > 0.5 ? 'warn' : ''} data-figure="wasted">
       {formatHours(wasted)}
       <span class="hidden"> wasted</span>
       {held > 0 && <span class="share"> {Math.round(share * 100)} %</span>}
@@ -346,21 +341,14 @@ function IdleCost({ owners }: { owners: readonly MoneyOwner[] }) {
   return (
     <Panel title="Cost of idle instances">
       <div class="fields">
-        <label>
-          Deployment
-          <select
-            value={id}
-            onChange={event => {
-              chosenId.value = event.currentTarget.value
-            }}
-          >
-            {deployments.map(one => (
-              <option key={one.id} value={one.id}>
-                {one.name || one.id}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Deployment"
+          value={id}
+          options={deployments.map(one => [one.id, one.name || one.id])}
+          onChange={chosen => {
+            chosenId.value = chosen
+          }}
+        />
         <label>
           min_instances: {count} {count === least && '(as now)'}
           <input
@@ -388,7 +376,6 @@ function IdleCost({ owners }: { owners: readonly MoneyOwner[] }) {
 }
 
 const LINE_HEIGHT = 28
-const VISIBLE_LINES = 12
 /** The ledger is long, and is asked for as a whole. */
 const PAUSE_MS = 3_000
 
@@ -406,6 +393,35 @@ function LedgerLines({ subject, isOpen, onOpen }: LedgerLinesProps) {
   const fields = subject === undefined ? {} : { subject }
   const { value: ledger, error } = useAnswer('GET /_sim/ledger', isOpen ? fields : undefined, { pauseMs: PAUSE_MS })
   const lines = ledger?.entries.toReversed() ?? []
+  const columns: readonly Column<LedgerEntry>[] = [
+    [
+      'Time',
+      ({ time }) => (
+        <time dateTime={time} class="faint">
+          {formatDay(time).slice(5)} {formatTime(time)}
+        </time>
+      ),
+    ],
+    ['Kind', ({ kind, open }) => (open ? `${kind}, open` : kind)],
+    ['Owner', ({ subject }) => <ThingLink id={subject} />],
+    [
+      'Amount',
+      ({ tokens, units }) =>
+        tokens === undefined ? units !== undefined && plural(units, 'unit') : plural(tokens, 'token'),
+      'faint',
+    ],
+    [
+      'Money',
+      ({ microcents }) => (
+        <span class={microcents > 0 ? 'ok' : ''}>
+          {microcents > 0 && '+'}
+          {formatMicrocents(microcents)}
+        </span>
+      ),
+      'number',
+    ],
+    ['Cause', entry => <Cause entry={entry} />],
+  ]
   return (
     <section class="panel" aria-label="Ledger">
       <div class="toolbar ledger-head">
@@ -421,47 +437,31 @@ function LedgerLines({ subject, isOpen, onOpen }: LedgerLinesProps) {
       <Problem text={error} />
       {isOpen && ledger !== undefined && lines.length === 0 && <p class="empty">Nothing was charged yet.</p>}
       {lines.length > 0 && (
-        <div style={{ height: `${Math.min(lines.length, VISIBLE_LINES) * LINE_HEIGHT}px` }}>
-          <WindowedList
-            items={lines}
-            rowHeight={LINE_HEIGHT}
-            label={`Ledger, ${plural(lines.length, 'line')}`}
-            row={(entry, index) => <Line key={lines.length - index} entry={entry} />}
-          />
-        </div>
+        <ColumnList
+          columns={columns}
+          isHeadless
+          rowClass="ledger-row"
+          items={lines}
+          rowHeight={LINE_HEIGHT}
+          visibleRows={VISIBLE_ROWS}
+          label={`Ledger, ${plural(lines.length, 'line')}`}
+          keyOf={(_, index) => lines.length - index}
+        />
       )}
     </section>
   )
 }
 
-function Line({ entry }: { entry: LedgerEntry }) {
+/** The journal entry of the time of a line. */
+function Cause({ entry }: { entry: LedgerEntry }) {
   const { place, feed } = useSession()
-  const { time, kind, subject, microcents, tokens, units, open } = entry
   const cause = findEntry(feed.entries, entry)
-  const amount = tokens === undefined ? (units === undefined ? '' : plural(units, 'unit')) : plural(tokens, 'token')
+  if (cause === undefined) return null
   return (
-    <div class="ledger-row">
-      <time dateTime={time} class="faint">
-        {formatDay(time).slice(5)} {formatTime(time)}
-      </time>
-      <span>{open ? `${kind}, open` : kind}</span>
-      <span>
-        <ThingLink id={subject} />
-      </span>
-      <span class="faint">{amount}</span>
-      <span class={`number${microcents > 0 ? ' ok' : ''}`}>
-        {microcents > 0 && '+'}
-        {formatMicrocents(microcents)}
-      </span>
-      <span>
-        {cause !== undefined && (
-          <a href={place.link({ ...place.value, id: String(cause.seq) })}>
-            {cause.kind}
-            <span class="hidden"> at {time}</span>
-          </a>
-        )}
-      </span>
-    </div>
+    <a href={place.link({ ...place.value, id: String(cause.seq) })}>
+      {cause.kind}
+      <span class="hidden"> at {entry.time}</span>
+    </a>
   )
 }
 

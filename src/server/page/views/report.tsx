@@ -1,9 +1,10 @@
 /** What an exploration of a client found. The page shows its report and runs no code of the client. */
-import { CopyButton, DownloadButton } from '../parts/buttons.tsx'
+import { CopyButton, DownloadButton, Small } from '../parts/buttons.tsx'
+import { Select } from '../parts/fields.tsx'
 import { formatCount, plural } from '../parts/format.ts'
 import { intoView } from '../parts/hooks.ts'
 import { Panel } from '../parts/panel.tsx'
-import { StatusMark } from '../parts/words.tsx'
+import { Glyph, StatusMark } from '../parts/words.tsx'
 import type { ExploreReport, Finding, MatrixCell } from '../store/report.ts'
 import { forkWorld, useSession } from '../store/session.ts'
 
@@ -18,15 +19,12 @@ export function ReportView() {
     <div class="stack">
       <section class="panel" aria-label="Report">
         {reports.length > 1 && (
-          <select
-            aria-label="Flow"
+          <Select
+            label={<span class="hidden">Flow</span>}
             value={report.flow}
-            onChange={event => session.place.go({ flow: event.currentTarget.value, finding: undefined }, 'replace')}
-          >
-            {reports.map(({ flow: name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
+            options={reports.map(({ flow: name }) => name)}
+            onChange={flow => session.place.go({ flow, finding: undefined }, 'replace')}
+          />
         )}
         <Summary report={report} />
       </section>
@@ -41,10 +39,7 @@ export function ReportView() {
                 aria-expanded={signature === finding}
                 onClick={() => session.place.go({ finding: signature === finding ? undefined : signature }, 'replace')}
               >
-                <span class="glyph bad" aria-hidden="true">
-                  ✗
-                </span>{' '}
-                <strong>{invariant}</strong> <span class="faint">{signature}</span>
+                <Glyph of="✗" tone="bad" /> <strong>{invariant}</strong> <span class="faint">{signature}</span>
                 <br />
                 <span class="clamp">{why}</span>
               </button>
@@ -247,9 +242,5 @@ function ReproduceButton({ finding }: { finding: Finding }) {
     if (made === undefined) return
     for (const rule of rules) await session.act('Add a fault rule', 'POST /_sim/faults', rule as never, made)
   }
-  return (
-    <button type="button" class="small" onClick={create}>
-      Open a fork with these faults
-    </button>
-  )
+  return <Small onClick={create}>Open a fork with these faults</Small>
 }

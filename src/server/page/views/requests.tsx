@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { plural } from '../../../lib/text/format-count.ts'
 import type { ControlRequest } from '../../control/client/index.ts'
-import { CopyButton } from '../parts/buttons.tsx'
+import { CopyButton, Small } from '../parts/buttons.tsx'
 import { FilterField } from '../parts/fields.tsx'
 import { formatCount, formatDuration, formatTime, secondsBetween } from '../parts/format.ts'
 import { useKeys } from '../parts/hooks.ts'
@@ -51,9 +51,7 @@ export function RequestsView() {
             {formatCount(found.length)} of {plural(feed.requests.length, 'request')}
             {missed > 0 && `, ${formatCount(missed)} were dropped unread`}
           </span>
-          <button type="button" class="small" onClick={() => place.go({ request: 'new' }, 'replace')}>
-            New request
-          </button>
+          <Small onClick={() => place.go({ request: 'new' }, 'replace')}>New request</Small>
           <Address route="GET /_sim/requests" fields={{ limit: 1_000 }} />
         </div>
         {feed.requests.length === 0 && <p class="empty">No client has sent a request yet.</p>}
@@ -195,9 +193,7 @@ function RequestDetails({ request, close }: { request: ControlRequest; close: ()
         {Object.entries(kept?.code ?? {}).map(([form, code]) => (
           <CopyButton key={form} label={`Copy as ${form}`} text={() => code} />
         ))}
-        <button
-          type="button"
-          class="small"
+        <Small
           aria-expanded={isEditing.value}
           disabled={kept === undefined}
           onClick={() => {
@@ -205,7 +201,7 @@ function RequestDetails({ request, close }: { request: ControlRequest; close: ()
           }}
         >
           Edit and send again
-        </button>
+        </Small>
         <Address route="GET /_sim/requests/{seq}" fields={{ seq: String(seq) }} />
         <Address route="GET /_sim/explain/{subject}" fields={{ subject: String(seq) }} name="Why" />
       </div>
@@ -230,9 +226,9 @@ function Sides({ request: { body }, kept: { sent, answer, kept, reason } }: { re
       {answer?.fault != null && <p class="warn">! {answer.fault}</p>}
       {reason !== null && <p class="faint">{reason}</p>}
       {!kept && (
-        <button type="button" class="small" onClick={() => session.act('Keep the past from now on', 'POST /_sim/past')}>
+        <Small onClick={() => session.act('Keep the past from now on', 'POST /_sim/past')}>
           Keep the past from now on
-        </button>
+        </Small>
       )}
     </>
   )

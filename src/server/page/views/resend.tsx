@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import { plural } from '../../../lib/text/format-count.ts'
 import type { ControlRequest } from '../../control/client/index.ts'
+import { Small } from '../parts/buttons.tsx'
 import { formatTime } from '../parts/format.ts'
 import { intoView } from '../parts/hooks.ts'
 import { Table } from '../parts/lists.tsx'
@@ -174,16 +175,10 @@ function Outcome({ sent: { world, stop, answer, error }, request, kept }: Resend
       {answer === undefined ? (
         <p class="toolbar" role="status">
           No answer yet. It may wait for time.
-          <button
-            type="button"
-            class="small"
-            onClick={() => session.act(`Advance ${world} by 1m`, 'POST /_sim/clock/advance', { by: '1m' }, world)}
-          >
+          <Small onClick={() => session.act(`Advance ${world} by 1m`, 'POST /_sim/clock/advance', { by: '1m' }, world)}>
             Advance it by 1 min
-          </button>
-          <button type="button" class="small" onClick={() => stop.abort()}>
-            Stop waiting
-          </button>
+          </Small>
+          <Small onClick={() => stop.abort()}>Stop waiting</Small>
         </p>
       ) : request.seq === 0 ? (
         <>

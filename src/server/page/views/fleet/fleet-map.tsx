@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import { Brush, Canvas, type Drawing } from '../../parts/canvas.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
-import { useSize } from '../../parts/hooks.ts'
+import { clear, useSize } from '../../parts/hooks.ts'
 import { Tip } from '../../parts/words.tsx'
 import {
   boxOf,
@@ -110,16 +110,12 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
             onFocus={() => {
               if (index < 0) cursor.value = layout.nodes[0]?.name
             }}
-            onBlur={() => {
-              cursor.value = undefined
-            }}
+            onBlur={clear(cursor)}
             onPointerMove={({ offsetX: x, offsetY: y }) => {
               const hit = hitOf(x, y)
               pointer.value = hit && { x, y, hit }
             }}
-            onPointerLeave={() => {
-              pointer.value = undefined
-            }}
+            onPointerLeave={clear(pointer)}
             onClick={({ offsetX, offsetY }) => {
               const hit = hitOf(offsetX, offsetY)
               if (hit !== undefined) onChoose(hit.node, hit.gpu)

@@ -3,7 +3,7 @@ import { useMemo, useRef } from 'preact/hooks'
 import { Choice, CloseButton } from '../../parts/buttons.tsx'
 import { CommandForm, type WorldCommand, whyIdle } from '../../parts/fields.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
-import { WindowedList } from '../../parts/lists.tsx'
+import { type Column, ColumnList, Figure } from '../../parts/lists.tsx'
 import { Address, Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
@@ -271,61 +271,40 @@ interface FleetTableProps {
 
 /** The nodes as rows of words and figures. */
 function FleetTable({ nodes, selected, onChoose }: FleetTableProps) {
+  const figure = (title: 'Held' | 'Free' | 'Others' | 'Unusable'): Column<FleetNode> => {
+    const what = title.toLowerCase() as Lowercase<typeof title>
+    const cell = (node: FleetNode) => {
+      const count = countGpus([node])[what]
+      return <Figure text={count} what={what} isFaint={count === 0} />
+    }
+    return [title, cell, 'number']
+  }
+  const columns: readonly Column<FleetNode>[] = [
+    [
+      'Node',
+      ({ name }) => (
+        <button type="button" class="link-button mono" onClick={() => onChoose(name)}>
+          {name}
+        </button>
+      ),
+    ],
+    ['State', node => <span class={node.state === 'ready' ? '' : 'warn'}>{describeState(node)}</span>],
+    ['Zone', ({ group: { zone } }) => zone],
+    ['GPU', ({ group: { gpus, gpu } }) => `${gpus} × ${gpu}`],
+    ...(['Held', 'Free', 'Others', 'Unusable'] as const).map(figure),
+  ]
   return (
     <div class="fleet-table">
-      <div class="fleet-row head" aria-hidden="true">
-        <span>Node</span>
-        <span>State</span>
-        <span>Zone</span>
-        <span>GPU</span>
-        <span class="number">Held</span>
-        <span class="number">Free</span>
-        <span class="number">Others</span>
-        <span class="number">Unusable</span>
-      </div>
-      <WindowedList
+      <ColumnList
+        columns={columns}
+        rowClass="fleet-row"
         items={nodes}
         rowHeight={30}
         label={`Nodes, ${plural(nodes.length, 'row')}`}
         shown={selected === undefined ? undefined : nodes.findIndex(({ name }) => name === selected)}
-        row={node => <Row key={node.name} node={node} isSelected={node.name === selected} onChoose={onChoose} />}
+        keyOf={({ name }) => name}
+        styleOf={({ name }) => (name === selected ? 'selected' : '')}
       />
     </div>
-  )
-}
-
-interface RowProps {
-  readonly node: FleetNode
-  readonly isSelected: boolean
-  readonly onChoose: (name: string) => void
-}
-
-function Row({ node, isSelected, onChoose }: RowProps) {
-  const { held, free, others, unusable } = countGpus([node])
-  const { zone, gpu, gpus } = node.group
-  return (
-    <div class={`fleet-row${isSelected ? ' selected' : ''}`}>
-      <button type="button" class="link-button mono" onClick={() => onChoose(node.name)}>
-        {node.name}
-      </button>
-      <span class={node.state === 'ready' ? '' : 'warn'}>{describeState(node)}</span>
-      <span>{zone}</span>
-      <span>
-        {gpus} × {gpu}
-      </span>
-      <Figure count={held} what="held" />
-      <Figure count={free} what="free" />
-      <Figure count={others} what="others" />
-      <Figure count={unusable} what="unusable" />
-    </div>
-  )
-}
-
-function Figure({ count, what }: { count: number; what: string }) {
-  return (
-    <span class={`number${count === 0 ? ' faint' : ''}`}>
-      {count}
-      <span class="hidden"> {what}</span>
-    </span>
   )
 }

@@ -123,7 +123,7 @@ export const BAR_HEIGHT = 17
 export const REPLICAS_HEIGHT = 13
 export const GHOST_HEIGHT = 9
 
-/** The visible part of the time, as places of the scale. */
+/** A part of the time: as places of the scale, or as times. */
 export interface TimeWindow {
   readonly from: number
   readonly to: number
@@ -167,6 +167,16 @@ export function toTime(scene: LanesScene, x: number): number {
 
 export const WHOLE: TimeWindow = { from: 0, to: 1 }
 const LEAST_WINDOW = 1e-6
+
+/** Returns the window of a part of the time, which is in microseconds since the epoch of the world; undefined: all of it. */
+export function windowOf(span: TimeWindow | undefined, scale: TimeScale): TimeWindow {
+  return span === undefined ? WHOLE : { from: scale.toPlace(span.from), to: scale.toPlace(span.to) }
+}
+
+/** Returns the part of the time in a window; undefined for all of it. */
+export function spanOf(window: TimeWindow, scale: TimeScale): TimeWindow | undefined {
+  return window === WHOLE ? undefined : { from: scale.toTime(window.from), to: scale.toTime(window.to) }
+}
 
 /** Returns a window of another width around a place. Below 1, the factor shows less time. */
 export function zoomed({ from, to }: TimeWindow, factor: number, around: number): TimeWindow {

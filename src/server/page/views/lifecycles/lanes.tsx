@@ -2,8 +2,8 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import { Canvas, type Drawing } from '../../parts/canvas.tsx'
 import { formatCount, formatDay, formatDuration, formatTime } from '../../parts/format.ts'
-import { useKeys, useSize } from '../../parts/hooks.ts'
-import { ThingLink, Tip, toneOf } from '../../parts/words.tsx'
+import { clear, useKeys, useSize } from '../../parts/hooks.ts'
+import { Glyph, ThingLink, Tip, toneOf } from '../../parts/words.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import {
@@ -16,11 +16,13 @@ import {
   PLAIN_ROW,
   placeSegments,
   shifted,
+  spanOf,
   type TimeWindow,
   toPlace,
   toTime,
   toX,
   WHOLE,
+  windowOf,
   zoomed,
 } from './lane-places.ts'
 import { drawLanes } from './lanes-drawing.ts'
@@ -43,14 +45,8 @@ interface LanesProps {
   readonly ghostWorld: string | undefined
   readonly epochMs: number
   /** The visible time; undefined: all of it. */
-  readonly span: Span | undefined
-  readonly onSpan: (span: Span | undefined) => void
-}
-
-/** A part of the time: microseconds since the epoch of the world. */
-export interface Span {
-  readonly from: number
-  readonly to: number
+  readonly span: TimeWindow | undefined
+  readonly onSpan: (span: TimeWindow | undefined) => void
 }
 
 /** The rows: names in the document, and the states beside them on one canvas, of which the visible part is drawn. */
@@ -67,27 +63,11 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
   )
   const shape = ghostWorld === undefined ? PLAIN_ROW : GHOST_ROW
   const selected = place.value.id
-  const window = useMemo(
-    () => (span === undefined ? WHOLE : { from: scale.toPlace(span.from), to: scale.toPlace(span.to) }),
-    [span, scale],
-  )
-  const setWindow = (next: TimeWindow) =>
-    onSpan(next === WHOLE ? undefined : { from: scale.toTime(next.from), to: scale.toTime(next.to) })
+  const window = useMemo(() => windowOf(span, scale), [span, scale])
+  const setWindow = (next: TimeWindow) => onSpan(spanOf(next, scale))
   const shownTop = top.value
   const scene: LanesScene = useMemo(
-    () => ({
-      rows,
-      shape,
-      scale,
-      worldMarks,
-      window,
-      width,
-      top: shownTop,
-      now,
-      ghostNow,
-      epochMs,
-      selected,
-    }),
+    () => ({ rows, shape, scale, worldMarks, window, width, top: shownTop, now, ghostNow, epochMs, selected }),
     [rows, shape, scale, worldMarks, window, width, shownTop, now, ghostNow, epochMs, selected],
   )
   const draw = useCallback((drawing: Drawing) => drawLanes(drawing, scene), [scene])
@@ -172,9 +152,7 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
               if (event.pointerType === 'mouse') event.currentTarget.setPointerCapture(event.pointerId)
             }}
             onPointerMove={onPointerMove}
-            onPointerLeave={() => {
-              pointer.value = undefined
-            }}
+            onPointerLeave={clear(pointer)}
             onPointerUp={event => {
               if (drag.current?.isMoved !== false) return
               const row = findUnder(scene, event.offsetX, event.offsetY)?.row
@@ -231,10 +209,7 @@ function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, ghostWor
         {name !== '' && name !== id && <span class="faint mono lane-id">{id}</span>}
       </span>
       <span class="lane-state faint">
-        <span class={`glyph ${color}`} aria-hidden="true">
-          {glyph}
-        </span>{' '}
-        <span class="wide-only">{kind} </span>
+        <Glyph of={glyph} tone={color} /> <span class="wide-only">{kind} </span>
         {wordsOfState(life.state)}
         {other !== undefined && <span class="warn"> · {other}</span>}
         {since !== undefined && since.end === null && own !== undefined && (

@@ -1,12 +1,15 @@
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { Choice } from '../../parts/buttons.tsx'
-import { FilterField } from '../../parts/fields.tsx'
+import { FilterField, Select } from '../../parts/fields.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
+import { clear } from '../../parts/hooks.ts'
 import { Address, Problem } from '../../parts/panel.tsx'
+import { Glyph } from '../../parts/words.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { Lanes, type Span } from './lanes.tsx'
+import { spanOf, type TimeWindow, windowOf, zoomed } from './lane-places.ts'
+import { Lanes } from './lanes.tsx'
 import { beginOfAll, KIND_CHOICES, MAX_ROWS, type Mark, styleOfState, timesOf, toRows } from './lifecycle-model.ts'
 import { findIdleGaps, TimeScale } from './time-scale.ts'
 
@@ -38,7 +41,7 @@ export function LifecyclesView() {
     { world: ghostWorld ?? world },
   )
   const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD })
-  const span = useSignal<Span | undefined>(undefined)
+  const span = useSignal<TimeWindow | undefined>(undefined)
   const clock = session.clock.value
   const epochMs = clock === undefined ? 0 : Math.round(Date.parse(clock.now) - clock.elapsed_seconds * 1000)
   const rows = useMemo(
@@ -55,55 +58,31 @@ export function LifecyclesView() {
     return new TimeScale(from, end, isTrue ? [] : findIdleGaps(timesOf(rows, worldMarks), from, end))
   }, [rows, worldMarks, now, ghostNow, isTrue, own, ghost, ghostWorld])
   const others = (worlds ?? []).map(({ world: name }) => name).filter(name => name !== world)
+  const window = windowOf(span.value, scale)
   const zoom = (factor: number) => {
-    const { from, to } = span.value ?? { from: scale.toTime(0), to: scale.toTime(1) }
-    const [begin, end] = [scale.toPlace(from), scale.toPlace(to)]
-    const half = ((end - begin) * factor) / 2
-    const middle = (begin + end) / 2
-    span.value =
-      half >= 0.5
-        ? undefined
-        : { from: scale.toTime(Math.max(0, middle - half)), to: scale.toTime(Math.min(1, middle + half)) }
+    span.value = spanOf(zoomed(window, factor, (window.from + window.to) / 2), scale)
   }
   return (
     <div class="lifecycles">
       <div class="toolbar">
-        <label>
-          <span class="hidden">Kind</span>
-          <select
-            value={choice.value}
-            onChange={event => {
-              const { value } = event.currentTarget
-              place.go({ kind: value === 'all' ? undefined : value }, 'replace')
-            }}
-          >
-            {KIND_CHOICES.map(({ value, title }) => (
-              <option key={value} value={value}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label={<span class="hidden">Kind</span>}
+          value={choice.value}
+          options={KIND_CHOICES.map(({ value, title }) => [value, title])}
+          onChange={value => place.go({ kind: value === 'all' ? undefined : value }, 'replace')}
+        />
         <FilterField of="rows" placeholder="name or id" />
         <span class="faint" role="status">
           {plural(rows.length, 'row')}
         </span>
         <span class="space" />
         {others.length > 0 && (
-          <label>
-            <span class="faint">Compare with</span>{' '}
-            <select
-              value={ghostWorld ?? ''}
-              onChange={event => place.go({ with: event.currentTarget.value || undefined }, 'replace')}
-            >
-              <option value="">no world</option>
-              {others.map(name => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Select
+            label={<span class="faint">Compare with</span>}
+            value={ghostWorld ?? ''}
+            options={[['', 'no world'], ...others]}
+            onChange={name => place.go({ with: name || undefined }, 'replace')}
+          />
         )}
         <Choice
           label="Idle time"
@@ -121,14 +100,7 @@ export function LifecyclesView() {
           <button type="button" aria-label="Show less time" title="w" onClick={() => zoom(1 / 1.5)}>
             +
           </button>
-          <button
-            type="button"
-            title="0"
-            disabled={span.value === undefined}
-            onClick={() => {
-              span.value = undefined
-            }}
-          >
+          <button type="button" title="0" disabled={span.value === undefined} onClick={clear(span)}>
             All
           </button>
         </div>
@@ -159,23 +131,14 @@ export function LifecyclesView() {
       <p class="lanes-legend faint">
         {LEGEND.map(([state, words]) => (
           <span key={state}>
-            <span class={`glyph ${styleOfState(state).color}`} aria-hidden="true">
-              {styleOfState(state).glyph}
-            </span>{' '}
-            {words}
+            <Glyph of={styleOfState(state).glyph} tone={styleOfState(state).color} /> {words}
           </span>
         ))}
         <span>
-          <span class="glyph bad" aria-hidden="true">
-            ▼
-          </span>{' '}
-          failure
+          <Glyph of="▼" tone="bad" /> failure
         </span>
         <span>
-          <span class="glyph ok" aria-hidden="true">
-            ▲
-          </span>{' '}
-          repaired
+          <Glyph of="▲" tone="ok" /> repaired
         </span>
         <span>‖ idle time ‖</span>
         <span class="wide-only">below: ready, +starting instances</span>
