@@ -124,14 +124,15 @@ const Trace = z
     scale: z.number().positive().max(1e6).optional(),
     ...sizes,
   })
-  .superRefine(({ path, text, repeat }, context) => {
+  .superRefine((load, context) => {
+    const { path, text, repeat } = load
     if (text === undefined) {
       if (path === undefined) addIssue(context, ['text'], "a trace (or 'path', a file below the fixture's folder)")
       return
     }
+    if (path !== undefined) addIssue(context, ['path'], 'none: the load has the text of its trace')
     try {
-      if (isRequestTrace(text)) return void readRequestTrace(text)
-      const period = tracePeriod(parseLoadTrace(text, path))
+      const period = tracePeriod(parseLoadTrace(compileLoad(load).text!))
       if (repeat && period < MIN_PERIOD) {
         addIssue(context, ['repeat'], `false for a trace of less than ${formatDuration(MIN_PERIOD)}`)
       }
@@ -141,7 +142,6 @@ const Trace = z
       addIssue(context, ['text'], `lines of 'seconds,requests/s' (line ${error.line}: ${error.reason})`)
     }
   })
-  .overwrite(load => compileTrace(load))
 
 /**
  * The load that is offered to a deployment. Times count from the start of the world. Rates are in requests/s.
@@ -247,28 +247,27 @@ function parsePoint(seconds: string, rate: string, previous: LoadPoint | undefin
   return { at, rps }
 }
 
-/** Returns a trace as rates, cut and scaled. A trace that cannot be read stays as it is, since its issues are reported. */
-function compileTrace<Load extends z.input<typeof Trace>>(load: Load): Load {
-  const { skip, length: lasts, scale = 1, text, repeat = false, ...rest } = load
-  const hasRequests = text !== undefined && isRequestTrace(text)
-  if (text === undefined || (!hasRequests && skip === undefined && lasts === undefined && scale === 1)) return load
+/**
+ * Returns a load whose trace, if it is one with a text, is rates, cut and scaled.
+ *
+ * @throws RangeError and LoadTraceError for a trace that cannot be read
+ */
+export function compileLoad<Load extends OfferedLoad>(load: Load): Load {
+  if (load.kind !== 'trace' || load.text === undefined) return load
+  const { skip, length: lasts, scale = 1, text, repeat, ...rest } = load
   const start = skip === undefined ? 0 : micros(skip)
   const length = lasts === undefined ? Number.POSITIVE_INFINITY : micros(lasts)
-  try {
-    const cut = { from: start / SECOND, lasts: length / SECOND, isRepeated: repeat }
-    const trace = hasRequests ? readRequestTrace(text, cut) : { text: cutRates(parseLoadTrace(text), start, length) }
-    const points = parseLoadTrace(trace.text).map(({ at, rps: rate }) => `${at / SECOND},${rate * scale}`)
-    return { ...rest, repeat, ...trace, text: points.join('\n') } as unknown as Load
-  } catch {
-    return load
-  }
+  const cut = { from: start / SECOND, lasts: length / SECOND, isRepeated: repeat }
+  const trace = isRequestTrace(text) ? readRequestTrace(text, cut) : { text: cutRates(text, start, length) }
+  const lines = parseLoadTrace(trace.text).map(({ at, rps: rate }) => `${at / SECOND},${rate * scale}`)
+  return { ...rest, repeat, ...trace, text: lines.join('\n') } as unknown as Load
 }
 
-function cutRates(points: readonly LoadPoint[], start: Micros, length: Micros): string {
+function cutRates(text: string, start: Micros, length: Micros): string {
+  const points = parseLoadTrace(text)
   const kept = points.filter(({ at }) => at > start && at < start + length)
-  const first = points.findLast(({ at }) => at <= start)
-  const all = [...(first ? [{ at: start, rps: first.rps }] : []), ...kept]
-  return all.map(({ at, rps: rate }) => `${(at - start) / SECOND},${rate}`).join('\n')
+  const { rps: rate } = points.findLast(({ at }) => at <= start) ?? { rps: 0 }
+  return [{ at: start, rps: rate }, ...kept].map(({ at, rps }) => `${(at - start) / SECOND},${rps}`).join('\n')
 }
 
 function isNumber(text: string): boolean {

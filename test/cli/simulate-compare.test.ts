@@ -18,11 +18,13 @@ function folder(): string {
   return path
 }
 
-async function compared(compare: string, args: Partial<SimulateArguments> = {}) {
+async function run(args: Partial<SimulateArguments>) {
   const { written, output } = commandOutput()
-  const all = { fixtures: 'fleet', profile: 'realistic', seed: '1', for: 20 * MINUTE, compare, ...args }
+  const all = { fixtures: 'fleet', profile: 'realistic', seed: '1', for: 20 * MINUTE, ...args }
   return { code: await simulate(all, output), ...written }
 }
+
+const compared = (compare: string, args: Partial<SimulateArguments> = {}) => run({ compare, ...args })
 
 async function comparisonOf(compare: string, args: Partial<SimulateArguments> = {}): Promise<Comparison> {
   return JSON.parse((await compared(compare, { ...args, json: true })).out)
@@ -45,7 +47,7 @@ test('two values of a limit have one table, and the answer names the one that lo
 
 test('a value is played as a simulation with that setting, and again with slower engines', async () => {
   const { values, band } = await comparisonOf('policies.placement=best-fit,spread')
-  const plain = await compared('', { compare: undefined, json: true })
+  const plain = await run({ json: true })
   const { report, slower } = values[0]!
   expect(report).toEqual({ ...JSON.parse(plain.out), profile: 'realistic' })
   expect(band).toBe(0.2)
@@ -79,6 +81,34 @@ test('the cheapest fleet that loses nothing suffices, unless slower engines need
   expect(answer[0]!.replace(/ slower it loses .*\) requests/, ' slower it loses some')).toBe(
     `${name}=2 suffices and costs least: it loses no request. ` +
       `With engines up to 20 % slower it loses some. ${name}=3 still suffices.`,
+  )
+})
+
+test.each([
+  ['scale', '10', '20'],
+  ['skip', '5m', '8m'],
+  ['length', '5m', '8m'],
+  ['repeat', 'false', 'true'],
+])('a trace has the %s of each value as if its fixture said so', async (option, ...values) => {
+  const fixtures = folder()
+  cpSync('fixtures/worlds/two-nodes', fixtures, { recursive: true })
+  const rows = Array.from({ length: 60 }, (_, i) => `${i * 11},100,10`)
+  writeFileSync(join(fixtures, 'requests.csv'), `timestamp,prompt_tokens,output_tokens\n${rows.join('\n')}\n`)
+  const write = (load: object) => {
+    const deployment = { model_name: 'acme/chat', weights: { repo: 'acme/chat-8b' }, status: 'running', load }
+    writeFileSync(join(fixtures, 'deployments.json'), JSON.stringify([deployment]))
+  }
+  const load = { trace: 'requests.csv', scale: 7, skip: '1m', length: '9m', repeat: true }
+  write(load)
+  const path = 'deployments.acme/chat.load'
+  const { values: compared } = await comparisonOf(`${path}.${option}=${values.join(',')}`, { fixtures })
+  for (const { value, report } of compared) {
+    write({ ...load, [option]: /^\d+$|e$/.test(value) ? JSON.parse(value) : value })
+    const plain = JSON.parse((await run({ fixtures, json: true })).out) as Report
+    expect(report.totals.requests).toEqual(plain.totals.requests)
+  }
+  await expect(comparisonOf(`${path}.path=a.csv,b.csv`, { fixtures })).rejects.toThrow(
+    'load.path=a.csv: deployments: $[0].load.path: expected none: the load has the text of its trace',
   )
 })
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
-import { OfferedLoad } from '../../src/data/offered-load.ts'
+import { compileLoad, OfferedLoad } from '../../src/data/offered-load.ts'
 import { isRequestTrace, readRequestTrace } from '../../src/data/request-trace.ts'
 import { commanded } from '../cli/commanded.ts'
 
@@ -64,18 +64,26 @@ describe('a trace of requests', () => {
 describe('a load from a trace', () => {
   test('is cut and scaled, from requests and from rates', () => {
     const cut = { skip: '10s', length: '15s', scale: 3 } as const
-    const load = OfferedLoad.parse({ kind: 'trace', text: CSV, ...cut })
+    const load = compileLoad(OfferedLoad.parse({ kind: 'trace', text: CSV, ...cut }))
     expect(load).toEqual({
       ...{ kind: 'trace', repeat: false, text: '0,0\n10,0.30000000000000004\n20,0' },
       ...{ prompt_tokens: 600, output_tokens: 30, burstiness: 1, prompt_spread: 0 },
     })
     expect(OfferedLoad.parse(load)).toEqual(load)
-    const rates = OfferedLoad.parse({ kind: 'trace', text: '0,5\n8,6\n12,7\n40,8', ...cut })
+    const rates = compileLoad(OfferedLoad.parse({ kind: 'trace', text: '0,5\n8,6\n12,7\n40,8', ...cut }))
     expect(rates).toMatchObject({ text: '0,18\n2,21', prompt_tokens: 500 })
+    const late = compileLoad(OfferedLoad.parse({ kind: 'trace', text: '100,5\n200,6', length: '50s' }))
+    expect(late).toMatchObject({ text: '0,0' })
+  })
+
+  test('is refused if no request is left of it, or if its rates are too high', () => {
+    const problemOf = (load: object) => OfferedLoad.safeParse({ kind: 'trace', ...load }).error!.issues[0]!.message
+    expect(problemOf({ text: CSV, skip: '1h' })).toBe('lines of requests (it has no request in this span)')
+    expect(problemOf({ text: '0,2e6', scale: 1000 })).toContain('requests/s of at most 1000000000')
   })
 
   test('repeats without a pause', () => {
-    const load = OfferedLoad.parse({ kind: 'trace', text: CSV, repeat: true })
+    const load = compileLoad(OfferedLoad.parse({ kind: 'trace', text: CSV, repeat: true }))
     expect(load).toMatchObject({ text: '0,0.2\n10,0\n20,0.1', repeat: true })
   })
 
@@ -87,8 +95,8 @@ describe('a load from a trace', () => {
     for (const [name, content] of Object.entries({ account, nodes, deployments }))
       writeFileSync(join(folder, `${name}.json`), JSON.stringify(content))
     writeFileSync(join(folder, 'requests.csv'), CSV)
-    expect(loadFixture(folder).deployments[0]!.load).toMatchObject({
-      ...{ kind: 'trace', path: 'requests.csv', text: '0,0.2\n10,0\n20,0.1', prompt_tokens: 400 },
+    expect(compileLoad(loadFixture(folder).deployments[0]!.load!)).toMatchObject({
+      ...{ kind: 'trace', text: '0,0.2\n10,0\n20,0.1', prompt_tokens: 400 },
     })
     const file = join(folder, 'requests.csv')
     const simulated = await commanded(['simulate', '--for', '10m', '--trace', `acme/code=${file}`, '--json'])

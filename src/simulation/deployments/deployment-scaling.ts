@@ -1,4 +1,4 @@
-import type { OfferedLoad } from '../../data/offered-load.ts'
+import { compileLoad, type OfferedLoad } from '../../data/offered-load.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
@@ -71,8 +71,9 @@ export class DeploymentScaling {
   }
 
   /** Sets the offered load of a deployment. */
-  setLoad(ordinal: number, load: OfferedLoad): void {
+  setLoad(ordinal: number, offered: OfferedLoad): void {
     const { chance, clock, profile } = this.#context
+    const load = compileLoad(offered)
     const row = this.#deployments.writable(ordinal)
     const curve = new LoadCurve(load, { chance, key: row.key })
     const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load
