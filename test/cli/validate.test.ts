@@ -14,7 +14,7 @@ import { calibrated, ENGINE_CLASSES } from '../../src/data/engine-classes.ts'
 import { GPUS } from '../../src/data/gpu-specs.ts'
 import { loadProfile } from '../../src/data/profiles/load.ts'
 import { Chance, purpose } from '../../src/kernel/random.ts'
-import { InstanceEngine } from '../../src/simulation/load/engine.ts'
+import { InstanceEngine, throughputBand } from '../../src/simulation/load/engine.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { type TimedRequest, timesByEvents } from '../simulation/engine-events.ts'
 import { commanded } from './commanded.ts'
@@ -156,6 +156,16 @@ describe('rows of a file', () => {
     const unknown = { active: null, layers: null, kvBytesPerToken: null, experts: null, gpus: null, concurrency: null }
     const { rows } = await validated({ rows: [{ ...ROW, id: undefined, setup: { ...ROW.setup, ...unknown } }] })
     expect(rows).toMatchObject([{ id: 'row 1', model: expect.closeTo(1.47, 1) }])
+  })
+
+  test.each([8.03e9, 8.2e9, 32.8e9, 8.1e9])('of a dense model of %d parameters need no active ones', parameters => {
+    const setup = { ...ROW.setup, parameters }
+    const figures = { layers: 32, hidden: 4096, kvBytesPerToken: 131_072 }
+    for (const given of [setup, { ...setup, ...figures }]) {
+      const { workload } = engineOfSetUp(given)
+      expect(workload).toEqual(engineOfSetUp({ ...given, active: parameters }).workload)
+      expect(throughputBand(workload)).toBe(0.2)
+    }
   })
 
   test('that cannot be computed are named, and the others are compared', async () => {

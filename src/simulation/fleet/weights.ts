@@ -142,15 +142,15 @@ const KNOWN_SIZES = [
   { parameters: 70e9, layers: 80, hidden: 8192, kvBytesPerToken: 327_680 },
   { parameters: 405e9, layers: 126, hidden: 16_384, kvBytesPerToken: 516_096 },
 ] as const
-/** Smaller models count as this many billions of parameters, so that times stay above 0. */
-const LEAST_PARAMETERS_B = 0.01
+/** Smaller models count as one of this many parameters, so that times stay above 0. */
+const LEAST_PARAMETERS = 1e7
 
 /**
  * Returns the figures of a model: those of its repository, and for the missing ones those of dense models of its size,
  * between two known ones by the logarithm of the parameters (A).
  */
 export function modelFigures({ parametersB, figures }: ModelWeights): ModelFigures {
-  const parameters = Math.max(parametersB, LEAST_PARAMETERS_B) * 1e9
+  const parameters = Math.max(figures?.parameters ?? parametersB * 1e9, LEAST_PARAMETERS)
   const above = KNOWN_SIZES.findIndex(known => parameters < known.parameters)
   const upper = KNOWN_SIZES[above === -1 ? KNOWN_SIZES.length - 1 : above]!
   const lower = KNOWN_SIZES[Math.max(0, KNOWN_SIZES.indexOf(upper) - (above === -1 ? 0 : 1))]!
@@ -160,13 +160,10 @@ export function modelFigures({ parametersB, figures }: ModelWeights): ModelFigur
   const [layers, hidden, kvBytesPerToken] = [between('layers'), between('hidden'), between('kvBytesPerToken')]
   const dense = { active: parameters, experts: 0, expertsPerToken: 0 }
   return {
-    parameters,
-    layers,
-    hidden,
-    attentionWidth: figures?.hidden ?? hidden,
-    kvBytesPerToken,
+    ...{ layers, hidden, attentionWidth: figures?.hidden ?? hidden, kvBytesPerToken },
     ...dense,
     ...figures,
+    parameters,
   }
 }
 
