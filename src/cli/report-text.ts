@@ -96,7 +96,15 @@ function gpus(report: Report): string {
       formatDollars(report.money.rent_microcents),
     ],
   ]
-  return `GPU-hours by type\n${formatTable(rows)}`
+  const quotas = reachedQuotas(report).map(quota => `\n\nDeployments got no further instance: ${quota}`)
+  return `GPU-hours by type\n${formatTable(rows)}${quotas.join('')}`
+}
+
+/** Returns which quotas of the account were reached, as in `the quota of 16 H100-80GB was reached`. */
+export function reachedQuotas(report: Report): string[] {
+  return report.gpus.flatMap(({ gpu, quota, quota_refusals: refusals }) =>
+    refusals === 0 ? [] : [`the quota of ${quota === null ? '' : `${quota} `}${gpu} was reached`],
+  )
 }
 
 function deployments(report: Report): string {

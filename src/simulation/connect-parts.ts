@@ -50,7 +50,7 @@ class DeploymentRecorder implements Recorder {
     let uses = kindNumber < this.#usesByKind.length ? this.#usesByKind[kindNumber]! : UNKNOWN
     if (uses === UNKNOWN) uses = this.#learnKind(kind, kindNumber)
     const { history, deploymentLogs } = this.#parts
-    if ((uses & COUNTED) !== 0) history.onCountedEvent(kind)
+    if ((uses & COUNTED) !== 0) history.onCountedEvent(kind, fields?.gpu)
     if (row instanceof InstanceRow) deploymentLogs.append(row.deployment, row.index, kind, fields)
     else if ((uses & LOGGED) !== 0) {
       const deployment = this.#parts.deployments.ordinalOf(row.id)

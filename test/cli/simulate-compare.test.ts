@@ -112,6 +112,36 @@ test.each([
   )
 })
 
+test('the limits of the account that hold starts back are named for the values that meet them', async () => {
+  const fixtures = folder()
+  cpSync('fixtures/worlds/two-nodes', fixtures, { recursive: true })
+  const write = (limits: object, load: object) => {
+    const account = { ...JSON.parse(readFileSync(join(fixtures, 'account.json'), 'utf8')), ...limits }
+    writeFileSync(join(fixtures, 'account.json'), JSON.stringify(account))
+    const settings = { min_instances: 1, max_instances: 2 }
+    const deployment = { model_name: 'acme/chat', num_gpus: 8, weights: { repo: 'acme/chat-8b' }, settings, load }
+    writeFileSync(join(fixtures, 'deployments.json'), JSON.stringify([deployment]))
+  }
+  const path = 'deployments.acme/chat.settings.max_instances'
+  write({ funds_cents: 2000, gpu_limits: { 'H100-80GB': 8 } }, { kind: 'constant', rps: 1000 })
+  const args = { fixtures, for: 2 * 60 * MINUTE }
+  const { out } = await compared(`${path}=1,2`, args)
+  expect(out).toContain(
+    `\nWith ${path}=1, ${path}=2, the account was suspended.\n` +
+      `With ${path}=2, the quota of 8 H100-80GB was reached.\n` +
+      'To compare without these limits, raise funds_cents or gpu_limits in account.json.\n',
+  )
+  const { out: plain } = await run(args)
+  expect(plain).toContain('account suspended 1 time\n')
+  expect(plain).toContain('\n\nDeployments got no further instance: the quota of 8 H100-80GB was reached\n\n')
+  write({ funds_cents: 2e6 }, { kind: 'constant', rps: 60 })
+  expect((await compared(`${path}=1,2`, args)).out).toContain(
+    `\nWith ${path}=2 and slower engines, the quota of 8 H100-80GB was reached.\n`,
+  )
+  write({ gpu_limits: { 'H100-80GB': 16 } }, { kind: 'constant', rps: 150 })
+  expect((await compared(`${path}=1,2`, args)).out).not.toContain('limit')
+})
+
 test('the picture has a line for each value', async () => {
   const plot = join(folder(), 'nodes.svg')
   await compared('nodes=10,40', { plot })

@@ -33,6 +33,7 @@ describe('a GPU limit', () => {
     pass(sim, '6h')
     expect(chat.toRecord()).toMatchObject({ status: 'initializing', instances: { running: 0, pending: 0 } })
     expect(story(sim, chat.deploy_id)).toContain('deployment.limited')
+    expect(sim.report().gpus).toMatchObject([{ gpu: H100, quota: 0, quota_refusals: 1 }])
     expect(sim.world.gpuQuotas.held(H100)).toBe(0)
     sim.cluster.limit.set(H100, 1)
     pass(sim, '1s')

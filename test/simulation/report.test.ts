@@ -143,6 +143,8 @@ describe('a report', () => {
         container_gpu_hours: 0,
         utilisation: (gone - placed) / (8 * sim.clock.elapsed),
         rent_microcents: one.rent_microcents,
+        quota: null,
+        quota_refusals: 0,
       },
     ])
     expect(report.failures).toMatchObject({ instances_lost: 0, deployments_failed: 0, node_crashes: 0 })

@@ -1,12 +1,13 @@
 /** Simulates one world once for each value of a setting, and says which values suffice. */
 
 import { loadProfile } from '../../data/profiles/load.ts'
+import { groupBy } from '../../lib/group-by.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
 import { firstTokenOf } from '../../server/page/plots/report-charts.ts'
 import { readSteps, type Steps } from '../../server/page/plots/report-steps.ts'
 import type { Report } from '../../simulation/reporting/report-types.ts'
 import type { ReportStep } from '../../simulation/reporting/time-series.ts'
-import { formatDollars, formatHours, formatPercent, formatTable } from '../report-text.ts'
+import { formatDollars, formatHours, formatPercent, formatTable, reachedQuotas } from '../report-text.ts'
 import { type ComparedSetting, type ComparedWorld, withSetting } from './setting.ts'
 
 /** A report with the rows of its series. */
@@ -158,6 +159,7 @@ function answerOf({ setting, band, values, readings }: Omit<Comparison, 'answer'
   const blind = report.deployments.flatMap(({ model_name, engine }) => (engine?.band === null ? [model_name] : []))
   return [
     ...sufficient(setting, values, band),
+    ...limitedByAccount(setting, values),
     ...tooSmall(readings, band),
     ...(blind.length > 0 ? [`The error of the engines of ${blind.join(', ')} is unknown.`] : []),
     assumed,
@@ -189,6 +191,24 @@ function sufficient(setting: string, values: readonly ComparedValue[], band: num
   const safe = enough.find(({ slower }) => slower !== null && lostOf(slower) === 0)
   const instead = safe === undefined ? 'Then no value suffices.' : `${named(safe)} still suffices.`
   return [`${first} With engines up to ${percent(band)} slower it loses ${lost(chosen.slower)} requests. ${instead}`]
+}
+
+/** Names the limits of the account that a value met, or would meet with slower engines. */
+function limitedByAccount(setting: string, values: readonly ComparedValue[]): string[] {
+  const limitsOf = (report: Report | null) =>
+    report === null
+      ? []
+      : [...(report.money.suspensions > 0 ? ['the account was suspended'] : []), ...reachedQuotas(report)]
+  const worlds = values.flatMap(({ value, report, slower }) => {
+    const limits = limitsOf(report)
+    const more = limitsOf(slower).filter(limit => !limits.includes(limit))
+    const name = `${setting}=${value}`
+    return [...limits.map(limit => [limit, name]), ...more.map(limit => [limit, `${name} and slower engines`])]
+  })
+  const met = groupBy(worlds, ([limit]) => limit!)
+  if (met.size === 0) return []
+  const sentences = [...met].map(([limit, cases]) => `With ${cases.map(([, name]) => name).join(', ')}, ${limit}.`)
+  return [...sentences, 'To compare without these limits, raise funds_cents or gpu_limits in account.json.']
 }
 
 /** Names the figures that an error of the engine changes more than the setting does. */

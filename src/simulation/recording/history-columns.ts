@@ -39,6 +39,7 @@ export const TOTALS = columns(
 /** Requests of an interval for which a phase took about equally long. */
 export const TIMES = columns('previous', 'key', 'count')
 export const LINES = columns('at', 'done', 'failed')
-export const EVENT = columns('at', 'event')
+/** `gpuType` is -1 if the event is not about a type. */
+export const EVENT = columns('at', 'event', 'gpuType')
 export const CAPACITY = columns('at', 'gpuType', 'gpus', 'spotGpus')
 export const PERIOD = columns('previous', 'from', 'to')

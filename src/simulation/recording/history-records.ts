@@ -13,6 +13,7 @@ export const COUNTED_EVENTS = [
   'zone.down',
   'topup.declined',
   'account.suspended',
+  'deployment.limited',
 ] as const
 export type CountedEvent = (typeof COUNTED_EVENTS)[number]
 export const COUNTED_EVENT_INDEX: ReadonlyMap<string, number> = new Map(COUNTED_EVENTS.map((kind, i) => [kind, i]))

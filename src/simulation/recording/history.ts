@@ -1,6 +1,5 @@
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
-import type { GpuType } from '../../data/records/gpu-config.ts'
-import { gpuIndex } from '../../data/records/gpu-config.ts'
+import { GPU_TYPES, type GpuType, gpuIndex } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
@@ -167,9 +166,10 @@ export class UsageHistory {
     this.#batchLines.push([this.#context.clock.now, count, failed])
   }
 
-  /** Counts a journal entry of a kind that reports count. */
-  onCountedEvent(kind: string): void {
-    this.#countedEvents.push([this.#context.clock.now, COUNTED_EVENT_INDEX.get(kind)!])
+  /** Counts a journal entry of a kind that reports count. `gpu` may be a GPU type. */
+  onCountedEvent(kind: string, gpu: unknown): void {
+    const type = GPU_TYPES.indexOf(gpu as GpuType)
+    this.#countedEvents.push([this.#context.clock.now, COUNTED_EVENT_INDEX.get(kind)!, type])
   }
 
   /** Records the number of available GPUs of a type from now on, and how many of them are on spot nodes. */
@@ -284,10 +284,11 @@ export class UsageHistory {
     return { done, failed }
   }
 
-  /** Returns how often each counted event had happened at a time. */
-  eventCountsAt(at: Micros): Record<CountedEvent, number> {
+  /** Returns how often each counted event had happened at a time, of one GPU type if it is given. */
+  eventCountsAt(at: Micros, gpu?: GpuType): Record<CountedEvent, number> {
     const counts = Object.fromEntries(COUNTED_EVENTS.map(kind => [kind, 0])) as Record<CountedEvent, number>
     for (let line = 0; line < this.#countedEvents.length && this.#countedEvents.at(line, EVENT.at) <= at; line++) {
+      if (gpu !== undefined && this.#countedEvents.at(line, EVENT.gpuType) !== gpuIndex(gpu)) continue
       counts[COUNTED_EVENTS[this.#countedEvents.at(line, EVENT.event)]!]++
     }
     return counts

@@ -110,6 +110,10 @@ export interface GpuReport extends GpuHours {
   readonly utilisation: number | null
   /** Of deployments and containers. */
   readonly rent_microcents: number
+  /** The GPUs of the type that the account may hold now; null without a limit. */
+  readonly quota: number | null
+  /** How often deployments did not request an instance, because the quota was reached. */
+  readonly quota_refusals: number
 }
 
 /** The activity and cost of a world between two times. Micro-cents are integers: 1 cent is 1,000,000 of them. */

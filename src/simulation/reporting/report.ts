@@ -1,4 +1,4 @@
-import { GPU_TYPES } from '../../data/records/gpu-config.ts'
+import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import { HOUR, SECOND } from '../../kernel/duration.ts'
 import type { MeteredUsage } from '../account/ledger-types.ts'
 import { gpuTimeCost, MICROCENTS_PER_CENT, type Microcents } from '../account/money.ts'
@@ -122,10 +122,11 @@ interface GpuFigures {
 /** Returns the figures of every GPU type that had capacity or was held in the window. */
 function allGpuFigures(
   world: World,
-  { from, to }: CountedWindow,
+  window: CountedWindow,
   deployments: readonly DeploymentFigures[],
   metered: ReadonlyMap<string, MeteredUsage>,
 ): readonly GpuFigures[] {
+  const { from, to } = window
   const rentals = [...world.rentals.entries()].map(([, row]) => {
     const held = world.history.rentalTimeBetween(row, from, to) * row.numGpus
     return { gpu: row.gpu, held }
@@ -155,6 +156,8 @@ function allGpuFigures(
       container_gpu_hours: containers / HOUR,
       utilisation: ratio(held + containers, capacity),
       rent_microcents: sumBy(meters, meter => meter.microcents),
+      quota: world.gpuQuotas.get(gpu),
+      quota_refusals: eventCountsBetween(world, window, gpu)['deployment.limited'],
     }
     return [{ report, capacity, containers }]
   })
@@ -249,9 +252,9 @@ function moneyReport(
 /** The number of events by kind. */
 type EventCounts = ReturnType<World['history']['eventCountsAt']>
 
-/** Returns the number of events of each kind in the window. */
-function eventCountsBetween({ history }: World, { after, to }: CountedWindow): EventCounts {
-  const [before, counts] = [history.eventCountsAt(after), history.eventCountsAt(to)]
+/** Returns the number of events of each kind in the window, of one GPU type if it is given. */
+function eventCountsBetween({ history }: World, { after, to }: CountedWindow, gpu?: GpuType): EventCounts {
+  const [before, counts] = [history.eventCountsAt(after, gpu), history.eventCountsAt(to, gpu)]
   for (const kind of Object.keys(counts) as (keyof typeof counts)[]) counts[kind] -= before[kind]
   return counts
 }
