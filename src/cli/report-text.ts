@@ -77,10 +77,12 @@ function gpus(report: Report): string {
   if (report.gpus.length === 0) return ''
   const rented = totals.container_gpu_hours
   const held = totals.held_gpu_hours + rented
+  const others = report.gpus.reduce((sum, one) => sum + one.others_gpu_hours, 0)
   const rows = [
-    ['', 'capacity', 'held', 'billed', 'used', 'wasted', 'rented', 'held of capacity', 'rent $'],
+    ['', 'of others', 'capacity', 'held', 'billed', 'used', 'wasted', 'rented', 'held of capacity', 'rent $'],
     ...report.gpus.map(one => [
       one.gpu,
+      formatHours(one.others_gpu_hours),
       formatHours(one.capacity_gpu_hours),
       ...gpuHours(one),
       formatHours(one.container_gpu_hours),
@@ -89,6 +91,7 @@ function gpus(report: Report): string {
     ]),
     [
       'all',
+      formatHours(others),
       formatHours(totals.capacity_gpu_hours),
       ...gpuHours(totals),
       formatHours(rented),
@@ -97,7 +100,8 @@ function gpus(report: Report): string {
     ],
   ]
   const quotas = reachedQuotas(report).map(quota => `\n\nDeployments got no further instance: ${quota}`)
-  return `GPU-hours by type\n${formatTable(rows)}${quotas.join('')}`
+  const shown = others === 0 ? rows.map(row => row.toSpliced(1, 1)) : rows
+  return `GPU-hours by type\n${formatTable(shown)}${quotas.join('')}`
 }
 
 /** Returns which quotas of the account were reached, as in `the quota of 16 H100-80GB was reached`. */

@@ -135,6 +135,7 @@ describe('a report', () => {
         gpu: 'H100-80GB',
         capacity_gpu_hours: (8 * sim.clock.elapsed) / HOUR,
         spot_gpu_hours: 0,
+        others_gpu_hours: 0,
         capacity_cost_microcents: Math.floor((8 * sim.clock.elapsed * PRICE) / HOUR),
         held_gpu_hours: one.held_gpu_hours,
         billed_gpu_hours: one.billed_gpu_hours,
@@ -308,6 +309,36 @@ describe('a report', () => {
     sim.cluster.gpu('node-1', 3).fail(79)
     pass(sim, 3_600_000)
     expect(sim.report().gpus[0]!.capacity_gpu_hours).toBe(16 + 8 + 15)
+  })
+
+  test('counts GPUs of other customers apart from the capacity, in the weather and in the fixture', async () => {
+    const sim = createSimulator({ fixtures: 'two-nodes', weather: 'realistic', seed: 5, check: true })
+    let [own, others] = [0, 0]
+    for (let hour = 0; hour < 72; hour++) {
+      for (const [, row] of sim.world.nodes.entries()) {
+        const held = row.heldByOthers.toString(2).replaceAll('0', '').length
+        if (row.state === 'ready') [own, others] = [own + row.group.gpus - held, others + held]
+      }
+      await sim.clock.advance('1h')
+    }
+    const { gpus, totals } = sim.report()
+    expect(others).toBeGreaterThan(100)
+    expect(gpus).toMatchObject([{ capacity_gpu_hours: own, others_gpu_hours: others }])
+    expect(totals.capacity_gpu_hours).toBe(own)
+    expect(formatReport(sim.report())).toMatch(/\n +of others +capacity +held .*\n {2}H100-80GB +[\d.]+ +[\d.]+ /)
+    const day = { from: 24 * HOUR, to: 48 * HOUR }
+    const parts = [sim.report({ to: day.from }), sim.report(day), sim.report({ from: day.to })]
+    expect(parts.reduce((sum, part) => sum + part.gpus[0]!.others_gpu_hours, 0)).toBe(others)
+    const nodes = [{ prefix: 'o', gpu: 'A100-80GB' as const, gpus_per_node: 8, count: 1, occupied: 3 }]
+    const pools = [{ name: 'shared', zone: 'west-a', nodes }]
+    const shared = createSimulator({ fixtures: 'two-nodes', with: { nodes: { pools } as never } })
+    pass(shared, '1h')
+    shared.cluster.gpu('o-0', 0).fail(79)
+    pass(shared, '1h')
+    shared.cluster.node('o-0').crash()
+    pass(shared, '1h')
+    const ofType = shared.report().gpus.find(({ gpu }) => gpu === 'A100-80GB')
+    expect(ofType).toMatchObject({ capacity_gpu_hours: 5 + 5, others_gpu_hours: 3 + 2 })
   })
 
   test('has a lower cost for GPUs on spot nodes, to the micro-cent, until they are taken back', () => {

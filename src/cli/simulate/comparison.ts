@@ -109,6 +109,12 @@ const FIGURES: readonly Figure[] = [
   { label: 'spent, $', read: spentOf, format: formatDollars, followsEngines: true },
   { label: 'GPU-hours held', read: ({ totals }) => totals.held_gpu_hours, format: formatHours, followsEngines: true },
   { label: 'GPU-hours of capacity', read: ({ totals }) => totals.capacity_gpu_hours, format: formatHours },
+  {
+    label: 'GPU-hours of other customers',
+    read: ({ gpus }) => gpus.reduce((sum, one) => sum + one.others_gpu_hours, 0),
+    format: formatHours,
+    isRare: true,
+  },
   { label: 'starts', read: ({ cold_starts }) => cold_starts.count, format: formatCount },
   { label: 'instances lost', read: ({ failures }) => failures.instances_lost, format: formatCount, isRare: true },
   {

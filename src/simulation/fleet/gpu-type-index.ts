@@ -1,4 +1,4 @@
-import { freeGpus, hasWeights, type NodeRow, workingGpus } from './node-row.ts'
+import { freeGpus, gpusOfOthers, hasWeights, type NodeRow, workingGpus } from './node-row.ts'
 
 /** The maximum number of GPUs of a node. */
 const MAX_GPUS = 16
@@ -9,8 +9,9 @@ export interface GpuTypeIndex {
   readonly ordinals: Int32Array
   /** The free GPUs of each node. */
   readonly free: Uint8Array
-  /** The working GPUs of each node. */
+  /** The working GPUs of each node, without those of other customers, and those. */
   readonly up: Uint8Array
+  readonly others: Uint8Array
   /** The number of nodes by their number of free GPUs. */
   readonly counts: Int32Array
   /** For each number of free GPUs, the positions of its nodes as bits. A search reads 32 nodes at once. */
@@ -31,7 +32,8 @@ export function buildGpuTypeIndex(
     flipBit(levels, level * words, position)
   }
   const up = Uint8Array.from(ordinals, ordinal => workingGpus(read(ordinal)))
-  return { ordinals: Int32Array.from(ordinals), free, up, counts, levels }
+  const others = Uint8Array.from(ordinals, ordinal => gpusOfOthers(read(ordinal)))
+  return { ordinals: Int32Array.from(ordinals), free, up, others, counts, levels }
 }
 
 /** Returns the number of words of 32 bits for the positions of a level. */
@@ -50,6 +52,7 @@ export function copyGpuTypeIndex(index: GpuTypeIndex): GpuTypeIndex {
     ...index,
     free: index.free.slice(),
     up: index.up.slice(),
+    others: index.others.slice(),
     counts: index.counts.slice(),
     levels: index.levels.slice(),
   }
@@ -57,7 +60,7 @@ export function copyGpuTypeIndex(index: GpuTypeIndex): GpuTypeIndex {
 
 /** Updates the free and working GPUs of a node. Returns whether the number of working GPUs changed. */
 export function updateGpuTypeIndex(index: GpuTypeIndex, ordinal: number, row: Readonly<NodeRow>): boolean {
-  const { free, up, counts, levels } = index
+  const { free, up, others, counts, levels } = index
   const position = positionOf(index.ordinals, ordinal)
   const previousFree = free[position]!
   const nextFree = freeGpus(row)
@@ -70,23 +73,27 @@ export function updateGpuTypeIndex(index: GpuTypeIndex, ordinal: number, row: Re
     flipBit(levels, nextFree * words, position)
   }
   const nextUp = workingGpus(row)
-  if (up[position] === nextUp) return false
+  const nextOthers = gpusOfOthers(row)
+  if (up[position] === nextUp && others[position] === nextOthers) return false
   up[position] = nextUp
+  others[position] = nextOthers
   return true
 }
 
-/** Counts the working GPUs of a type, and those of them that are on spot nodes. */
+/** Counts the working GPUs of a type, those of them that are on spot nodes, and those of other customers. */
 export function countWorkingGpus(
-  { ordinals, up }: GpuTypeIndex,
+  { ordinals, up, others }: GpuTypeIndex,
   read: (ordinal: number) => Readonly<NodeRow>,
-): { gpus: number; spotGpus: number } {
+): [gpus: number, spotGpus: number, othersGpus: number] {
   let gpus = 0
   let spotGpus = 0
+  let othersGpus = 0
   for (let i = 0; i < up.length; i++) {
     gpus += up[i]!
+    othersGpus += others[i]!
     if (read(ordinals[i]!).group.market === 'spot') spotGpus += up[i]!
   }
-  return { gpus, spotGpus }
+  return [gpus, spotGpus, othersGpus]
 }
 
 /** Returns the position of a value by binary search. */

@@ -145,8 +145,16 @@ export function freeGpus(row: Readonly<NodeRow>): number {
 
 /** Returns the number of working GPUs, held or free, without those of other customers. */
 export function workingGpus(row: Readonly<NodeRow>): number {
-  const isUp = row.state === 'ready' || row.state === 'cordoned'
-  return isUp ? row.group.gpus - bitCount(row.group.occupied | row.broken) : 0
+  return isUp(row) ? row.group.gpus - bitCount(row.group.occupied | row.heldByOthers | row.broken) : 0
+}
+
+/** Returns the number of working GPUs that other customers hold. */
+export function gpusOfOthers(row: Readonly<NodeRow>): number {
+  return isUp(row) ? bitCount((row.group.occupied | row.heldByOthers) & ~row.broken) : 0
+}
+
+function isUp({ state }: Readonly<NodeRow>): boolean {
+  return state === 'ready' || state === 'cordoned'
 }
 
 /** Whether the weights of a repository are on the disk of a node. */

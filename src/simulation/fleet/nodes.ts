@@ -315,9 +315,25 @@ export class Nodes extends TablePart<NodeRow> {
   /** Updates the index. To be called after every change to the state, the allocated or the broken GPUs of a node. */
   updateFreeGpus(ordinal: number): void {
     const row = this.table.read(ordinal)
+    if (this.#updateIndex(ordinal, row)) this.#recordCapacity(gpuIndex(row.group.gpu))
+  }
+
+  /** Lets other customers hold GPUs of nodes, as bits by ordinal. Records the capacity of each type once. */
+  holdByOthers(held: ReadonlyMap<number, number>): void {
+    const changedTypes = new Set<number>()
+    for (const [ordinal, gpus] of held) {
+      const row = this.table.writable(ordinal)
+      row.heldByOthers = gpus
+      if (this.#updateIndex(ordinal, row)) changedTypes.add(gpuIndex(row.group.gpu))
+    }
+    for (const type of changedTypes) this.#recordCapacity(type)
+  }
+
+  /** Returns whether the number of working GPUs changed. */
+  #updateIndex(ordinal: number, row: Readonly<NodeRow>): boolean {
     const type = gpuIndex(row.group.gpu)
     if ((this.#ownTypes & (1 << type)) === 0) this.#setIndex(type, copyGpuTypeIndex(this.#byType[type]!))
-    if (updateGpuTypeIndex(this.#byType[type]!, ordinal, row)) this.#recordCapacity(type)
+    return updateGpuTypeIndex(this.#byType[type]!, ordinal, row)
   }
 
   #setIndex(type: number, index: GpuTypeIndex): void {
@@ -326,7 +342,6 @@ export class Nodes extends TablePart<NodeRow> {
   }
 
   #recordCapacity(type: number): void {
-    const { gpus, spotGpus } = countWorkingGpus(this.#byType[type]!, this.#read)
-    this.#parts.history.onCapacityChanged(type, gpus, spotGpus)
+    this.#parts.history.onCapacityChanged(type, ...countWorkingGpus(this.#byType[type]!, this.#read))
   }
 }

@@ -29,7 +29,8 @@ export function moveOtherCustomers(context: SimulationContext, nodes: Nodes): Cu
   const day = Math.floor(clock.unix(clock.now) / 86_400)
   const shares = new Map<GpuType, number>()
   const hadFree = new Map<GpuType, boolean>()
-  for (const [ordinal, row] of [...nodes.entries()]) {
+  const moved = new Map<number, number>()
+  for (const [ordinal, row] of nodes.entries()) {
     const { gpu, gpus } = row.group
     const share = shares.get(gpu) ?? shareOfType(context, gpu)
     shares.set(gpu, share)
@@ -37,10 +38,9 @@ export function moveOtherCustomers(context: SimulationContext, nodes: Nodes): Cu
     const rank = chance.unit(chance.key('node', row.id), NODE_RANK, day)
     const fullness = Math.min(1, Math.max(0, (share - rank) / NODE_RANGE + 0.5))
     const held = heldBits(row, Math.round(fullness * gpus))
-    if (held === row.heldByOthers) continue
-    nodes.writable(ordinal).heldByOthers = held
-    nodes.updateFreeGpus(ordinal)
+    if (held !== row.heldByOthers) moved.set(ordinal, held)
   }
+  nodes.holdByOthers(moved)
   const changed = [...hadFree].filter(([gpu, had]) => had !== nodes.free(gpu) > 0)
   return {
     soldOut: changed.flatMap(([gpu, had]) => (had ? [gpu] : [])),

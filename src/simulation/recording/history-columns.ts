@@ -41,5 +41,5 @@ export const TIMES = columns('previous', 'key', 'count')
 export const LINES = columns('at', 'done', 'failed')
 /** `gpuType` is -1 if the event is not about a type. */
 export const EVENT = columns('at', 'event', 'gpuType')
-export const CAPACITY = columns('at', 'gpuType', 'gpus', 'spotGpus')
+export const CAPACITY = columns('at', 'gpuType', 'gpus', 'spotGpus', 'othersGpus')
 export const PERIOD = columns('previous', 'from', 'to')

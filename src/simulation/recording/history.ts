@@ -172,9 +172,9 @@ export class UsageHistory {
     this.#countedEvents.push([this.#context.clock.now, COUNTED_EVENT_INDEX.get(kind)!, type])
   }
 
-  /** Records the number of available GPUs of a type from now on, and how many of them are on spot nodes. */
-  onCapacityChanged(type: number, gpus: number, spotGpus: number): void {
-    this.#capacities.push([this.#context.clock.now, type, gpus, spotGpus])
+  /** Records the available GPUs of a type from now on, how many are on spot nodes, and those of other customers. */
+  onCapacityChanged(type: number, gpus: number, spotGpus: number, othersGpus: number): void {
+    this.#capacities.push([this.#context.clock.now, type, gpus, spotGpus, othersGpus])
   }
 
   /** Records that a rental released its GPUs. */
@@ -294,25 +294,24 @@ export class UsageHistory {
     return counts
   }
 
-  /** Returns the GPU-microseconds of a type that were available up to a time. */
-  capacityAt(gpu: GpuType, at: Micros): { readonly all: number; readonly spot: number } {
-    const type = gpuIndex(gpu)
-    let all = 0
-    let spot = 0
+  /** Returns the GPU-microseconds of a type up to a time: available ones, those on spot nodes, those of other customers. */
+  capacityAt(gpu: GpuType, at: Micros): { readonly all: number; readonly spot: number; readonly others: number } {
+    const log = this.#capacities
+    let sums = [0, 0, 0]
+    let counts = sums
     let since = 0
-    let gpus = 0
-    let spotGpus = 0
-    for (let line = 0; line < this.#capacities.length; line++) {
-      const time = this.#capacities.at(line, CAPACITY.at)
-      if (time > at) break
-      if (this.#capacities.at(line, CAPACITY.gpuType) !== type) continue
-      all += gpus * (time - since)
-      spot += spotGpus * (time - since)
+    const addUntil = (time: Micros) => {
+      sums = sums.map((sum, i) => sum + counts[i]! * (time - since))
       since = time
-      gpus = this.#capacities.at(line, CAPACITY.gpus)
-      spotGpus = this.#capacities.at(line, CAPACITY.spotGpus)
     }
-    return { all: all + gpus * (at - since), spot: spot + spotGpus * (at - since) }
+    for (let line = 0; line < log.length && log.at(line, CAPACITY.at) <= at; line++) {
+      if (log.at(line, CAPACITY.gpuType) !== gpuIndex(gpu)) continue
+      addUntil(log.at(line, CAPACITY.at))
+      counts = [CAPACITY.gpus, CAPACITY.spotGpus, CAPACITY.othersGpus].map(column => log.at(line, column))
+    }
+    addUntil(at)
+    const [all, spot, others] = sums as [number, number, number]
+    return { all, spot, others }
   }
 
   /** Appends a serving segment of a deployment that begins now. */

@@ -98,10 +98,12 @@ export interface DeploymentReport extends GpuHours {
 
 export interface GpuReport extends GpuHours {
   readonly gpu: GpuType
-  /** GPUs that were up and not another customer's. */
+  /** GPUs that were up and not of another customer. */
   readonly capacity_gpu_hours: number
   /** The part of the capacity that is on spot nodes. */
   readonly spot_gpu_hours: number
+  /** GPUs that other customers held on nodes that were up. The capacity is without them. */
+  readonly others_gpu_hours: number
   /** The capacity at the prices of the profile: spot nodes cost `prices.spot_share` of the price on demand. */
   readonly capacity_cost_microcents: number
   /** GPUs that containers held. */

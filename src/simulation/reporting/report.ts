@@ -151,6 +151,7 @@ function allGpuFigures(
       gpu,
       capacity_gpu_hours: capacity / HOUR,
       spot_gpu_hours: (after.spot - before.spot) / HOUR,
+      others_gpu_hours: (after.others - before.others) / HOUR,
       capacity_cost_microcents: costOf(after) - costOf(before),
       ...gpuHours(held, billed, used),
       container_gpu_hours: containers / HOUR,
