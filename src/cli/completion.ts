@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs'
 import { basename, relative } from 'node:path'
 import yargs from 'yargs'
-import { loadProfile } from '../data/profiles/load.ts'
-import { FIXTURE_NAMES, PROFILE_NAMES, wordsOfFlag } from '../simulator/options.ts'
+import { FIXTURE_NAMES, PROFILE_NAMES, WEATHER_NAMES, wordsOfFlag } from '../simulator/options.ts'
 import { findScenarioFiles } from '../workbench/scenario/runner/files.ts'
 import { shippedFolder } from '../workbench/scenario/runner/shipped.ts'
 import { UsageError } from './command.ts'
@@ -17,10 +16,10 @@ complete -c modelhost-sim -a '(modelhost-sim --get-yargs-completions (commandlin
 `
 
 /** The names that flags take. */
-const NAMES: Readonly<Record<string, () => readonly string[]>> = {
-  fixtures: () => FIXTURE_NAMES,
-  profile: () => PROFILE_NAMES,
-  weather: () => ['none', ...Object.keys(loadProfile('realistic').weather.packs)],
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  fixtures: FIXTURE_NAMES,
+  profile: PROFILE_NAMES,
+  weather: WEATHER_NAMES,
 }
 
 /**
@@ -77,7 +76,7 @@ async function completionsOf(
   const module = (await load()) as Command
   const flags: Readonly<Record<string, unknown>> = { help: false, version: false, ...defaultsOf(module) }
   const flag = /^--(.+)$/.exec(words.at(-2) ?? '')?.[1]
-  const values = flag === undefined ? undefined : (NAMES[flag]?.() ?? wordsOfFlag(flag))
+  const values = flag === undefined ? undefined : (NAMES[flag] ?? wordsOfFlag(flag))
   if (values !== undefined) return values
   if (current.startsWith('-')) {
     return Object.keys({ ...flags, ...(module.takesConfig && CONFIG_OPTIONS) }).map(one => `--${one}`)

@@ -27,18 +27,12 @@ export type FixtureName = (typeof FIXTURE_NAMES)[number]
 export const PROFILE_NAMES = ['realistic', 'quick', 'rough'] as const
 export type ProfileName = (typeof PROFILE_NAMES)[number]
 
-/** A weather pack of the profiles of the package, or `none`. */
-export type WeatherName =
-  | 'none'
-  | 'calm'
-  | 'realistic'
-  | 'spot-2023'
-  | 'rough'
-  | 'office-day'
-  | 'launch-day'
-  | 'bad-week'
-  | 'provider-incident'
-  | 'payment-trouble'
+/** The weather packs of the profiles of the package, and `none`. */
+export const WEATHER_NAMES = [
+  ...['none', 'calm', 'realistic', 'spot-2023', 'rough', 'office-day', 'launch-day'],
+  ...['bad-week', 'provider-incident', 'payment-trouble'],
+] as const
+export type WeatherName = (typeof WEATHER_NAMES)[number]
 
 export interface SimulatorOptions {
   /**
@@ -202,7 +196,7 @@ export const OPTION_DECLARATIONS = {
     flag: flag(
       'weather',
       'text',
-      'Ambient failures in the world and on the wire: calm, office-day, launch-day, bad-week, provider-incident, payment-trouble, realistic, rough or none. Default: the pack of the profile',
+      `Ambient failures in the world and on the wire: ${WEATHER_NAMES.join(', ')}. Default: the pack of the profile`,
     ),
     http: z.string().nullable(),
     scenario: z.string(),

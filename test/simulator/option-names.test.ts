@@ -1,5 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { expect, expectTypeOf, test } from 'vitest'
+import yargs from 'yargs'
+import * as serve from '../../src/cli/commands/serve.ts'
+import * as simulate from '../../src/cli/commands/simulate.ts'
 import { loadProfile } from '../../src/data/profiles/load.ts'
 import type { Entry, FaultRule, ReceivedRequest, SimulatorOptions } from '../../src/index.ts'
 import { operations } from '../../src/service/index.ts'
@@ -10,6 +13,7 @@ import {
   type FixtureName,
   PROFILE_NAMES,
   type ProfileName,
+  WEATHER_NAMES,
   type WeatherName,
 } from '../../src/simulator/options.ts'
 import type { EventPattern } from '../../src/workbench/scenario/events.ts'
@@ -18,23 +22,16 @@ import type { EventPattern } from '../../src/workbench/scenario/events.ts'
 type Literals<Text> = Text extends string ? (string extends Text ? never : Text) : never
 
 test('the types name every world, profile and weather pack of the package', () => {
-  const weather: Record<WeatherName, true> = {
-    none: true,
-    calm: true,
-    realistic: true,
-    'spot-2023': true,
-    rough: true,
-    'office-day': true,
-    'launch-day': true,
-    'bad-week': true,
-    'provider-incident': true,
-    'payment-trouble': true,
-  }
   expect([...FIXTURE_NAMES].sort()).toEqual(readdirSync('fixtures/worlds').sort())
   expect(PROFILE_NAMES.map(name => `${name}.json`).sort()).toEqual(readdirSync('fixtures/profiles').sort())
   for (const profile of PROFILE_NAMES) {
-    expect(Object.keys(weather).sort()).toEqual(['none', ...Object.keys(loadProfile(profile).weather.packs)].sort())
+    expect([...WEATHER_NAMES].sort()).toEqual(['none', ...Object.keys(loadProfile(profile).weather.packs)].sort())
   }
+})
+
+test.each([simulate, serve])('the help of $command names every weather pack', async ({ builder }) => {
+  const text = (await builder(yargs()).getHelp()).replaceAll(/\s+/g, ' ')
+  for (const pack of WEATHER_NAMES) expect(text).toMatch(new RegExp(`[ :]${pack}[,. ]`))
 })
 
 test('editors complete the names of options, operations and journal kinds', () => {

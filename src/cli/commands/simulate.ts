@@ -18,6 +18,7 @@ import { excessOf } from '../../simulation/reporting/report-window.ts'
 import { type ReportStep, reportSeries, STEP_COLUMNS } from '../../simulation/reporting/time-series.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
 import { type Recording, recordSimulator } from '../../simulator/history/record.ts'
+import { WEATHER_NAMES } from '../../simulator/options.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { type CommandIo, EXIT_CODES, PROCESS_IO, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
@@ -78,9 +79,7 @@ export const flags = {
   profile: flag('Provider profile: realistic, quick, rough, or a file', anyText, 'realistic'),
   trace: flag('Load trace of the first deployment, or of NAME=FILE: requests or rates, as CSV or JSON lines'),
   seed: flag('Equal seeds give equal reports', seed, '1'),
-  weather: flag(
-    'Random failures: none, calm, realistic, rough, office-day, launch-day, bad-week, provider-incident, payment-trouble. Default: that of the profile',
-  ),
+  weather: flag(`Random failures: ${WEATHER_NAMES.join(', ')}. Default: that of the profile`),
   epoch: flag('Virtual time at the start: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
   json: toggle('Print the report as one JSON object'),
   series: flag('CSV file to write, with a row for each step and deployment'),
