@@ -101,7 +101,13 @@ function gpus(report: Report): string {
   ]
   const quotas = reachedQuotas(report).map(quota => `\n\nDeployments got no further instance: ${quota}`)
   const shown = others === 0 ? rows.map(row => row.toSpliced(1, 1)) : rows
-  return `GPU-hours by type\n${formatTable(shown)}${quotas.join('')}`
+  const cost = `Cost of the capacity at the prices of the profile: $${formatDollars(capacityCost(report))}`
+  return `GPU-hours by type\n${formatTable(shown)}\n\n${cost}${quotas.join('')}`
+}
+
+/** Returns what the nodes cost the provider, in micro-cents. */
+export function capacityCost(report: Report): number {
+  return report.gpus.reduce((sum, one) => sum + one.capacity_cost_microcents, 0)
 }
 
 /** Returns which quotas of the account were reached, as in `the quota of 16 H100-80GB was reached`. */

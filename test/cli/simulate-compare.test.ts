@@ -37,6 +37,7 @@ test('two values of a limit have one table, and the answer names the one that lo
   expect(code).toBe(0)
   expect(out).toMatch(/^2026-01-01 to 2026-01-01, compared by deployments\.acme\/chat\.settings\.max_instances\n/)
   expect(out).toMatch(/\n {2}lost requests +[\d,]+ +[\d,]+\n {6}engines up to 20 % slower +[\d,]+ +[\d,]+\n/)
+  expect(out).toMatch(/\n {2}cost of the capacity, \$ +[\d,]+\.\d\d +[\d,]+\.\d\d\n/)
   expect(out).toMatch(/\n {2}first day that differs from 10 +- +2026-01-01\n/)
   expect(out).toMatch(
     /\nNo value suffices\. deployments\.acme\/chat\.settings\.max_instances=200 loses the fewest requests: /,

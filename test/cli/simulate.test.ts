@@ -57,6 +57,7 @@ test('the text shows money in dollars, GPU-hours, requests and cold starts, alig
   )
   expect(out).toMatch(/\n {2}opening balance +100,000\.00\n/)
   expect(out).toMatch(/\n {2}H100-80GB +3,600\.0 +[\d,]+\.\d +/)
+  expect(out).toMatch(/\n\nCost of the capacity at the prices of the profile: \$[\d,]+\.\d\d\n\n/)
   expect(out).toMatch(/\n {2}acme\/chat +running +1 x H100-80GB +/)
   expect(out).toMatch(/\n {2}acme\/pilot +stopped +1 x H100-80GB +0\.0 +0\.0 +0\.0 +0\.0 +- +0\.00\n/)
   expect(out).toMatch(/\d+ cold starts, seconds\n/)

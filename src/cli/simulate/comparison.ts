@@ -7,7 +7,7 @@ import { firstTokenOf } from '../../server/page/plots/report-charts.ts'
 import { readSteps, type Steps } from '../../server/page/plots/report-steps.ts'
 import type { Report } from '../../simulation/reporting/report-types.ts'
 import type { ReportStep } from '../../simulation/reporting/time-series.ts'
-import { formatDollars, formatHours, formatPercent, formatTable, reachedQuotas } from '../report-text.ts'
+import { capacityCost, formatDollars, formatHours, formatPercent, formatTable, reachedQuotas } from '../report-text.ts'
 import { type ComparedSetting, type ComparedWorld, withSetting } from './setting.ts'
 
 /** A report with the rows of its series. */
@@ -108,6 +108,7 @@ const FIGURES: readonly Figure[] = [
   { label: 'time to first token, p95, s', read: firstToken(95), format: seconds, followsEngines: true },
   { label: 'spent, $', read: spentOf, format: formatDollars, followsEngines: true },
   { label: 'GPU-hours held', read: ({ totals }) => totals.held_gpu_hours, format: formatHours, followsEngines: true },
+  { label: 'cost of the capacity, $', read: capacityCost, format: formatDollars },
   { label: 'GPU-hours of capacity', read: ({ totals }) => totals.capacity_gpu_hours, format: formatHours },
   {
     label: 'GPU-hours of other customers',
