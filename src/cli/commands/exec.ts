@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { clientVariables, proxyVariables } from '../../server/worlds/served-world.ts'
+import { commandEnvironment } from '../../server/worlds/served-world.ts'
 import { ProcessGroups } from '../../workbench/explore/command/client-process.ts'
 import { UsageError } from '../command.ts'
 import { exitProcess } from '../exit.ts'
@@ -34,6 +34,7 @@ export const examples = [
 ]
 export const epilogue =
   'The command finds the server by MODELHOST_SIM_URL, MODELHOST_SIM_TOKEN, OPENAI_BASE_URL and OPENAI_API_KEY.\n' +
+  'It also gets the variables of explore: MODELHOST_URL, MODELHOST_TOKEN and MODELHOST_SIM_CONTROL.\n' +
   'Exit codes: that of the command, 128 plus the number of a signal that ended it, 2 exec could not start.'
 
 interface Arguments extends ServeArguments {
@@ -54,9 +55,7 @@ export async function handler(argv: Arguments): Promise<void> {
     const options = { ...argv, port: argv.port ?? 0, record, open: false }
     const { sim, server, controlToken, stop } = await startServer(options)
     const env = {
-      ...process.env,
-      ...proxyVariables(process.env, server.url),
-      ...clientVariables(server.url, sim.token),
+      ...commandEnvironment(process.env, { url: server.url, token: sim.token, control: `${server.url}/_sim` }),
       ...(controlToken !== undefined && { MODELHOST_SIM_CONTROL_TOKEN: controlToken }),
     }
     try {

@@ -13,10 +13,24 @@ export function clientVariables(url: string, token: string): Readonly<Record<str
   }
 }
 
-/** Returns the variables by which clients reach a server of this machine directly: a proxy cannot reach it. */
-export function proxyVariables(environment: Readonly<Record<string, string | undefined>>, url: string) {
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Returns the environment of a command that is a client: where its world is and how it commands it, in the variables of
+ * `explore` and in those of `modelhost-sim env`. A proxy cannot reach a server of this machine, so none is used.
+ *
+ * @param control the address of the control plane of the world
+ */
+export function commandEnvironment(
+  environment: Environment,
+  { url, token, control }: { readonly url: string; readonly token: string; readonly control: string },
+): Environment {
   const noProxy = [environment.NO_PROXY ?? environment.no_proxy, new URL(url).hostname].filter(Boolean).join(',')
-  return { NO_PROXY: noProxy, no_proxy: noProxy }
+  return {
+    ...{ ...environment, NO_PROXY: noProxy, no_proxy: noProxy },
+    ...{ MODELHOST_URL: url, MODELHOST_TOKEN: token, MODELHOST_SIM_CONTROL: control },
+    ...clientVariables(url, token),
+  }
 }
 
 /** The world that a fork was made of, and the virtual time of the fork (ISO 8601). */

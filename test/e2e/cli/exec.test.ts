@@ -10,7 +10,9 @@ import { isAlive, run, start } from './process.ts'
 /** Sends one request with the token, and ends with a code. Prints the address first. */
 const CLIENT = `
 console.log(process.env.MODELHOST_SIM_URL, process.env.OPENAI_BASE_URL)
-const response = await fetch(process.env.MODELHOST_SIM_URL + '/deploy/list', {
+const { MODELHOST_URL, MODELHOST_TOKEN, MODELHOST_SIM_CONTROL } = process.env
+if (MODELHOST_TOKEN === undefined || MODELHOST_SIM_CONTROL !== MODELHOST_URL + '/_sim') process.exit(9)
+const response = await fetch(MODELHOST_URL + '/deploy/list', {
   headers: { authorization: 'Bearer ' + process.env.MODELHOST_SIM_TOKEN },
 })
 process.exitCode = response.status === 200 ? Number(process.argv[1]) : 99

@@ -4,12 +4,7 @@ import { availableParallelism } from 'node:os'
 import { type Duration, micros } from '../../../kernel/duration.ts'
 import { plural } from '../../../lib/text/format-count.ts'
 import { type Server, serve } from '../../../server/http/server.ts'
-import {
-  clientVariables,
-  DEFAULT_WORLD,
-  proxyVariables,
-  type ServedWorld,
-} from '../../../server/worlds/served-world.ts'
+import { commandEnvironment, DEFAULT_WORLD, type ServedWorld } from '../../../server/worlds/served-world.ts'
 import type { Operations } from '../../../service/endpoint.ts'
 import type { Observation } from '../../../simulator/judge/observation.ts'
 import { createSimulator, type Simulator } from '../../../simulator/simulator.ts'
@@ -53,7 +48,7 @@ const PRINTED_LINES = 10
 
 interface CommandRunnerOptions {
   /** Default: the environment of this process. */
-  readonly env?: Environment
+  readonly env?: Readonly<Record<string, string | undefined>>
   /** Ends the runs in progress at once, with RunStopped. No further one starts. */
   readonly signal?: AbortSignal | undefined
 }
@@ -156,7 +151,8 @@ class ProcessRunner implements FlowRunner {
       options: { invariants, tellsBy },
     } = this.#flow
     const argv = this.#argv
-    const env = clientEnvironment(environment, url, world)
+    const { name, token = '' } = world
+    const env = commandEnvironment(environment, { url, token, control: `${url}/_sim/worlds/${name}/_sim` })
     const { healAt } = options
     const [timeoutMs, groups] = [this.#timeoutMs, this.#groups]
     const run = new CommandRun(plan, {
@@ -211,23 +207,5 @@ class ProcessRunner implements FlowRunner {
     const server = await this.#server
     await server?.close()
     await this.#template[Symbol.asyncDispose]()
-  }
-}
-
-type Environment = Readonly<Record<string, string | undefined>>
-
-/**
- * Returns the environment of a client: where its world is and how it commands it, in the variables of `explore` and in
- * those of `modelhost-sim env`.
- *
- * @param url the address of the server
- */
-function clientEnvironment(environment: Environment, url: string, { name, token = '' }: ServedWorld): Environment {
-  return {
-    ...environment,
-    ...proxyVariables(environment, url),
-    ...{ MODELHOST_URL: url, MODELHOST_TOKEN: token },
-    MODELHOST_SIM_CONTROL: `${url}/_sim/worlds/${name}/_sim`,
-    ...clientVariables(url, token),
   }
 }
