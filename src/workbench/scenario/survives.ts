@@ -13,7 +13,7 @@ import { toExplorableFlow } from '../explore/declare-flow.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from '../explore/flow.ts'
 import { type FlowWorld, WORLD_OPTIONS, worldOf } from '../explore/flow-world.ts'
 import type { InputValues } from '../explore/input.ts'
-import type { InvariantSettings } from '../explore/invariants.ts'
+import { assertInvariants, type InvariantSettings } from '../explore/invariants.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import * as planForm from '../explore/plan/plan-form.ts'
 import type { BrokenInvariant } from '../explore/run/run-result.ts'
@@ -26,8 +26,8 @@ export interface SurvivesOptions extends FlowWorld {
   readonly plan: Plan
   /** The inputs of the flow. Default: the simplest ones. */
   readonly inputs?: InputValues | undefined
-  /** The invariants that should hold. Default: all of the flow. */
-  readonly invariants?: readonly OpenName<RuleName | OptionalRuleName>[] | undefined
+  /** The invariants that should hold: a list, or an object with their amounts. Default: all of the flow. */
+  readonly invariants?: readonly OpenName<RuleName | OptionalRuleName>[] | InvariantSettings | undefined
 }
 
 const OPTION_KEYS = [
@@ -60,8 +60,8 @@ export function survives<Result>(
   const { plan, inputs, invariants, ...world } = options
   planForm.assertPlan(plan, context)
   const named = inputs === undefined ? declared : withInputs(declared, inputs, context)
-  assertKnownInvariants(invariants ?? [], named, context)
-  const runFlow: RunFlow = (...run) => runUnder(named, { plan, invariants }, ...run)
+  const settings = toSettings(invariants, named, context)
+  const runFlow: RunFlow = (...run) => runUnder(named, { plan, ...settings }, ...run)
   const play = async () => assertSurvived(await runFlow(world))
   return createScenario(title, { ...worldOf(named.options), ...world, seeds: 'own' }, play, runFlow)
 }
@@ -75,7 +75,29 @@ function assertSurvived({ broken }: FlowOutcome): void {
   if (broken.length > 0) throw new Error(describeBroken(broken))
 }
 
-function assertKnownInvariants(names: readonly string[], { options }: ExplorableFlow, context: string): void {
+/** The names of the invariants that should hold (default: all of the flow), and amounts in place of those of the flow. */
+interface Wanted {
+  readonly names?: readonly string[] | undefined
+  readonly amounts?: InvariantSettings
+}
+
+function toSettings(invariants: SurvivesOptions['invariants'], { options }: ExplorableFlow, context: string): Wanted {
+  if (invariants !== undefined && !isNames(invariants)) {
+    assertInvariants(invariants, context)
+    return { names: Object.keys(invariants).filter(name => invariants[name] !== false), amounts: invariants }
+  }
+  assertKnownInvariants(invariants ?? [], options, context)
+  if (invariants?.includes('spendsAtMost') && typeof options.invariants?.spendsAtMost !== 'number') {
+    throw new TypeError(`${context}: spendsAtMost has no amount. Give it in US dollars, as in { spendsAtMost: 20 }.`)
+  }
+  return { names: invariants }
+}
+
+function isNames(invariants: NonNullable<SurvivesOptions['invariants']>): invariants is readonly string[] {
+  return Array.isArray(invariants)
+}
+
+function assertKnownInvariants(names: readonly string[], options: ExplorableFlow['options'], context: string): void {
   const known = [...RULE_NAMES, ...OPTIONAL_RULE_NAMES, ...Object.keys(options.invariants ?? {})]
   const unknown = names.find(name => !known.includes(name))
   if (unknown === undefined) return
@@ -85,20 +107,20 @@ function assertKnownInvariants(names: readonly string[], { options }: Explorable
 
 async function runUnder(
   flow: ExplorableFlow,
-  { plan, invariants }: Pick<SurvivesOptions, 'plan' | 'invariants'>,
+  { plan, names, amounts }: Pick<SurvivesOptions, 'plan'> & Wanted,
   ...[world, onWorld, signal]: Parameters<RunFlow>
 ): Promise<FlowOutcome> {
   // Loaded on demand: a script that only declares a scenario loads faster.
   const { createRunner } = await import('../explore/run/create-runner.ts')
-  const settings = withInvariants(flow.options.invariants ?? {}, invariants)
+  const settings = { ...withInvariants(flow.options.invariants ?? {}, names), ...amounts }
   const options = { ...flow.options, ...worldOf(world), invariants: settings }
   const runner = await createRunner({ ...flow, options }, signal)
   try {
     // The rules compare with the run without faults.
-    if (runner.learned !== undefined) runner.learned.isSettled = invariants?.includes('noSilentLoss') === true
+    if (runner.learned !== undefined) runner.learned.isSettled = names?.includes('noSilentLoss') === true
     const base = await runner.run([], { onWorld: plan.length === 0 ? onWorld : undefined })
     const { digest, duration, requests, broken } = plan.length === 0 ? base : await runner.run(plan, { onWorld })
-    const isListed = ({ invariant }: BrokenInvariant) => invariants?.includes(invariant) ?? true
+    const isListed = ({ invariant }: BrokenInvariant) => names?.includes(invariant) ?? true
     return { digest, elapsed: duration, requests, broken: broken.filter(isListed) }
   } finally {
     await runner.dispose()

@@ -82,6 +82,33 @@ describe('a written finding', () => {
     })
   })
 
+  test('takes amounts of invariants, and refuses one that lacks its amount', async () => {
+    const spender = `export default async ({ fetch, url, token, sleep }) => {
+  const headers = { authorization: \`Bearer \${token}\`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+  const { deploy_id } = await (await fetch(url + '/deploy/llm', { method: 'POST', headers, body })).json()
+  await sleep(3_600_000)
+  await fetch(\`\${url}/deploy/\${deploy_id}\`, { method: 'DELETE', headers })
+}`
+    writeFileSync(join(folder, 'spender.mjs'), spender)
+    const file = (invariants: unknown) =>
+      JSON.stringify({
+        title: 't',
+        explore: 1,
+        flow: './spender.mjs',
+        given: { fixtures: 'empty' },
+        plan: [],
+        invariants,
+      })
+    expect(await run('it.yaml', file({ spendsAtMost: 20 }))).toMatchObject({ passed: true })
+    expect(await run('it.yaml', file({ spendsAtMost: 0.01 }))).toMatchObject({
+      passed: false,
+      failure: { message: expect.stringContaining('spendsAtMost does not hold') },
+    })
+    const missing = /spendsAtMost has no amount. Give it in US dollars, as in \{ spendsAtMost: 20 \}/
+    expect(await mistake(file(['spendsAtMost']))).toMatch(missing)
+  })
+
   test('passes when the client is mended, without a trace file', async () => {
     const result = await run('it.yaml', toYamlScenario({ ...FILE, flow: './mended.mjs' }))
     expect(result).toMatchObject({ passed: true, traceOutcome: 'not compared', failure: undefined })
@@ -275,4 +302,30 @@ describe('beside other scenarios', () => {
       "it plays the flow ./client.mjs and has no timeline. Play it with 'modelhost-sim run'.",
     )
   })
+})
+
+test.each([
+  ["'..2000000000'", true],
+  ["'1..'", true],
+  ["'..1'", false],
+  ["'3000000000..'", false],
+])('a range of numbers, as in is: %s, is compared with its ends', async (range, passed) => {
+  const steps = `
+  - do: { createLlmDeployment: { model_name: acme/chat, gpu: H100-80GB, hub: { repo: acme/chat-8b } } }
+    as: made
+  - advance: 2h
+  - expect: { get: { cost: '\${made.deploy_id}' }, is: ${range} }
+`
+  const result = await run('range.yaml', `title: t\ngiven: { fixtures: empty }\nseeds: own\nsteps:${steps}`, {
+    update: true,
+  })
+  expect(result.passed).toBe(passed)
+  if (!passed) expect(result.failure?.message).toContain(`expected a number in ${range.replaceAll("'", '')}, found`)
+})
+
+test('a GPU type that does not exist is found when the file is read', async () => {
+  const fault = '{ verb: pool.stockOut, target: H100 }'
+  expect(await mistake(`title: t\nsteps:\n  - fault: ${fault}\n`)).toMatch(
+    /the type is unknown. Did you mean 'H100-80GB'/,
+  )
 })

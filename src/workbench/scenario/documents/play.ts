@@ -264,6 +264,34 @@ function getSaved(path: string, saved: SavedValues): unknown {
   return value
 }
 
+/** A bound of a number, written as `'..20'`, `'3..'` or `'3..20'`. Any other value has to equal the text. */
+class NumberRange {
+  readonly #text: string
+  readonly #bounds: readonly string[]
+
+  constructor(text: string) {
+    this.#text = text
+    this.#bounds = text.split(/\.\.(?!\.)/)
+  }
+
+  asymmetricMatch(actual: unknown): boolean {
+    if (typeof actual !== 'number') return actual === this.#text
+    const [least, most] = this.#bounds
+    return (least === '' || actual >= Number(least)) && (most === '' || actual <= Number(most))
+  }
+
+  toAsymmetricMatcher(): string {
+    return `a number in ${this.#text}`
+  }
+
+  toJSON(): string {
+    return this.#text
+  }
+}
+
+const NUMBER = String.raw`-?\d+(?:\.\d+)?`
+const NUMBER_RANGE = new RegExp(`^(?:${NUMBER}\\.\\.(?:${NUMBER})?|\\.\\.${NUMBER})$`)
+
 /** Converts `/…/` to a pattern; other texts stay as they are. */
 function toPattern(text: string | undefined): string | RegExp | undefined {
   const [, source, flags] = /^\/(.+)\/([imsu]{0,4})$/s.exec(text ?? '') ?? []
@@ -271,7 +299,7 @@ function toPattern(text: string | undefined): string | RegExp | undefined {
 }
 
 function toPatterns(value: unknown): Dynamic {
-  if (typeof value === 'string') return toPattern(value)
+  if (typeof value === 'string') return NUMBER_RANGE.test(value) ? new NumberRange(value) : toPattern(value)
   if (Array.isArray(value)) return value.map(toPatterns)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toPatterns(item)]))

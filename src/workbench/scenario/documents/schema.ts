@@ -37,10 +37,9 @@ export const FLOW_KEYS = {
     .describe('The inputs of the flow by name. Default: the simplest ones'),
   plan: z.array(z.union(Object.values(ITEM_SCHEMAS))).describe('The faults of the run, in any order'),
   invariants: z
-    .array(z.string().min(1))
-    .min(1)
+    .union([z.array(z.string().min(1)).min(1), z.record(z.string(), z.union([z.boolean(), z.number(), z.string()]))])
     .optional()
-    .describe('The invariants that should hold. Default: all of the flow'),
+    .describe('The invariants that should hold: a list, or a map with their amounts. Default: all of the flow'),
 } as const
 
 const OPERATIONS = Object.keys(operations)
@@ -72,7 +71,7 @@ const Query = call(
   'What to read: an operation and its input, or balance, cost (an id), rentSeconds (an id), node (a name), nodeOf (a deployment, hosted instance or container), nodes, fault (a rule, by its name), value (something saved)',
 )
 const Expected = Anything.describe(
-  'The expected fields; others are ignored. /…/ is a pattern. Lists are compared in full length',
+  'The expected fields; others are ignored. /…/ is a pattern, and ..20, 3.. or 3..20 a range of numbers. Lists are compared in full length',
 )
 const Refused = z
   .strictObject({

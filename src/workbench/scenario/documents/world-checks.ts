@@ -7,7 +7,7 @@ import { type NamesProfile, readNames } from '../../../service/naming/names-prof
 import { CommandError } from '../../../simulation/command-error.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
 import type { CommandArguments } from '../../../simulation/operations/command-definition.ts'
-import { assertTargetPresence } from '../../../simulation/operations/command-targets.ts'
+import { assertTargetPresence, requireGpuType } from '../../../simulation/operations/command-targets.ts'
 import { assertArguments, COMMANDS, type CommandName } from '../../../simulation/operations/commands.ts'
 import { FaultError } from '../../../simulator/faults/fault-error.ts'
 import { parseRuleWithoutWindow } from '../../../simulator/faults/rules.ts'
@@ -115,6 +115,9 @@ export class WorldChecks {
     }
     try {
       assertTargetPresence(verb, kind, nodeOf ?? target)
+      // Other names depend on the world at the time of the step.
+      const isGpuType = kind === 'gpuType' || kind === 'offeredGpuType'
+      if (isGpuType && target && !containsReference(target)) requireGpuType(target)
     } catch (error) {
       this.#addCommandMistake(target === undefined ? path : [...path, 'target'], error)
     }
