@@ -210,13 +210,9 @@ export class Recorder implements SimulatorObserver {
   #recordAnswer(response: Response, recorded: RequestTap): Response | Promise<Response> {
     const source = recorded.isChanged ? undefined : sourceOf(response)
     if (source === undefined) return this.#recordReadAnswer(response, recorded)
-    const { status } = response
     const { headers, text } = source
-    recorded.endWithText(
-      status,
-      headers,
-      encodeAnswerText(this.#credentials.recordAnswer(targetOf(recorded).target, text)),
-    )
+    const body = encodeAnswerText(this.#credentials.recordAnswer(targetOf(recorded).target, text))
+    recorded.end({ status: response.status, headers, body })
     return response
   }
 

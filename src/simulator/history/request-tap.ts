@@ -25,12 +25,12 @@ export class RequestTap implements IncomingRequest {
   readonly incoming: IncomingRequest
   readonly isLook: boolean
   /** The whole body, if it is an upload. */
-  upload: RecordedBody | undefined
+  upload: RecordedBody | undefined = undefined
   /** Whether a fault has acted, which may have changed the answer after it was made. */
-  isChanged: boolean
+  isChanged = false
   readonly #sink: LineSink
-  #hasBegun: boolean
-  #isUploadWritten: boolean
+  #hasBegun = false
+  #isUploadWritten = false
   #waiter: RecordedWaiter | undefined
 
   constructor(sink: LineSink, number: number, request: Request, incoming: IncomingRequest, isLook: boolean) {
@@ -38,12 +38,7 @@ export class RequestTap implements IncomingRequest {
     this.request = request
     this.incoming = incoming
     this.isLook = isLook
-    this.upload = undefined
-    this.isChanged = false
     this.#sink = sink
-    this.#hasBegun = false
-    this.#isUploadWritten = false
-    this.#waiter = undefined
   }
 
   get clientAddress(): string | undefined {
@@ -122,16 +117,6 @@ export class RequestTap implements IncomingRequest {
     if (!this.#hasBegun) this.onStep(undefined)
     const clientTime = this.#waiter?.differs ? this.#clientTime : undefined
     this.#sink.add({ answer: this.number, at: this.#sink.position, ...content, ...clientTime })
-  }
-
-  /** Adds the line of an answer whose text is known. */
-  endWithText(status: number, headers: Readonly<Record<string, string>>, body: RecordedBody): void {
-    if (this.#waiter?.differs) {
-      this.end({ status, headers, body })
-      return
-    }
-    if (!this.#hasBegun) this.onStep(undefined)
-    this.#sink.add({ answer: this.number, at: this.#sink.position, status, headers, body })
   }
 
   /** Returns a body that adds a line for each piece that its client reads. */

@@ -17,10 +17,17 @@ export interface WholeExchange {
   readonly answer: AnswerLine | undefined
   /** The whole body of the answer, that of a stream included. */
   readonly content: RecordedBody | undefined
+  /** Whether its answer takes time on the clock of its client. */
+  readonly isPaced: boolean
 }
 
 /** Returns the requests of clients in the order of their lines. */
 export function listExchanges(lines: readonly Numbered[]): WholeExchange[] {
+  return [...collectExchanges(lines).values()].filter(({ line }) => !line.look)
+}
+
+/** Returns the requests by number, those of the clock included. */
+export function collectExchanges(lines: readonly Numbered[]): ReadonlyMap<number, WholeExchange> {
   const exchanges = new Map<number, WholeExchange>()
   const change = (number: number, changes: Partial<WholeExchange>) => {
     const known = exchanges.get(number)
@@ -29,12 +36,12 @@ export function listExchanges(lines: readonly Numbered[]): WholeExchange[] {
   for (const line of lines) {
     const [time] = line.at
     if ('request' in line) {
-      if (line.look) continue
-      const none = { answeredAt: undefined, endedAt: undefined, answer: undefined, content: undefined }
+      const none = { answeredAt: undefined, endedAt: undefined, answer: undefined, content: undefined, isPaced: false }
       exchanges.set(line.request, { line, body: line.body, isWhole: true, sentAt: time, ...none })
     } else if ('step' in line) {
       if (line.body !== undefined) change(line.step, { body: line.body })
-    } else if ('answer' in line) {
+    } else if ('waits' in line) change(line.waits, { isPaced: true })
+    else if ('answer' in line) {
       const delay = line.wire?.kind === 'delayed' ? line.wire.delay : 0
       const content = line.streamed ? '' : line.body
       change(line.answer, { answer: line, answeredAt: time + delay, endedAt: time + delay, content })
@@ -45,5 +52,5 @@ export function listExchanges(lines: readonly Numbered[]): WholeExchange[] {
       change(line.read, { endedAt, content: content ?? line.piece })
     }
   }
-  return [...exchanges.values()]
+  return exchanges
 }

@@ -46,7 +46,7 @@ function toCurl(request: CodedRequest): string {
   const lines = [
     `curl -X ${method}${token} ${shellQuote(address + path)}`,
     ...ownHeaders(request).map(([name, value]) => `  -H ${shellQuote(`${name}: ${value}`)}`),
-    ...(body === null ? [] : [`  --json ${shellQuote(typeof body === 'string' ? body : JSON.stringify(body))}`]),
+    ...(body === null ? [] : [`  --json ${shellQuote(textOf(body))}`]),
   ]
   return lines.join(' \\\n')
 }
@@ -115,13 +115,12 @@ function toPythonRequest(request: CodedRequest): string[] {
   ]
   // Without a token, only the address of a world leads to it.
   const base = hasToken ? 'sim.url' : 'f"{sim.url}/_sim/worlds/{sim.name}"'
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
   return [
     'request = urllib.request.Request(',
     `    ${base} + ${JSON.stringify(path)},`,
     `    method=${JSON.stringify(method)},`,
     `    headers={${headers.join(', ')}},`,
-    ...(body === null ? [] : [`    data=${JSON.stringify(text)}.encode(),`]),
+    ...(body === null ? [] : [`    data=${JSON.stringify(textOf(body))}.encode(),`]),
     ')',
   ]
 }
@@ -148,12 +147,17 @@ function toScenarioStep(request: CodedRequest): string | undefined {
 }
 
 /** Whether a scenario reads a part of a value as a reference to a saved one. */
-function hasReference(value: unknown): boolean {
+export function hasReference(value: unknown): boolean {
   return JSON.stringify(value).includes('${')
 }
 
-function toBase64(body: unknown): { readonly base64: string } {
-  return { base64: encodeBase64(new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body))) }
+/** Returns a body as bytes, in which nothing is a reference. */
+export function toBase64(body: unknown): { readonly base64: string } {
+  return { base64: encodeBase64(new TextEncoder().encode(textOf(body))) }
+}
+
+function textOf(body: unknown): string {
+  return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
 function initOf(request: CodedRequest, token: string, indent = ''): string {
@@ -179,9 +183,8 @@ function toPython(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'True' : 'False'
   if (Array.isArray(value)) return `[${value.map(toPython).join(', ')}]`
   if (typeof value === 'object') {
-    return `{${Object.entries(value)
-      .map(([name, each]) => `${JSON.stringify(name)}: ${toPython(each)}`)
-      .join(', ')}}`
+    const fields = Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${toPython(each)}`)
+    return `{${fields.join(', ')}}`
   }
   return JSON.stringify(value)
 }

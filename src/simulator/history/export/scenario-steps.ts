@@ -191,7 +191,7 @@ function withoutSpace(json: string): string {
 }
 
 /** Actions that say nothing about the world. */
-const SILENT: readonly string[] = ['listControlRequest', 'setClock']
+export const SILENT: readonly string[] = ['listControlRequest', 'setClock']
 
 function toActionSteps(action: ControlAction, line: Numbered<ActionLine>, what: string): ScenarioStep[] {
   if (SILENT.includes(action.do)) return []

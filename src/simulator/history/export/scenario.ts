@@ -1,7 +1,7 @@
 /** Writes a recording as a scenario, in YAML or TypeScript. */
 
 import { stringify } from 'yaml'
-import { decodeBase64, encodeBase64 } from '../../../lib/base64.ts'
+import { decodeBase64 } from '../../../lib/base64.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { toSource } from '../../../lib/text/source.ts'
 import { wrapText } from '../../../lib/text/wrap.ts'
@@ -14,6 +14,7 @@ import { createRecordedSimulator } from '../header.ts'
 import type { Numbered } from '../lines.ts'
 import { paceOf } from '../replay/free-play.ts'
 import { toCommandCall } from './command-call.ts'
+import { hasReference, toBase64 } from './request-code.ts'
 import { type RequestStep, type ScenarioStep, toScenarioSteps } from './scenario-steps.ts'
 
 /** The language of a scenario that is made from a recording. */
@@ -78,18 +79,17 @@ function describeOrigin({ lines }: ParsedRecording): string {
 
 /** Returns the last begin of the world: that of the recording, or a reset or restore within it. */
 function findStart({ header, lines }: ParsedRecording, what: string) {
-  const index = lines.findLastIndex(
-    line => 'action' in line && (line.action.do === 'reset' || line.action.do === 'restore'),
-  )
+  const newWorld = (line: Numbered) =>
+    'action' in line && (line.action.do === 'reset' || line.action.do === 'restore') ? line.action : undefined
+  const index = lines.findLastIndex(newWorld)
   const begin = lines[index]
-  const action = begin !== undefined && 'action' in begin ? begin.action : undefined
-  const isNew = action?.do === 'reset' || action?.do === 'restore'
-  const snapshot = isNew ? action.snapshot : header.snapshot
+  const action = begin && newWorld(begin)
+  const { snapshot } = action ?? header
   // A recorded simulator is made in any case: this build has to make the same world.
   const recorded = createRecordedSimulator(header, what)
   const world =
     snapshot === undefined ? recorded : createSimulator({ fixtures: Snapshot.from(decodeBase64(snapshot), what) })
-  const start = isNew && snapshot === undefined ? 0 : world.clock.elapsed
+  const start = action !== undefined && snapshot === undefined ? 0 : world.clock.elapsed
   const origin =
     begin === undefined ? 'it begins with a snapshot' : `the ${action!.do} at line ${begin.line} has a snapshot`
   return { snapshot, origin, lines: lines.slice(index + 1) as readonly Numbered[], token: world.token, start }
@@ -136,18 +136,13 @@ function toYaml({ title, options, snapshot, origin, steps, comment }: Content, w
 function withSafeBody(step: RequestStep): RequestStep {
   const { body, ...others } = step
   if (body === undefined || !hasReference(body)) return step
-  const bytes = new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body))
   const { headers = {} } = step
   const isJson = typeof body !== 'string' && headers['content-type'] === undefined
   return {
     ...others,
     ...(isJson && { headers: { ...headers, 'content-type': 'application/json' } }),
-    base64: encodeBase64(bytes),
+    ...toBase64(body),
   }
-}
-
-function hasReference(value: unknown): boolean {
-  return JSON.stringify(value).includes('${')
 }
 
 function toTypeScript({ title, options, snapshot, steps, comment }: Content): string {

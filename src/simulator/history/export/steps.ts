@@ -6,8 +6,9 @@ import type { SimulatorOptions } from '../../options.ts'
 import { type ParsedRecording, RecordingError } from '../file.ts'
 import { createRecordedSimulator } from '../header.ts'
 import { paceOf, playFreely } from '../replay/free-play.ts'
-import { collectRequests } from '../replay/replayed-request.ts'
+import { collectExchanges } from '../timeline.ts'
 import { keptHeaders } from './kept-headers.ts'
+import { SILENT } from './scenario-steps.ts'
 
 /** A step of a test. */
 export type TestStep =
@@ -49,8 +50,6 @@ const TESTABLE: readonly string[] = [
   'clearAnswers',
   'reset',
 ]
-/** Actions that say nothing about the world. */
-const SILENT: readonly string[] = ['listControlRequest', 'setClock']
 
 /**
  * Returns the plan of a test. What it expects comes from a play of the recording: its requests at their times. A
@@ -76,14 +75,12 @@ export async function planTest(recording: ParsedRecording, what: string): Promis
   }
   const { answers, digest } = await playFreely(recording, what)
   const { token } = createRecordedSimulator(header, what)
-  const facts = collectRequests(lines)
+  const facts = collectExchanges(lines)
   const open = new Map<number, { readonly endedAt: Micros; readonly status: number }>()
   const hanging = new Set<number>()
   const steps: TestStep[] = []
   const leaveHanging = () => {
-    for (const number of hanging) {
-      steps.push({ kind: 'leave', number }, { kind: 'expect', number, status: 0 })
-    }
+    for (const number of hanging) steps.push({ kind: 'leave', number }, { kind: 'expect', number, status: 0 })
     hanging.clear()
   }
   let now = header.at[0]

@@ -72,22 +72,14 @@ function toStatements(step: TestStep): string[] {
 }
 
 function toStatement(action: ControlAction): string {
-  switch (action.do) {
-    case 'command':
-      return toCommandCall('sim.cluster', action.command, action.delay ? `${action.delay}us` : undefined)
-    case 'addFault':
-      return `sim.faults.add(${JSON.stringify(action.rule)} as never)`
-    case 'removeFault':
-      return `sim.faults.remove(${quoteText(action.id)})`
-    case 'addAnswer':
-      return `sim.inference.add(${JSON.stringify(action.rule)})`
-    case 'removeAnswer':
-      return `sim.inference.remove(${quoteText(action.name)})`
-    case 'clearAnswers':
-      return 'sim.inference.clear()'
-    default:
-      return 'sim.reset()'
+  if (action.do === 'command') {
+    return toCommandCall('sim.cluster', action.command, action.delay ? `${action.delay}us` : undefined)
   }
+  if (action.do === 'addFault') return `sim.faults.add(${JSON.stringify(action.rule)} as never)`
+  if (action.do === 'removeFault') return `sim.faults.remove(${quoteText(action.id)})`
+  if (action.do === 'addAnswer') return `sim.inference.add(${JSON.stringify(action.rule)})`
+  if (action.do === 'removeAnswer') return `sim.inference.remove(${quoteText(action.name)})`
+  return action.do === 'clearAnswers' ? 'sim.inference.clear()' : 'sim.reset()'
 }
 
 function quoteText(text: string): string {

@@ -22,15 +22,14 @@ export class OpenRequests {
   }
 }
 
+/** The fields that have the number of a request. */
+const REQUEST_KEYS = ['request', 'step', 'waits', 'ready', 'end', 'read', 'answer'] as const
+
 /** Returns the number of the request that a line is about; undefined for an action and for the digest. */
 export function requestOf(line: StepLines): number | undefined {
-  if ('request' in line) return line.request
-  if ('step' in line) return line.step
-  if ('waits' in line) return line.waits
-  if ('ready' in line) return line.ready
-  if ('end' in line) return line.end
-  if ('read' in line) return line.read
-  return 'answer' in line ? line.answer : undefined
+  const numbers = line as { readonly [Key in (typeof REQUEST_KEYS)[number]]?: number }
+  const key = REQUEST_KEYS.find(name => name in line)
+  return key && numbers[key]
 }
 
 /** Whether a line is something that came from outside: a request, or an action. */

@@ -12,9 +12,10 @@ import type { Simulator } from '../../simulator-interface.ts'
 import type { ParsedRecording } from '../file.ts'
 import { createRecordedSimulator } from '../header.ts'
 import type { ActionLine, Numbered } from '../lines.ts'
+import { collectExchanges, type WholeExchange } from '../timeline.ts'
 import { performAction } from './actions.ts'
 import { deliverAsRecorded, NO_RECEIVERS } from './recorded-receivers.ts'
-import { collectRequests, createRequest, type RequestFacts } from './replayed-request.ts'
+import { createRequest } from './replayed-request.ts'
 
 /** Most real milliseconds in which a request is answered, unless it waits for time. Some code is loaded first. */
 const SEND_MS = 5000
@@ -29,12 +30,7 @@ export interface Change {
   readonly field: { readonly name: string; readonly value: unknown } | undefined
 }
 
-const NO_CHANGE: Change = {
-  options: {},
-  removedRule: undefined,
-  removedLine: undefined,
-  field: undefined,
-}
+const NO_CHANGE: Change = { options: {}, removedRule: undefined, removedLine: undefined, field: undefined }
 
 /** What the client of a request got. */
 export interface PlayedAnswer {
@@ -90,7 +86,7 @@ export async function playFreely(
     options,
     deliverAsRecorded(receivers, () => sim),
   )
-  const play = new FreePlay(sim, collectRequests(lines), change)
+  const play = new FreePlay(sim, collectExchanges(lines), change)
   try {
     return await play.run(lines)
   } finally {
@@ -100,14 +96,14 @@ export async function playFreely(
 
 class FreePlay {
   readonly #sim: Simulator
-  readonly #facts: ReadonlyMap<number, RequestFacts>
+  readonly #facts: ReadonlyMap<number, WholeExchange>
   readonly #change: Change
   readonly #answers = new Map<number, PlayedAnswer>()
   readonly #clients = new Map<number, AbortController>()
   readonly #states = new Map<string, { readonly at: Micros; readonly became: string }[]>()
   readonly #failedActions = new Map<number, string>()
 
-  constructor(sim: Simulator, facts: ReadonlyMap<number, RequestFacts>, change: Change) {
+  constructor(sim: Simulator, facts: ReadonlyMap<number, WholeExchange>, change: Change) {
     this.#sim = sim
     this.#facts = facts
     this.#change = change

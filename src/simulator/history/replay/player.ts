@@ -6,9 +6,10 @@ import type { World } from '../../../simulation/world.ts'
 import type { ControlAction } from '../../observer.ts'
 import type { Simulator } from '../../simulator-interface.ts'
 import type { AnswerLine, Numbered, Position, ReadLine } from '../lines.ts'
+import { collectExchanges, type WholeExchange } from '../timeline.ts'
 import { performAction } from './actions.ts'
 import { compareAnswer, comparePiece, type Difference } from './compare.ts'
-import { collectRequests, type Progress, ReplayedRequest, type RequestFacts } from './replayed-request.ts'
+import { type Progress, ReplayedRequest } from './replayed-request.ts'
 
 export class Mismatch extends Error {
   readonly difference: Difference
@@ -47,7 +48,7 @@ export class Player {
   readonly #sim: Simulator
   readonly #lines: readonly Numbered[]
   readonly #options: PlayerOptions
-  readonly #facts: ReadonlyMap<number, RequestFacts>
+  readonly #facts: ReadonlyMap<number, WholeExchange>
   readonly #requests = new Map<number, ReplayedRequest>()
   #eventsBefore: number
   readonly #slices = new Slices()
@@ -58,7 +59,7 @@ export class Player {
     this.#sim = sim
     this.#lines = lines
     this.#options = options
-    this.#facts = collectRequests(lines)
+    this.#facts = collectExchanges(lines)
     this.#eventsBefore = sim.world.agenda.taken - start[1]
     this.#muteWebhooks()
   }
@@ -156,7 +157,7 @@ export class Player {
     }
   }
 
-  async #begin(facts: RequestFacts): Promise<void> {
+  async #begin(facts: WholeExchange): Promise<void> {
     const sim = this.#sim
     const { line } = facts
     const request = new ReplayedRequest(facts, (): Micros => sim.clock.elapsed)

@@ -6,7 +6,8 @@ import type { IncomingRequest } from '../../../service/http/incoming-request.ts'
 import type { ResponseWaiter } from '../../../service/results.ts'
 import type { InferenceHandle } from '../../../simulation/inference/request-row.ts'
 import { decodeBody } from '../bodies.ts'
-import type { Numbered, RecordedBody, RequestLine } from '../lines.ts'
+import type { RecordedBody, RequestLine } from '../lines.ts'
+import type { WholeExchange } from '../timeline.ts'
 
 /** Real milliseconds after which a request that does not act as recorded counts as diverged. */
 const WAIT_LIMIT_MS = 20_000
@@ -14,31 +15,6 @@ const WAIT_LIMIT_MS = 20_000
 const DISCARD_TURNS = 3
 /** How often a wait may begin again at one line: its request looks at its state, and waits on. */
 const MAX_RELEASES = 3
-
-/** What all lines of a request say about it together. */
-export interface RequestFacts {
-  readonly line: RequestLine
-  readonly body: RecordedBody | undefined
-  /** Whether its answer takes time on the clock of its client. */
-  readonly isPaced: boolean
-}
-
-/** Returns the requests of a recording by number. A later line can have the body of a request. */
-export function collectRequests(lines: readonly Numbered[]): Map<number, RequestFacts> {
-  const facts = new Map<number, RequestFacts>()
-  for (const line of lines) {
-    if ('request' in line) facts.set(line.request, { line, body: line.body, isPaced: false })
-    else if ('step' in line) {
-      if (line.body !== undefined) change(facts, line.step, { body: line.body })
-    } else if ('waits' in line) change(facts, line.waits, { isPaced: true })
-  }
-  return facts
-}
-
-function change(facts: Map<number, RequestFacts>, number: number, changes: Partial<RequestFacts>): void {
-  const known = facts.get(number)
-  if (known !== undefined) facts.set(number, { ...known, ...changes })
-}
 
 /** The result of an attempt to bring a request forward. */
 export type Progress = 'done' | 'waits' | 'stuck'
@@ -71,7 +47,7 @@ export class ReplayedRequest implements IncomingRequest {
   hasLeft = false
   /** The time on the clock of its client; undefined for that of the world. */
   clientTime: Micros | undefined
-  readonly #facts: RequestFacts
+  readonly #facts: WholeExchange
   readonly #elapsed: () => Micros
   readonly #abort = new AbortController()
   #gate: (() => void) | undefined
@@ -85,7 +61,7 @@ export class ReplayedRequest implements IncomingRequest {
   #endLines = 0
   #onChange = () => {}
 
-  constructor(facts: RequestFacts, elapsed: () => Micros) {
+  constructor(facts: WholeExchange, elapsed: () => Micros) {
     const { line, body } = facts
     this.#facts = facts
     this.#elapsed = elapsed
