@@ -30,20 +30,12 @@ export interface AskedLine {
   readonly errorRows: readonly BatchRowRecord[]
 }
 
-interface LineSums {
-  count: number
-  outputAt: number
-  readonly batches: CreatedThing[]
-  readonly outputRows: BatchRowRecord[]
-  readonly errorRows: BatchRowRecord[]
-}
-
 /**
  * Returns the input lines of the batches that the client created, each with its rows. Of an output file that is deleted,
  * the rows are those that the client read.
  */
 export function askedLines({ sim, created, requests }: Observation): ReadonlyMap<string, AskedLine> {
-  const lines = new Map<string, AskedLine & LineSums>()
+  const lines = new Map<string, { -readonly [Field in keyof AskedLine]: AskedLine[Field] }>()
   for (const batch of created) {
     if (batch.kind !== 'batch') continue
     const record = sim.world.batches.get(batch.id)?.toRecord()
@@ -55,22 +47,19 @@ export function askedLines({ sim, created, requests }: Observation): ReadonlyMap
       counts.set(custom_id, (counts.get(custom_id) ?? 0) + 1)
     }
     for (const [customId, count] of counts) {
-      const line = lines.get(customId) ?? {
-        ...{ customId, count: 0, outputAt: -1 },
-        ...{ batches: [], outputRows: [], errorRows: [] },
-      }
-      line.count = Math.max(line.count, count)
-      line.batches.push(batch)
-      lines.set(customId, line)
+      const known = lines.get(customId) ?? { count: 0, batches: [], outputAt: -1, outputRows: [], errorRows: [] }
+      const batches = [...known.batches, batch]
+      lines.set(customId, { ...known, customId, batches, count: Math.max(known.count, count) })
     }
     const readRow = (row: Line) => lineNames?.toInternalRow(row) ?? row
     for (const [position, row] of toRows(fileText(sim, record.output_file_id, requests), readRow).entries()) {
       const line = lines.get(row.custom_id)
-      line?.outputRows.push(row)
-      if (line !== undefined) line.outputAt = position
+      if (line !== undefined) Object.assign(line, { outputRows: [...line.outputRows, row], outputAt: position })
     }
-    for (const row of toRows(fileText(sim, record.error_file_id, requests), readRow))
-      lines.get(row.custom_id)?.errorRows.push(row)
+    for (const row of toRows(fileText(sim, record.error_file_id, requests), readRow)) {
+      const line = lines.get(row.custom_id)
+      if (line !== undefined) line.errorRows = [...line.errorRows, row]
+    }
   }
   return lines
 }

@@ -1,12 +1,8 @@
 /** The things that a client created, from the journal and the ledger of its world. */
 
-import {
-  BATCH_LIFECYCLE,
-  CONTAINER_LIFECYCLE,
-  DEPLOYMENT_LIFECYCLE,
-  HOSTED_LIFECYCLE,
-} from '../../data/records/enums.ts'
+import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Simulator } from '../simulator-interface.ts'
+import { isTerminalStatus } from './facts.ts'
 import type { CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
 
 const CREATED = /^(deployment|adapter|hosted|container|batch|ownRecord)\.created$/
@@ -42,13 +38,12 @@ function stateOf({ world }: Simulator, kind: CreatedKind, id: string): Pick<Crea
   if (kind === 'hosted' || kind === 'container') {
     const ordinal = world.rentals.ordinalOf(id)
     if (ordinal === undefined) return { status: 'deleted', isAlive: false }
-    const row = world.rentals.read(ordinal)
-    const { terminal } = kind === 'hosted' ? HOSTED_LIFECYCLE : CONTAINER_LIFECYCLE
-    return { status: row.state, isAlive: !terminal.has(row.state as never) }
+    const { state } = world.rentals.read(ordinal)
+    return { status: state, isAlive: !isTerminalStatus(kind, state) }
   }
   if (kind === 'deployment' || kind === 'adapter') {
     const { status = 'deleted' as const } = world.deployments.get(id) ?? {}
-    return { status, isAlive: !DEPLOYMENT_LIFECYCLE.terminal.has(status) }
+    return { status, isAlive: !isTerminalStatus(kind, status) }
   }
   const { status, hasEnded } = world.ownRecords.findRow(id, kind) ?? { status: 'deleted', hasEnded: true }
   return { status, isAlive: !hasEnded }

@@ -6,8 +6,8 @@ import { attempt } from '../../lib/attempt.ts'
 import type { Role } from '../../service/endpoint.ts'
 import { RENTAL_LIFECYCLES } from '../../simulation/rentals/rental-row.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
-import type { Evidence } from './rule.ts'
-import { pathOf } from './words.ts'
+import type { Evidence, Violation } from './rule.ts'
+import { operationOf, pathOf } from './words.ts'
 
 /** Those of the provider's things. Records of a user's tables have none. */
 const LIFECYCLES: {
@@ -65,6 +65,20 @@ export function postingEvidence({ sim }: Pick<Conduct, 'sim'>, subject: string):
 /** Returns all that shows what a thing did and cost: its request, its journal entries, its postings. */
 export function thingEvidence(observation: Conduct, { id, request }: CreatedThing): Evidence[] {
   return [...requestEvidence(request), ...entryEvidence(observation, id), ...postingEvidence(observation, id)]
+}
+
+/**
+ * Returns a violation at a request, which is its evidence.
+ *
+ * @param more what else it has, or has in place of that
+ */
+export function violationAt(
+  request: ObservedRequest | undefined,
+  words: string,
+  more: Partial<Violation> = {},
+): Violation {
+  const operation = request === undefined ? '' : operationOf(request)
+  return { words, operation, evidence: request === undefined ? [] : requestEvidence(request), ...more }
 }
 
 /** Returns the number of the last start of the client, from 1. */

@@ -1,9 +1,9 @@
 import { attempt } from '../../../lib/attempt.ts'
 import { comparisonOf } from '../answers/comparison.ts'
-import { requestEvidence } from '../facts.ts'
+import { violationAt } from '../facts.ts'
 import type { Observation } from '../observation.ts'
 import { defineRule } from '../rule.ts'
-import { nameRequest, operationOf, quoteText } from '../words.ts'
+import { nameRequest, quoteText } from '../words.ts'
 
 /** How deep a result is compared. */
 const MAX_DEPTH = 12
@@ -28,13 +28,8 @@ export const acceptsVariations = defineRule({
     if (repeatsFields(observation)) return []
     const ends = { returned: 'had another result', unsettled: 'did not end', threw: 'threw' }
     const how = end.kind === 'threw' ? `threw ${quoteText(String(end.error))}` : ends[end.kind]
-    return [
-      {
-        words: `The client ${how}, because ${nameRequest(varied)} was answered in another form that the interface allows.`,
-        operation: operationOf(varied),
-        evidence: requestEvidence(varied),
-      },
-    ]
+    const words = `The client ${how}, because ${nameRequest(varied)} was answered in another form that the interface allows.`
+    return [violationAt(varied, words)]
   },
 })
 

@@ -2,10 +2,10 @@ import { groupBy } from '../../../lib/group-by.ts'
 import { childrenOf, formatPlace, type Leaf, leavesOf, type Place, patternOf, valueAt } from '../answers/leaves.ts'
 import { isTelling } from '../answers/run-answers.ts'
 import { type AskedLine, askedLines, type BatchRowRecord } from '../batch-rows.ts'
-import { entryEvidence, requestEvidence, walk } from '../facts.ts'
+import { entryEvidence, requestEvidence, violationAt, walk } from '../facts.ts'
 import type { Observation } from '../observation.ts'
 import { defineRule } from '../rule.ts'
-import { operationOf, quoteText } from '../words.ts'
+import { quoteText } from '../words.ts'
 
 /**
  * What the client returns of a row goes with the `custom_id` of that row: in the same record or around it, as a key of a
@@ -30,12 +30,10 @@ export const batchLines = defineRule({
     const batch = found.asked.get(first.customId)?.batches.at(-1)
     const reads = requests.filter(({ read }) => read?.text.includes(first.customId)).slice(-2)
     return [
-      {
-        words: `${first.words}${rest}`,
-        operation: operationOf(reads.at(-1) ?? requests.at(-1)!),
+      violationAt(reads.at(-1) ?? requests.at(-1)!, `${first.words}${rest}`, {
         subject: batch?.id,
         evidence: [...requestEvidence(...reads), ...(batch ? entryEvidence(observation, batch.id) : [])],
-      },
+      }),
     ]
   },
 })

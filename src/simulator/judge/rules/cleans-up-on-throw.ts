@@ -1,7 +1,7 @@
-import { isAbout, requestEvidence, thingEvidence } from '../facts.ts'
+import { isAbout, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import { thingsLeftBehind } from '../left-behind.ts'
 import { defineRule } from '../rule.ts'
-import { formatCost, formatSince, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
+import { formatCost, formatSince, nameRequest, nameThing, quoteText } from '../words.ts'
 
 /**
  * A client that throws leaves nothing alive that it could have deleted, because it had read the id, unless the error
@@ -23,15 +23,14 @@ export const cleansUpOnThrow = defineRule({
       .filter(({ reason }) => reason === 'given up')
       .map(({ thing }) => {
         const last = requests.findLast(request => isAbout(request, thing.id)) ?? thing.request
-        return {
-          words:
-            `The client threw ${quoteText(message)} after ${formatSince(observation, endedAt)} and did not delete what it had created. ` +
-            `${nameThing(thing)} has cost ${formatCost(observation, thing)}, and the error does not name it. ` +
-            `Its last request about it was ${nameRequest(last)}.`,
-          operation: operationOf(requests.at(-1) ?? last),
+        const words =
+          `The client threw ${quoteText(message)} after ${formatSince(observation, endedAt)} and did not delete what it had created. ` +
+          `${nameThing(thing)} has cost ${formatCost(observation, thing)}, and the error does not name it. ` +
+          `Its last request about it was ${nameRequest(last)}.`
+        return violationAt(requests.at(-1) ?? last, words, {
           subject: thing.id,
           evidence: [...requestEvidence(last), ...thingEvidence(observation, thing)],
-        }
+        })
       })
   },
 })

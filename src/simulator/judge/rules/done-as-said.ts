@@ -2,10 +2,10 @@ import { plural } from '../../../lib/text/format-count.ts'
 import { type Comparison, comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { lossesOf } from '../answers/losses.ts'
 import { missingEffects } from '../effects.ts'
-import { requestEvidence } from '../facts.ts'
+import { violationAt } from '../facts.ts'
 import type { Observation } from '../observation.ts'
 import { defineRule } from '../rule.ts'
-import { nameRequest, operationOf } from '../words.ts'
+import { nameRequest } from '../words.ts'
 
 /**
  * A client that returned what it returns without faults has done what it does without faults: created, deleted, set, paid,
@@ -32,16 +32,10 @@ export const doneAsSaid = defineRule({
     const cause = (open.find(({ operation }) => operation === first.effect.request.operation) ?? open[0])?.open
     if (cause === undefined || repeated) return []
     const more = missing.length > 1 ? ` ${plural(missing.length - 1, 'more change')} did not happen.` : ''
-    return [
-      {
-        words:
-          `The result says what it says without faults, but ${first.words}.${more} The client went on after ` +
-          `${nameRequest(cause)}.`,
-        operation: operationOf(cause),
-        subject: first.effect.id,
-        evidence: requestEvidence(cause),
-      },
-    ]
+    const words =
+      `The result says what it says without faults, but ${first.words}.${more} The client went on after ` +
+      `${nameRequest(cause)}.`
+    return [violationAt(cause, words, { subject: first.effect.id })]
   },
 })
 

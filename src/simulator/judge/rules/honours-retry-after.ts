@@ -1,5 +1,5 @@
 import { formatDuration, type Micros } from '../../../kernel/duration.ts'
-import { requestEvidence } from '../facts.ts'
+import { requestEvidence, violationAt } from '../facts.ts'
 import type { ObservedRequest } from '../observation.ts'
 import { keyOfRequest } from '../retries.ts'
 import { defineRule, type Violation } from '../rule.ts'
@@ -49,14 +49,11 @@ export const honoursRetryAfter = defineRule({
         .some((one, n) => one.start === start && (n > i || (n < i && (isUnderWay(one) || keys.has(keyOfRequest(one))))))
       const early = isOfTask(first) || !hasTasks ? first : others.find(isOfTask)
       if (early === undefined) continue
-      violations.push({
-        words:
-          `${startSentence(nameRequest(limited))} was answered ${formatSince({ startedAt }, endedAt)} after the start, and asked for ` +
-          `a wait of ${formatDuration(retryAfter)}. The client sent ${nameRequest(early)} ` +
-          `${early.sentAt === endedAt ? 'at once' : `after ${formatDuration(early.sentAt - endedAt)}`}.`,
-        operation,
-        evidence: requestEvidence(limited, early),
-      })
+      const words =
+        `${startSentence(nameRequest(limited))} was answered ${formatSince({ startedAt }, endedAt)} after the start, and asked for ` +
+        `a wait of ${formatDuration(retryAfter)}. The client sent ${nameRequest(early)} ` +
+        `${early.sentAt === endedAt ? 'at once' : `after ${formatDuration(early.sentAt - endedAt)}`}.`
+      violations.push(violationAt(limited, words, { evidence: requestEvidence(limited, early) }))
     }
     return violations.slice(0, 1)
   },

@@ -1,9 +1,9 @@
 import { countsAsEffect, effectsInBase } from '../equal-creates.ts'
-import { requestEvidence, thingEvidence } from '../facts.ts'
+import { requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import { thingsLeftBehind } from '../left-behind.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
-import { formatCost, formatSince, kindWord, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
+import { formatCost, formatSince, kindWord, nameRequest, nameThing, quoteText } from '../words.ts'
 import { extraEffectsOf } from './no-double.ts'
 
 /** The last words of journal kinds of failures, after which a client may end otherwise than in the base run. */
@@ -44,15 +44,14 @@ function toViolation(observation: Observation, thing: CreatedThing): Violation {
   const again = next
     ? ` The restarted client created ${next.id} by ${nameRequest(next.request)}.`
     : ' The restarted client did not take it over.'
-  return {
-    words:
-      `${nameThing(thing)} was created by ${nameRequest(request)} before the crash, ` +
-      `${formatSince(observation, request.sentAt)} after the first start.${again} The ${kindWord(kind)} has cost ` +
-      `${formatCost(observation, thing)}.`,
-    operation: operationOf(next?.request ?? request),
+  const words =
+    `${nameThing(thing)} was created by ${nameRequest(request)} before the crash, ` +
+    `${formatSince(observation, request.sentAt)} after the first start.${again} The ${kindWord(kind)} has cost ` +
+    `${formatCost(observation, thing)}.`
+  return violationAt(next?.request ?? request, words, {
     subject: id,
     evidence: [...(next ? requestEvidence(next.request) : []), ...thingEvidence(observation, thing)],
-  }
+  })
 }
 
 /** Returns the oldest things of earlier starts by which there are more than in the base run. */
@@ -82,11 +81,8 @@ function findOtherEnd(observation: Observation): Violation | undefined {
   const refused = ofLastStart.findLast(({ status }) => status >= 400)
   const message = end.error instanceof Error ? end.error.message : end.error
   const last = refused ?? ofLastStart.at(-1)
-  return {
-    words:
-      `The client returns without a crash. After the crash and a new start it threw ${quoteText(message)}` +
-      `${last ? `; ${refused ? 'it had been refused' : 'its last request was'} ${nameRequest(last)}` : ''}.`,
-    operation: last ? operationOf(last) : '',
-    evidence: last ? requestEvidence(last) : [],
-  }
+  const words =
+    `The client returns without a crash. After the crash and a new start it threw ${quoteText(message)}` +
+    `${last ? `; ${refused ? 'it had been refused' : 'its last request was'} ${nameRequest(last)}` : ''}.`
+  return violationAt(last, words)
 }

@@ -1,9 +1,9 @@
 import { extraEffects } from '../effects.ts'
 import { repeatedEffects } from '../equal-creates.ts'
-import { requestEvidence, thingEvidence } from '../facts.ts'
+import { requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
-import { formatSince, formatUsd, kindWord, nameRequest, operationOf, startSentence } from '../words.ts'
+import { formatSince, formatUsd, kindWord, nameRequest, startSentence } from '../words.ts'
 
 /**
  * Equal creates have one effect. Things count if they are alive, or are batches that were charged and not cancelled: the
@@ -34,15 +34,9 @@ export function extraEffectsOf({ effects, base, requests, crashes }: Observation
     const isPaid = what === 'funds'
     const word = isPaid ? `$${made / 100} were paid` : `${what} '${name}' is there ${made - deleted} times`
     const expected = isPaid ? `$${usual / 100}` : usual
-    return {
-      words: `${word}, and without faults ${expected}. ${startSentence(nameRequest(request))} did it again.`,
-      operation: operationOf(request),
-      maySurface:
-        isPaid && crashes > 0
-          ? 'the service has no list of payments, so a client that starts again cannot find its own'
-          : undefined,
-      evidence: requestEvidence(request),
-    }
+    const words = `${word}, and without faults ${expected}. ${startSentence(nameRequest(request))} did it again.`
+    const maySurface = 'the service has no list of payments, so a client that starts again cannot find its own'
+    return violationAt(request, words, isPaid && crashes > 0 ? { maySurface } : {})
   })
 }
 
@@ -55,13 +49,12 @@ function toViolation(observation: Observation, group: readonly CreatedThing[]): 
     last.request.sentAt === (first.request.endedAt ?? first.request.sentAt)
   const below = isAtOnce ? ' It came at the same instant: a transport below the client may repeat a POST.' : ''
   const extra = others.reduce((sum, { microcents }) => sum + microcents, 0)
-  return {
-    words:
-      `Equal creates took effect ${group.length} times: ${group.map(({ id }) => id).join(' and ')}. ` +
-      `${startSentence(nameRequest(first.request))} created the first ${kindWord(first.kind)}, and ${nameRequest(last.request)} ` +
-      `another one ${formatSince(observation, last.request.sentAt)} after the start, for ${formatUsd(extra)} so far.${below}`,
-    operation: operationOf(last.request),
+  const words =
+    `Equal creates took effect ${group.length} times: ${group.map(({ id }) => id).join(' and ')}. ` +
+    `${startSentence(nameRequest(first.request))} created the first ${kindWord(first.kind)}, and ${nameRequest(last.request)} ` +
+    `another one ${formatSince(observation, last.request.sentAt)} after the start, for ${formatUsd(extra)} so far.${below}`
+  return violationAt(last.request, words, {
     subject: last.id,
     evidence: [...requestEvidence(first.request), ...thingEvidence(observation, last)],
-  }
+  })
 }

@@ -1,7 +1,7 @@
-import { thingEvidence } from '../facts.ts'
+import { thingEvidence, violationAt } from '../facts.ts'
 import { thingsLeftBehind } from '../left-behind.ts'
 import { defineRule } from '../rule.ts'
-import { describeEnd, formatCost, formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
+import { describeEnd, formatCost, formatSince, nameRequest, nameThing, startSentence } from '../words.ts'
 
 /**
  * Nothing that the client created goes on to cost money without a client that knows its id. A thing counts while it is
@@ -27,15 +27,11 @@ export const noLeak = defineRule({
         const state = isAlive ? 'goes on' : 'was charged, and its end was not read'
         const how =
           observation.end.kind === 'returned' ? 'without naming it in its result' : 'without having read its id'
-        return {
-          words:
-            `${nameThing(thing)} ${state}: ${formatCost(observation, thing)}. ` +
-            `${startSentence(nameRequest(request))} created it ${formatSince(observation, request.sentAt)} after the start. ` +
-            `${describeEnd(observation)} ${how}.`,
-          operation: operationOf(request),
-          subject: id,
-          evidence: thingEvidence(observation, thing),
-        }
+        const words =
+          `${nameThing(thing)} ${state}: ${formatCost(observation, thing)}. ` +
+          `${startSentence(nameRequest(request))} created it ${formatSince(observation, request.sentAt)} after the start. ` +
+          `${describeEnd(observation)} ${how}.`
+        return violationAt(request, words, { subject: id, evidence: thingEvidence(observation, thing) })
       })
   },
 })

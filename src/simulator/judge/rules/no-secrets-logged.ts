@@ -1,8 +1,8 @@
 import { encodeBase64 } from '../../../lib/base64.ts'
-import { requestEvidence, walk } from '../facts.ts'
+import { violationAt, walk } from '../facts.ts'
 import type { Observation, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
-import { nameRequest, operationOf, pathOf, quoteText } from '../words.ts'
+import { nameRequest, pathOf, quoteText } from '../words.ts'
 
 /** Shorter values could be words of their own. */
 const MIN_SECRET = 6
@@ -41,11 +41,7 @@ function toViolation({ requests }: Observation, words: string, verb: 'printed' |
   const failed = requests.findLast(({ outcome, status }) => outcome !== 'answered' || status >= 400)
   const last = verb === 'threw' ? (failed ?? requests.at(-1)) : (failed ?? requests[0])
   const context = failed ? ` The last failed request before was ${nameRequest(failed)}.` : ''
-  return {
-    words: `${words}${context}`,
-    operation: last ? operationOf(last) : '',
-    evidence: last ? requestEvidence(last) : [],
-  }
+  return violationAt(last, `${words}${context}`)
 }
 
 function findInError(error: unknown, secrets: readonly Secret[]): { name: string; place: string } | undefined {

@@ -2,7 +2,7 @@ import { groupBy } from '../../../lib/group-by.ts'
 import { comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { formatPlace, valueAt } from '../answers/leaves.ts'
 import { badEndsOf, lossesOf } from '../answers/losses.ts'
-import { requestEvidence, thingEvidence } from '../facts.ts'
+import { requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import type { Loss, Observation, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
@@ -40,14 +40,11 @@ function toViolation(observation: Observation, losses: readonly Loss[]): Violati
   const usual = base?.end.kind === 'returned' ? valueAt(base.end.result, place) : undefined
   const places = losses.slice(0, MAX_NAMED).map(loss => formatPlace(loss.place))
   const more = losses.length > MAX_NAMED ? ` and ${losses.length - MAX_NAMED} more places` : ''
-  return {
-    words:
-      `The client returned normally, but lost a value at ${places.join(', ')}${more}: ${instead} is there in place of ` +
-      `${quoteText(usual)}, and nothing near it says so. Its source, ${nameRequest(cause)}, ${lossWord(cause)}, ` +
-      `${formatSince(observation, cause.sentAt)} after the start.`,
-    operation: operationOf(cause),
-    evidence: requestEvidence(cause),
-  }
+  const words =
+    `The client returned normally, but lost a value at ${places.join(', ')}${more}: ${instead} is there in place of ` +
+    `${quoteText(usual)}, and nothing near it says so. Its source, ${nameRequest(cause)}, ${lossWord(cause)}, ` +
+    `${formatSince(observation, cause.sentAt)} after the start.`
+  return violationAt(cause, words)
 }
 
 /** Says how the client lost an answer. */
@@ -72,15 +69,14 @@ function findBadEnds(observation: Observation): Violation[] {
   return bad.flatMap(({ thing, shownBy }) => {
     const isMadeUp = answers.newQuestions.some(({ last }) => last.index > shownBy.index)
     if (isSaid || isMadeUp || !(owned.has(thing.id) || isEqual)) return []
+    const words =
+      `The client returned ${thing.id} as if it were done. ${nameThing(thing)} had ended, and ` +
+      `${nameRequest(shownBy)} had shown it ${formatSince(observation, shownBy.sentAt)} after the start.`
     return [
-      {
-        words:
-          `The client returned ${thing.id} as if it were done. ${nameThing(thing)} had ended, and ` +
-          `${nameRequest(shownBy)} had shown it ${formatSince(observation, shownBy.sentAt)} after the start.`,
-        operation: operationOf(shownBy),
+      violationAt(shownBy, words, {
         subject: thing.id,
         evidence: [...requestEvidence(shownBy), ...thingEvidence(observation, thing)],
-      },
+      }),
     ]
   })
 }

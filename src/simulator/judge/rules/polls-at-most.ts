@@ -1,9 +1,9 @@
 import { SECOND } from '../../../kernel/duration.ts'
 import { groupBy } from '../../../lib/group-by.ts'
-import { requestEvidence, thingPathOf } from '../facts.ts'
+import { requestEvidence, thingPathOf, violationAt } from '../facts.ts'
 import type { Conduct, ObservedRequest } from '../observation.ts'
 import { defineRule } from '../rule.ts'
-import { formatSince, operationOf, pathOf, shortenPath } from '../words.ts'
+import { formatSince, pathOf, shortenPath } from '../words.ts'
 
 /** Reads of one thing in a second of the world that are advised. */
 export const DEFAULT_POLLS_AT_MOST = 1
@@ -38,15 +38,10 @@ export const pollsAtMost = defineRule({
       const excess = findExcess(group, limit)
       if (excess === undefined) continue
       const [first, last] = [excess[0]!, excess.at(-1)!]
-      return [
-        {
-          words:
-            `The client read ${shortenPath(pathOf(first) + readQueryOf(conduct, first))} ${excess.length} times within ${formatSince({ startedAt: first.sentAt }, last.sentAt)}, ` +
-            `from ${formatSince({ startedAt }, first.sentAt)} after the start: its limit is ${limit} a second.`,
-          operation: operationOf(first),
-          evidence: requestEvidence(first, last),
-        },
-      ]
+      const words =
+        `The client read ${shortenPath(pathOf(first) + readQueryOf(conduct, first))} ${excess.length} times within ${formatSince({ startedAt: first.sentAt }, last.sentAt)}, ` +
+        `from ${formatSince({ startedAt }, first.sentAt)} after the start: its limit is ${limit} a second.`
+      return [violationAt(first, words, { evidence: requestEvidence(first, last) })]
     }
     return []
   },

@@ -15,11 +15,12 @@ import {
   statusHistory,
   statusInAnswer,
   statusSince,
+  violationAt,
 } from '../facts.ts'
 import { listedStatus, tellsEnd } from '../list-reads.ts'
 import type { Conduct, CreatedThing, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
-import { formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
+import { formatSince, nameRequest, nameThing, startSentence } from '../words.ts'
 
 /** The kinds of things that come to an end which clients wait for. */
 type PolledKind = 'deployment' | 'batch'
@@ -92,15 +93,14 @@ function findUnread(
   )
     return undefined
   const what = lastPoll ? 'Its last poll was' : 'It never polled it after'
-  return {
-    words:
-      `${nameThing(thing)} ended ${formatSince(observation, endedAt)} after the start, and the client returned ` +
-      `without having read this status. ${what} ${nameRequest(last)}, sent ` +
-      `${formatSince(observation, last.sentAt)} after the start.`,
-    operation: operationOf(last),
+  const words =
+    `${nameThing(thing)} ended ${formatSince(observation, endedAt)} after the start, and the client returned ` +
+    `without having read this status. ${what} ${nameRequest(last)}, sent ` +
+    `${formatSince(observation, last.sentAt)} after the start.`
+  return violationAt(last, words, {
     subject: thing.id,
     evidence: [...requestEvidence(last), ...entryEvidence(observation, thing.id)],
-  }
+  })
 }
 
 /** An answer showed the end, and the client polled on. */
@@ -114,15 +114,14 @@ function findIgnored(
   if (telling.length <= 1 + FURTHER_READS) return undefined
   const first = telling[0]!
   const last = telling.at(-1)!
-  return {
-    words:
-      `${startSentence(nameRequest(first))} showed ${formatSince(observation, first.sentAt)} after the start that the ${thing.kind} ` +
-      `${thing.id} is ${thing.status}. The client polled on: ${telling.length - 1} further reads showed the same, the ` +
-      `last ${formatSince(observation, last.sentAt)} after the start.`,
-    operation: operationOf(first),
+  const words =
+    `${startSentence(nameRequest(first))} showed ${formatSince(observation, first.sentAt)} after the start that the ${thing.kind} ` +
+    `${thing.id} is ${thing.status}. The client polled on: ${telling.length - 1} further reads showed the same, the ` +
+    `last ${formatSince(observation, last.sentAt)} after the start.`
+  return violationAt(first, words, {
     subject: thing.id,
     evidence: [...requestEvidence(first, last), ...entryEvidence(observation, thing.id)],
-  }
+  })
 }
 
 /** Returns the ids that the last start of the client polled, with their kinds. In a log, batches that it created too. */

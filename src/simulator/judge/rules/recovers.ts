@@ -1,4 +1,4 @@
-import { requestEvidence } from '../facts.ts'
+import { violationAt } from '../facts.ts'
 import { placeOfCrash } from '../recovery.ts'
 import { defineRule } from '../rule.ts'
 import { nameRequest, operationOf, quoteText } from '../words.ts'
@@ -22,7 +22,6 @@ export const recovers = defineRule({
     if (grade !== 'crash' && !isUneven && !isAlways) return []
     const hit = requests.find(({ fault }) => fault !== undefined) ?? requests.at(-1)
     if (hit === undefined) return []
-    const operation = operationOf(hit)
     const { error } = end
     const text = error instanceof Error ? `${error.name}: ${error.message}` : error
     const how =
@@ -31,6 +30,6 @@ export const recovers = defineRule({
         : `The client gave up after ${nameRequest(hit)}: ${quoteText(text)}.`
     const hole = grade !== 'crash' && isUneven ? ' It ends as usual after nearly all other temporary faults.' : ''
     const kind = grade === 'crash' ? 'crash' : isUneven ? 'uneven' : grade
-    return [{ words: how + hole, operation, rootCause: `${operation}/${kind}`, evidence: requestEvidence(hit) }]
+    return [violationAt(hit, how + hole, { rootCause: `${operationOf(hit)}/${kind}` })]
   },
 })

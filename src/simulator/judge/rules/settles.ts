@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../kernel/duration.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { formatCount } from '../../../lib/text/format-count.ts'
-import { requestEvidence } from '../facts.ts'
+import { requestEvidence, violationAt } from '../facts.ts'
 import type { ClientEnd, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, formatUsd, nameRequest, operationOf, startSentence } from '../words.ts'
@@ -45,12 +45,7 @@ function findLateEnd(observation: Observation): Violation | undefined {
   const alive = end.kind === 'unsettled' ? created.filter(({ isAlive }) => isAlive) : []
   const cost = alive.reduce((sum, { microcents }) => sum + microcents, 0)
   const costs = alive.length === 0 ? '' : ` Meanwhile ${alive.map(({ id }) => id).join(', ')} cost ${formatUsd(cost)}.`
-  return {
-    words: how + last + costs,
-    operation: request ? operationOf(request) : '',
-    subject: alive[0]?.id,
-    evidence: request ? requestEvidence(request) : [],
-  }
+  return violationAt(request, how + last + costs, { subject: alive[0]?.id })
 }
 
 function describeState({ waitsFor }: Extract<ClientEnd, { kind: 'unsettled' }>): string {

@@ -1,8 +1,8 @@
 import { MICROCENTS_PER_USD } from '../../../simulation/account/money.ts'
-import { postingEvidence } from '../facts.ts'
+import { postingEvidence, violationAt } from '../facts.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule } from '../rule.ts'
-import { formatSince, formatUsd, nameThing, operationOf } from '../words.ts'
+import { formatSince, formatUsd, nameThing } from '../words.ts'
 
 /**
  * The client spends at most a number of US dollars: the rent of what it created until it ended, all tokens of its
@@ -25,16 +25,11 @@ export const spendsAtMost = defineRule({
     if (total <= limit * MICROCENTS_PER_USD) return []
     const most = shares.toSorted((a, b) => b.microcents - a.microcents)[0]
     const share = most ? ` ${nameThing(most.thing)} cost ${formatUsd(most.microcents)} of it.` : ''
-    return [
-      {
-        words:
-          `The client spent ${formatUsd(total)} in ${formatSince(observation, endedAt)}, more than its limit of ` +
-          `${formatUsd(limit * MICROCENTS_PER_USD)}.${share}`,
-        operation: most ? operationOf(most.thing.request) : '',
-        subject: most?.thing.id,
-        evidence: most ? postingEvidence(observation, most.thing.id) : [],
-      },
-    ]
+    const words =
+      `The client spent ${formatUsd(total)} in ${formatSince(observation, endedAt)}, more than its limit of ` +
+      `${formatUsd(limit * MICROCENTS_PER_USD)}.${share}`
+    const evidence = most ? postingEvidence(observation, most.thing.id) : []
+    return [violationAt(most?.thing.request, words, { subject: most?.thing.id, evidence })]
   },
 })
 

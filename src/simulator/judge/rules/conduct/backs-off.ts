@@ -1,9 +1,9 @@
 import { formatDuration, type Micros, SECOND } from '../../../../kernel/duration.ts'
-import { requestEvidence } from '../../facts.ts'
+import { requestEvidence, violationAt } from '../../facts.ts'
 import type { ObservedRequest } from '../../observation.ts'
 import { pausesOf, retryChains } from '../../retries.ts'
 import { defineRule } from '../../rule.ts'
-import { formatSince, nameRequest, operationOf, startSentence } from '../../words.ts'
+import { formatSince, nameRequest, startSentence } from '../../words.ts'
 
 const MILLISECOND: Micros = 1_000
 /** Retries in a row from which on pauses show a rule of their client. */
@@ -34,15 +34,10 @@ export const backsOff = defineRule({
       const how = describePauses(chain, pauses)
       if (how === undefined) return []
       const [first, last] = [chain[0]!, chain.at(-1)!]
-      return [
-        {
-          words:
-            `${startSentence(nameRequest(first))} was sent again ${pauses.length} times, from ` +
-            `${formatSince({ startedAt }, first.sentAt)} after the start, ${how}. The last one was ${nameRequest(last)}.`,
-          operation: operationOf(first),
-          evidence: requestEvidence(...chain.slice(0, MIN_RETRIES + 2)),
-        },
-      ]
+      const words =
+        `${startSentence(nameRequest(first))} was sent again ${pauses.length} times, from ` +
+        `${formatSince({ startedAt }, first.sentAt)} after the start, ${how}. The last one was ${nameRequest(last)}.`
+      return [violationAt(first, words, { evidence: requestEvidence(...chain.slice(0, MIN_RETRIES + 2)) })]
     })
   },
 })

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../../kernel/duration.ts'
-import { requestEvidence } from '../../facts.ts'
+import { requestEvidence, violationAt } from '../../facts.ts'
 import { defineRule } from '../../rule.ts'
-import { formatSince, nameRequest, operationOf, startSentence } from '../../words.ts'
+import { formatSince, nameRequest, startSentence } from '../../words.ts'
 
 /**
  * The client reads each stream to its end. A stream that it leaves is charged up to there. A connection that a fault broke
@@ -25,15 +25,14 @@ export const finishesStreams = defineRule({
       if (request === undefined || request.fault !== undefined) return []
       const { completion_tokens: tokens } = entry.fields ?? {}
       const sent = typeof tokens === 'number' ? ` after ${tokens} ${tokens === 1 ? 'token' : 'tokens'}` : ''
+      const words =
+        `${startSentence(nameRequest(request))}, sent ${formatSince(conduct, request.sentAt)} after the start, is a ` +
+        `stream. The client left it${sent}, ${formatDuration(Math.max(0, entry.time - request.sentAt))} after it had asked.`
       return [
-        {
-          words:
-            `${startSentence(nameRequest(request))}, sent ${formatSince(conduct, request.sentAt)} after the start, is a ` +
-            `stream. The client left it${sent}, ${formatDuration(Math.max(0, entry.time - request.sentAt))} after it had asked.`,
-          operation: operationOf(request),
+        violationAt(request, words, {
           subject: entry.subject,
           evidence: [...requestEvidence(request), { kind: 'entry' as const, entry }],
-        },
+        }),
       ]
     })
   },

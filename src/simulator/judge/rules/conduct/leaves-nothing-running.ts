@@ -1,7 +1,7 @@
 import type { BatchStatus, ContainerState, HostedState } from '../../../../data/records/enums.ts'
-import { isAbout, thingEvidence } from '../../facts.ts'
+import { isAbout, thingEvidence, violationAt } from '../../facts.ts'
 import { defineRule } from '../../rule.ts'
-import { formatSince, formatUsd, nameRequest, nameThing, operationOf } from '../../words.ts'
+import { formatSince, formatUsd, nameRequest, nameThing } from '../../words.ts'
 
 /** Statuses of a thing between the request that ends it and its end. */
 const ENDING: ReadonlySet<string> = new Set<BatchStatus | HostedState | ContainerState>([
@@ -29,14 +29,10 @@ export const leavesNothingRunning = defineRule({
           last === undefined
             ? 'No later request names its id.'
             : `The last request about it was ${nameRequest(last)}, ${formatSince(conduct, last.sentAt)} after the start.`
-        return {
-          words:
-            `${nameThing(thing)} goes on: ${formatUsd(microcents)} so far. It was created by ${nameRequest(request)} ` +
-            `${formatSince(conduct, request.sentAt)} after the start. ${lastWords}`,
-          operation: operationOf(request),
-          subject: id,
-          evidence: thingEvidence(conduct, thing),
-        }
+        const words =
+          `${nameThing(thing)} goes on: ${formatUsd(microcents)} so far. It was created by ${nameRequest(request)} ` +
+          `${formatSince(conduct, request.sentAt)} after the start. ${lastWords}`
+        return violationAt(request, words, { subject: id, evidence: thingEvidence(conduct, thing) })
       })
   },
 })

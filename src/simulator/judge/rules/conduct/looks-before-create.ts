@@ -1,8 +1,16 @@
-import { entryEvidence, hasRole, isUsable, kindFor, postingEvidence, requestEvidence } from '../../facts.ts'
+import {
+  entryEvidence,
+  hasRole,
+  isUsable,
+  kindFor,
+  postingEvidence,
+  requestEvidence,
+  violationAt,
+} from '../../facts.ts'
 import type { Conduct, ObservedRequest } from '../../observation.ts'
 import { repeatedRequests } from '../../retries.ts'
 import { defineRule } from '../../rule.ts'
-import { formatSince, formatUsd, kindWord, nameRequest, operationOf, startSentence } from '../../words.ts'
+import { formatSince, formatUsd, kindWord, nameRequest, startSentence } from '../../words.ts'
 
 /** What shows whether a create took effect. */
 const LOOKS = ['list', 'read', 'show'] as const
@@ -59,11 +67,10 @@ function toViolation(conduct: Conduct, failed: ObservedRequest, next: ObservedRe
     first && second
       ? ` The second one created another ${kindWord(second.kind)}, ${second.id}, for ${formatUsd(second.microcents)} so far.`
       : ''
-  return {
-    words:
-      `${startSentence(nameRequest(failed))}, sent ${formatSince(conduct, failed.sentAt)} after the start, left its outcome unknown. ` +
-      `The client sent the same create again with ${nameRequest(next)}, and had not looked in between.${had}${again}`,
-    operation: operationOf(failed),
+  const words =
+    `${startSentence(nameRequest(failed))}, sent ${formatSince(conduct, failed.sentAt)} after the start, left its outcome unknown. ` +
+    `The client sent the same create again with ${nameRequest(next)}, and had not looked in between.${had}${again}`
+  return violationAt(failed, words, {
     subject: second?.id ?? first?.id,
     evidence: [
       ...requestEvidence(failed, next),
@@ -73,5 +80,5 @@ function toViolation(conduct: Conduct, failed: ObservedRequest, next: ObservedRe
           : [...entryEvidence(conduct, thing.id).slice(0, 1), ...postingEvidence(conduct, thing.id)],
       ),
     ],
-  }
+  })
 }

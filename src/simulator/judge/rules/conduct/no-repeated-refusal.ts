@@ -1,9 +1,9 @@
 import { MINUTE, type Micros } from '../../../../kernel/duration.ts'
-import { requestEvidence } from '../../facts.ts'
+import { requestEvidence, violationAt } from '../../facts.ts'
 import type { ObservedRequest } from '../../observation.ts'
 import { isRead, isRetryable, isSuccessfulWrite, repeatedRequests } from '../../retries.ts'
 import { defineRule } from '../../rule.ts'
-import { formatSince, nameRequest, operationOf, startSentence } from '../../words.ts'
+import { formatSince, nameRequest, startSentence } from '../../words.ts'
 
 /** Equal refusals of a write, and of a read, which may show a new thing late. */
 const MAX_REFUSALS = { write: 1, read: 2 }
@@ -30,15 +30,12 @@ export const noRepeatedRefusal = defineRule({
       const [first, last] = [run[0], run.at(-1)]
       if (first === undefined || last === undefined) return []
       if (run.length <= (isRead(first) ? MAX_REFUSALS.read : MAX_REFUSALS.write)) return []
+      const words =
+        `${startSentence(nameRequest(first))}, sent ${formatSince({ startedAt }, first.sentAt)} after the start, was ` +
+        `refused. The client sent it unchanged ${run.length === 2 ? 'once' : `${run.length - 1} times`} more, and got ` +
+        `${first.status} each time. The last one was ${nameRequest(last)}.`
       return [
-        {
-          words:
-            `${startSentence(nameRequest(first))}, sent ${formatSince({ startedAt }, first.sentAt)} after the start, was ` +
-            `refused. The client sent it unchanged ${run.length === 2 ? 'once' : `${run.length - 1} times`} more, and got ` +
-            `${first.status} each time. The last one was ${nameRequest(last)}.`,
-          operation: operationOf(first),
-          evidence: requestEvidence(...run.slice(0, 3), ...(run.length > 3 ? [last] : [])),
-        },
+        violationAt(first, words, { evidence: requestEvidence(...run.slice(0, 3), ...(run.length > 3 ? [last] : [])) }),
       ]
     })
   },

@@ -1,5 +1,5 @@
 import { groupBy } from '../../../../lib/group-by.ts'
-import { requestEvidence } from '../../facts.ts'
+import { violationAt } from '../../facts.ts'
 import type { Conduct, ObservedRequest } from '../../observation.ts'
 import { defineRule } from '../../rule.ts'
 import { nameRequest, operationOf, quoteText } from '../../words.ts'
@@ -22,11 +22,8 @@ export const sendsKnownFields = defineRule({
     return [...groups.values()].map(group => {
       const [{ field, request }] = group as [(typeof group)[0]]
       const times = group.length === 1 ? 'once' : `${group.length} times`
-      return {
-        words: `Nothing reads the field ${quoteText(field)} of ${operationOf(request)}. The client sent it ${times}, first in ${nameRequest(request)}.`,
-        operation: operationOf(request),
-        evidence: requestEvidence(request),
-      }
+      const words = `Nothing reads the field ${quoteText(field)} of ${operationOf(request)}. The client sent it ${times}, first in ${nameRequest(request)}.`
+      return violationAt(request, words)
     })
   },
 })

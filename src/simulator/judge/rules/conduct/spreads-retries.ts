@@ -1,10 +1,10 @@
 import type { Micros } from '../../../../kernel/duration.ts'
 import { groupBy } from '../../../../lib/group-by.ts'
-import { requestEvidence } from '../../facts.ts'
+import { requestEvidence, violationAt } from '../../facts.ts'
 import type { ObservedRequest } from '../../observation.ts'
 import { retryChains } from '../../retries.ts'
 import { defineRule } from '../../rule.ts'
-import { formatSince, operationOf } from '../../words.ts'
+import { formatSince } from '../../words.ts'
 
 /** The clocks of clients count milliseconds. */
 const SAME_INSTANT: Micros = 1_000
@@ -38,17 +38,16 @@ export const spreadsRetries = defineRule({
         if (together.length < MIN_EQUAL) return []
         const [first, last] = [together[0]!, together.at(-1)!]
         const [one, other] = first.map(({ client }) => client || 'without a token')
+        const words =
+          `The clients ${one} and ${other} retried at the same instant ${together.length} times, first ` +
+          `${formatSince({ startedAt }, first[0].request.sentAt)} after the start and last ` +
+          `${formatSince({ startedAt }, last[0].request.sentAt)} after it.`
         return [
-          {
-            words:
-              `The clients ${one} and ${other} retried at the same instant ${together.length} times, first ` +
-              `${formatSince({ startedAt }, first[0].request.sentAt)} after the start and last ` +
-              `${formatSince({ startedAt }, last[0].request.sentAt)} after it.`,
-            operation: operationOf(first[0].request),
+          violationAt(first[0].request, words, {
             evidence: requestEvidence(
               ...together.slice(0, MIN_EQUAL + 1).flatMap(pair => pair.map(({ request }) => request)),
             ),
-          },
+          }),
         ]
       }),
     )

@@ -1,10 +1,10 @@
 import { groupBy } from '../../../../lib/group-by.ts'
 import { findModelTarget } from '../../../../simulation/deployments/model-lookup.ts'
 import type { JournalEntry } from '../../../simulator-interface.ts'
-import { lastSegment, requestEvidence } from '../../facts.ts'
+import { lastSegment, requestEvidence, violationAt } from '../../facts.ts'
 import type { Conduct, ObservedRequest } from '../../observation.ts'
 import { defineRule } from '../../rule.ts'
-import { formatSince, nameRequest, operationOf } from '../../words.ts'
+import { formatSince, nameRequest } from '../../words.ts'
 
 /** Fields of bodies that name a model of the catalog. */
 const MODEL_FIELDS = ['model', 'base_model']
@@ -37,18 +37,17 @@ export const usesCurrentModels = defineRule({
       if (first === undefined || last === undefined) return []
       const times = late.length === 1 ? 'once' : `${late.length} times`
       const date = new Date(seconds * 1000).toISOString().slice(0, 10)
+      const words =
+        `The model ${model} is deprecated from ${date} on. The client asked for it ${times}, first in ` +
+        `${nameRequest(first)}, ${formatSince(conduct, first.sentAt)} after the start.`
       return [
-        {
-          words:
-            `The model ${model} is deprecated from ${date} on. The client asked for it ${times}, first in ` +
-            `${nameRequest(first)}, ${formatSince(conduct, first.sentAt)} after the start.`,
-          operation: operationOf(first),
+        violationAt(first, words, {
           subject: model,
           evidence: [
             ...(announcement === undefined ? [] : [{ kind: 'entry' as const, entry: announcement }]),
             ...requestEvidence(...new Set([first, last])),
           ],
-        },
+        }),
       ]
     })
   },

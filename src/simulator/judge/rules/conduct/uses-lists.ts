@@ -1,6 +1,6 @@
 import { formatDuration, type Micros, SECOND } from '../../../../kernel/duration.ts'
 import { groupBy } from '../../../../lib/group-by.ts'
-import { kindFor, requestEvidence, thingPathOf } from '../../facts.ts'
+import { kindFor, requestEvidence, thingPathOf, violationAt } from '../../facts.ts'
 import type { Conduct, ObservedRequest } from '../../observation.ts'
 import { defineRule } from '../../rule.ts'
 import { formatSince, operationOf } from '../../words.ts'
@@ -28,15 +28,10 @@ export const usesLists = defineRule({
       const things = new Set(burst.map(thingPathOf)).size
       const time =
         last.sentAt === first.sentAt ? 'at one instant' : `within ${formatDuration(last.sentAt - first.sentAt)}`
-      return [
-        {
-          words:
-            `The client read ${things} things one by one with ${operationOf(first)} ${time}, from ` +
-            `${formatSince({ startedAt }, first.sentAt)} after the start. One request to ${listFor(conduct, first)} answers all of them.`,
-          operation: operationOf(first),
-          evidence: requestEvidence(...burst.slice(0, MAX_SINGLE), last),
-        },
-      ]
+      const words =
+        `The client read ${things} things one by one with ${operationOf(first)} ${time}, from ` +
+        `${formatSince({ startedAt }, first.sentAt)} after the start. One request to ${listFor(conduct, first)} answers all of them.`
+      return [violationAt(first, words, { evidence: requestEvidence(...burst.slice(0, MAX_SINGLE), last) })]
     })
   },
 })
