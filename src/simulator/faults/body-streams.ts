@@ -42,6 +42,11 @@ export function truncateBody(body: Body, after: number, inOrder = false): Body {
   })
 }
 
+/** Returns an answer with another body, and its own headers by default. */
+export function withBody({ status, headers }: Response, body: BodyInit | null, changed: Headers = headers): Response {
+  return new Response(body, { status, headers: changed })
+}
+
 /** A changed event, and how its body goes on: `end` closes it in order, `reset` with an error. Default: it goes on. */
 export interface ChangedEvent {
   readonly text: string
@@ -49,14 +54,14 @@ export interface ChangedEvent {
 }
 
 /**
- * Returns a body whose server-sent events are those of `body` after `change`. Each chunk has whole events.
+ * Returns an answer whose server-sent events are those of `answer` after `change`. Each chunk has whole events.
  *
- * @param onEnd called if `body` comes to its own end
+ * @param onEnd called if the body comes to its own end
  */
-export function mapEvents(body: Body, change: (event: string) => ChangedEvent, onEnd: () => unknown): Body {
+export function mapEvents(answer: Response, change: (event: string) => ChangedEvent, onEnd: () => unknown): Response {
   const [decoder, encoder] = [new TextDecoder(), new TextEncoder()]
   let then: ChangedEvent['then']
-  return deriveBody(body, async (reader, controller) => {
+  const body = deriveBody(answer.body!, async (reader, controller) => {
     for (let text = ''; then === undefined; ) {
       const { done, value } = await reader.read()
       if (done) {
@@ -75,6 +80,7 @@ export function mapEvents(body: Body, change: (event: string) => ChangedEvent, o
     else controller.error(createConnectionClosedError())
     await reader.cancel()
   })
+  return withBody(answer, body)
 }
 
 /** Returns a body in pieces of `size` bytes, whatever its chunks are. */

@@ -1,7 +1,7 @@
 /** Delivers a wire fault to a client in this process, as `fetch` would. */
 import type { Micros } from '../../kernel/duration.ts'
 import { createConnectionClosedError } from '../../lib/connection-closed.ts'
-import { deriveBody, truncateBody } from './body-streams.ts'
+import { deriveBody, truncateBody, withBody } from './body-streams.ts'
 import { chunkSchedule, isStreamed, SILENCE, type WireFaultResponse } from './broken-response.ts'
 
 /** Waits on the clock. It rejects if the client aborts or the world ends. */
@@ -52,10 +52,6 @@ function fetchError(message: string, code: string, details: object): TypeError {
 /** Returns the response with its body in one chunk. */
 async function withBufferedBody(answer: WireFaultResponse): Promise<Response> {
   return new Response(await answer.arrayBuffer())
-}
-
-function withBody(answer: WireFaultResponse, body: ReadableStream<Uint8Array>): Response {
-  return new Response(body, { status: answer.status, headers: answer.headers })
 }
 
 /** Returns the body in timed chunks. They do not wait for the reader, because a connection has buffers. */

@@ -1,9 +1,8 @@
 /** The state of the fault rules of a simulator, and what they need of it. */
-import type { Operations } from '../../service/endpoint.ts'
 import type { PastWorld } from '../../simulation/forks.ts'
 import type { World } from '../../simulation/world.ts'
 import type { ArmedRule } from './rule-matching.ts'
-import type { FaultRule } from './rules.ts'
+import type { FaultRule, RuleContext } from './rules.ts'
 
 /** The header of a request that states its fault. */
 export const FAULT_HEADER = 'x-sim-fault'
@@ -28,12 +27,8 @@ export interface FaultsState {
 export const EMPTY_STATE: FaultsState = { rules: NO_RULES, past: [] }
 
 /** What the fault rules need of a simulator. */
-export interface FaultsHost {
+export interface FaultsHost extends Omit<RuleContext, 'clock'> {
   readonly world: World
-  readonly operations: Operations
-  operationOf(method: string, path: string): string | undefined
-  /** The kinds of journal entries. */
-  readonly kinds: readonly string[]
   /** Called after a change of the rules. */
   onRuleAdded?(rule: FaultRule): void
   onRuleRemoved?(id: string): void

@@ -239,18 +239,11 @@ export class Faults implements FaultControls {
     const { endpoint } = passage
     const canNameModel = endpoint.body !== undefined || namesModelInForm(endpoint)
     const readsBody = canNameModel && relevantRules.some(({ rule }) => rule.model !== undefined)
-    if (entry instanceof Promise || readsBody) return this.#applyAfterEntry(passage, proceed, entry, readsBody)
-    return this.#applyRules(passage, proceed, {})
-  }
-
-  async #applyAfterEntry(
-    passage: RequestContext<World>,
-    proceed: Next<World>,
-    entry: void | Promise<void>,
-    readsBody: boolean,
-  ): Promise<Response> {
-    await entry
-    return this.#applyRules(passage, proceed, readsBody ? await readFields(passage.request) : {})
+    const applyAfterEntry = async () => {
+      await entry
+      return this.#applyRules(passage, proceed, readsBody ? await readFields(passage.request) : {})
+    }
+    return entry instanceof Promise || readsBody ? applyAfterEntry() : this.#applyRules(passage, proceed, {})
   }
 
   /** Counts the request for every matching rule, and applies the first rule whose trigger fires. */
@@ -290,15 +283,11 @@ export class Faults implements FaultControls {
   }
 
   #applyFault(
-    {
-      id,
-      rule,
-      key,
-      matches,
-    }: Pick<ArmedRule, 'id' | 'key' | 'matches'> & { readonly rule: Pick<FaultRule, 'fault' | 'chance'> },
+    armed: Pick<ArmedRule, 'id' | 'key' | 'matches'> & { readonly rule: Pick<FaultRule, 'fault' | 'chance'> },
     passage: RequestContext<World>,
     proceed: Next<World>,
   ): Response | Promise<Response> {
+    const { id, rule, key, matches } = armed
     const { world } = this.#host
     const { kind } = rule.fault
     const draw = rule.chance === undefined ? {} : { draw: roundDown(drawTrigger({ key, matches }, world)) }

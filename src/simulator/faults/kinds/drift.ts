@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import type { AnyEndpoint } from '../../../service/endpoint.ts'
-import { mapEvents } from '../body-streams.ts'
+import { mapEvents, withBody } from '../body-streams.ts'
 import { isEventStream } from '../broken-response.ts'
 import { defineFaultKind, type FaultHit } from './kind.ts'
 
@@ -87,7 +87,6 @@ export async function changeAnswer(
   choose: (present: readonly (readonly string[])[]) => readonly (readonly string[])[],
 ): Promise<Response> {
   const { returns, streamEvent = returns } = passage.endpoint
-  const { status, headers } = answer
   let isChanged = false
   const applyTo = (text: string, paths: readonly (readonly string[])[]) => {
     const body: unknown = JSON.parse(text)
@@ -96,7 +95,7 @@ export async function changeAnswer(
     return JSON.stringify(chosen.reduce((value, steps) => applyChange(value, steps, change), body))
   }
   // A refusal does not have the declared shape, and a plain text has no fields.
-  if (status >= 300 || !/json|event-stream/.test(headers.get('content-type') ?? '')) {
+  if (answer.status >= 300 || !/json|event-stream/.test(answer.headers.get('content-type') ?? '')) {
     missed()
     return answer
   }
@@ -104,16 +103,13 @@ export async function changeAnswer(
     const places = changeablePaths(returns, change, field).map(one => passage.toVendorFieldPath(pathSegments(one)))
     const text = applyTo(await answer.text(), places)
     if (!isChanged) missed()
-    return new Response(text, { status, headers })
+    return withBody(answer, text)
   }
   const places = changeablePaths(streamEvent, change, field).map(pathSegments)
   const changeEvent = (event: string) => ({
     text: event.replace(/^data: (\{.*)$/m, (_, data) => `data: ${applyTo(data, places)}`),
   })
-  return new Response(
-    mapEvents(answer.body!, changeEvent, () => isChanged || missed()),
-    { status, headers },
-  )
+  return mapEvents(answer, changeEvent, () => isChanged || missed())
 }
 
 /** Returns the first paths as text for an error. */

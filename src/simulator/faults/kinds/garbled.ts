@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { mapBody } from '../body-streams.ts'
+import { mapBody, withBody } from '../body-streams.ts'
 import { isStreamed } from '../broken-response.ts'
 import { defineFaultKind } from './kind.ts'
 
@@ -14,7 +14,6 @@ export const garbled = defineFaultKind({
   example: { kind: 'garbled' },
   async act(_, hit) {
     const answer = await hit.proceed()
-    const { status, headers } = answer
     if (answer.body === null) {
       hit.missed()
       return answer
@@ -28,7 +27,7 @@ export const garbled = defineFaultKind({
       offset -= bytes.length
       return bytes
     }
-    if (isStreamed(answer)) return new Response(mapBody(answer.body!, garble), { status, headers })
-    return new Response(garble(new Uint8Array(await answer.arrayBuffer())), { status, headers })
+    const body = isStreamed(answer) ? mapBody(answer.body!, garble) : garble(new Uint8Array(await answer.arrayBuffer()))
+    return withBody(answer, body)
   },
 })

@@ -51,11 +51,7 @@ export const stream = defineFaultKind({
       const then = end === 'reset' ? ('reset' as const) : ('end' as const)
       return { text: place === undefined ? inserted : text + inserted, then }
     }
-    const { status, headers } = answer
-    const changed = new Response(
-      mapEvents(answer.body!, change, () => isOver || hit.missed()),
-      { status, headers },
-    )
+    const changed = mapEvents(answer, change, () => isOver || hit.missed())
     return end === 'silence' ? new WireFaultResponse({ kind: 'silent' }, changed) : changed
   },
 })

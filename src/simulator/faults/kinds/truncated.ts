@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { truncateBody } from '../body-streams.ts'
+import { truncateBody, withBody } from '../body-streams.ts'
 import { isStreamed, WireFaultResponse } from '../broken-response.ts'
 import { ENDS } from './fields.ts'
 import { defineFaultKind } from './kind.ts'
@@ -22,25 +22,23 @@ export const truncated = defineFaultKind({
   example: { kind: 'truncated', bytes: 100, chunked: true },
   async act({ bytes, end, chunked }, hit) {
     const answer = await hit.proceed()
-    const { status } = answer
     const headers = new Headers(answer.headers)
     if (end === 'close') headers.delete('content-length')
     if (isStreamed(answer)) {
       const after = bytes ?? DEFAULT_STREAM_BYTES
       if (end === 'reset') return new WireFaultResponse({ kind: 'cut', after, chunked }, answer)
-      const part = new Response(truncateBody(answer.body!, after, true), { status, headers })
+      const part = withBody(answer, truncateBody(answer.body!, after, true), headers)
       return end === 'close' ? part : new WireFaultResponse({ kind: 'silent' }, part)
     }
     const body = await answer.arrayBuffer()
     if (body.byteLength === 0) {
       hit.missed()
-      return new Response(null, { status, headers })
+      return withBody(answer, null, headers)
     }
     // At least one byte is missing.
     const after = Math.max(0, Math.min(bytes ?? Math.floor(body.byteLength / 2), body.byteLength - 1))
-    if (end === 'reset')
-      return new WireFaultResponse({ kind: 'cut', after, chunked }, new Response(body, { status, headers }))
-    const part = new Response(body.slice(0, after), { status, headers })
+    if (end === 'reset') return new WireFaultResponse({ kind: 'cut', after, chunked }, withBody(answer, body, headers))
+    const part = withBody(answer, body.slice(0, after), headers)
     return end === 'close' ? part : new WireFaultResponse({ kind: 'silent' }, part)
   },
 })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { joinBody, mapEvents, splitBody } from '../body-streams.ts'
+import { joinBody, mapEvents, splitBody, withBody } from '../body-streams.ts'
 import { isEventStream, isStreamed } from '../broken-response.ts'
 import { withHeaders } from './answer-fields.ts'
 import { changeAnswer } from './drift.ts'
@@ -63,10 +63,6 @@ export const variation = defineFaultKind({
   },
 })
 
-function withBody({ status, headers }: Response, body: BodyInit): Response {
-  return new Response(body, { status, headers })
-}
-
 function changeEvents(change: (event: string) => string): Form {
   return (answer, hit) => {
     if (!isEventStream(answer)) return undefined
@@ -76,10 +72,7 @@ function changeEvents(change: (event: string) => string): Form {
       isChanged ||= text !== event
       return { text }
     }
-    return withBody(
-      answer,
-      mapEvents(answer.body!, changeEvent, () => isChanged || hit.missed()),
-    )
+    return mapEvents(answer, changeEvent, () => isChanged || hit.missed())
   }
 }
 
