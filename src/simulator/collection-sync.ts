@@ -1,6 +1,7 @@
 /** Keeps a collection of `@msw/data` and an index of the store the same. */
 import type { Collection } from '@msw/data'
 import type * as z from 'zod'
+import { stableJson } from '../lib/json-values.ts'
 import type { Index } from '../simulation/store.ts'
 
 export type DataKind = 'tokens' | 'models' | 'voices' | 'hub' | 'aggregator' | 'hardware' | 'schemas'
@@ -270,10 +271,5 @@ export class CollectionSync<R extends object> {
 
 /** Returns whether two JSON values are equal. */
 function isJsonEqual(left: unknown, right: unknown): boolean {
-  if (left === right) return true
-  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
-  if (Array.isArray(left) !== Array.isArray(right)) return false
-  const keys = Object.keys(left)
-  if (keys.length !== Object.keys(right).length) return false
-  return keys.every(key => Object.hasOwn(right, key) && isJsonEqual((left as Row)[key], (right as Row)[key]))
+  return left === right || stableJson(left) === stableJson(right)
 }

@@ -79,18 +79,7 @@ function startWorld(
 /** Creates a simulator that continues from a snapshot. Options that no snapshot brings are those given here. */
 function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simulator {
   const { fixtures, world, faults, answers, timelines, clock, pausedBy } = snapshot.state
-  conflicts.assertCompatible(snapshot, {
-    seed: options.seed === undefined ? undefined : String(readSeed(options.seed)),
-    epochMs: options.epoch === undefined ? undefined : readEpoch(options.epoch),
-    profile:
-      options.profile === undefined && options.weather === undefined
-        ? undefined
-        : loadProfile(withWeather(options.profile, options.weather)),
-    with: options.with,
-    fill: options.fill,
-    faults: options.faults,
-    answers: options.answers,
-  })
+  conflicts.assertCompatible(snapshot, options)
   const { journalLimit, maxStorageBytes } = options
   const initialWorld = world.fork({ journalLimit, maxStorageBytes })
   if (options.check) invariants.checkInvariants(initialWorld)

@@ -113,19 +113,15 @@ export interface TimelinesHost {
 export class Timelines {
   readonly #host: TimelinesHost
   readonly #initial: StartedTimelines
-  #started: StartedTimelines
+  /** The state of the timelines, from which another simulator can continue. */
+  started: StartedTimelines
   #unsubscribe: (() => void) | undefined
 
   constructor(host: TimelinesHost, initial: StartedTimelines = new Map()) {
     this.#host = host
     this.#initial = initial
-    this.#started = initial
+    this.started = initial
     this.#subscribe()
-  }
-
-  /** The state of the timelines, from which another simulator can continue. */
-  get started(): StartedTimelines {
-    return this.#started
   }
 
   /** Returns to the initial timelines, for a world that was reset. */
@@ -135,7 +131,7 @@ export class Timelines {
 
   /** Continues from other timelines, for a world that was restored with them. */
   restore(started: StartedTimelines): void {
-    this.#started = started
+    this.started = started
     this.#subscribe()
   }
 
@@ -145,7 +141,7 @@ export class Timelines {
 
   /** Returns the progress of a timeline; undefined if it was never started here. */
   get(name: string): TimelineView | undefined {
-    const started = this.#started.get(name)
+    const started = this.started.get(name)
     return started && toTimelineView(started, this.#host.world.clock.now)
   }
 
@@ -164,7 +160,7 @@ export class Timelines {
   #start(plan: TimelinePlan): void {
     const { world, faults } = this.#host
     const rules = plan.acts.flatMap(act => ('rule' in act ? [shiftWindow(act.rule, act.at)] : []))
-    const previousRules = this.#started.get(plan.name)?.rules ?? []
+    const previousRules = this.started.get(plan.name)?.rules ?? []
     for (const act of plan.acts) if ('command' in act) world.commands.assertExecutable(act.command)
     const names = rules.flatMap(({ name }) => name ?? [])
     for (const rule of rules) {
@@ -196,7 +192,7 @@ export class Timelines {
 
   /** Cancels the scheduled commands and removes the fault rules. The effects of executed commands stay. */
   stop(name: string): void {
-    const started = this.#started.get(name)
+    const started = this.started.get(name)
     if (started === undefined || started.stoppedAt !== undefined) return
     this.#host.perform(
       () => ({ do: 'stopTimeline', name }),
@@ -222,27 +218,27 @@ export class Timelines {
   }
 
   #set(name: string, started: StartedTimeline): void {
-    this.#started = new Map([...this.#started, [name, started]])
+    this.started = new Map([...this.started, [name, started]])
     this.#subscribe()
   }
 
   /** Listens for failed commands while commands are scheduled. */
   #subscribe(): void {
     this.#unsubscribe?.()
-    const hasWaiting = [...this.#started.values()].some(({ waiting }) => waiting.length > 0)
+    const hasWaiting = [...this.started.values()].some(({ waiting }) => waiting.length > 0)
     this.#unsubscribe = hasWaiting ? this.#host.world.journal.listen(this.#onCommandMissed) : undefined
   }
 
   readonly #onCommandMissed = ({ kind, time, fields }: Entry): void => {
     if (kind !== 'command.missed') return
-    for (const [name, started] of this.#started) {
+    for (const [name, started] of this.started) {
       const { plan, at, stoppedAt, missed } = started
       if (stoppedAt !== undefined) continue
       const isOwnCommand = plan.acts.some(
         act => 'command' in act && act.command.verb === fields?.verb && isDueAt(act, time - at),
       )
       if (isOwnCommand)
-        this.#started = new Map([...this.#started, [name, { ...started, missed: [...missed, String(fields?.reason)] }]])
+        this.started = new Map([...this.started, [name, { ...started, missed: [...missed, String(fields?.reason)] }]])
     }
   }
 }

@@ -4,7 +4,7 @@ import { BatchLineAnswerer } from '../service/batch-line-answerer.ts'
 import type { IncomingRequest } from '../service/http/incoming-request.ts'
 import { type Api, createApi } from '../service/http/service.ts'
 import type { Names } from '../service/naming/names-profile.ts'
-import { ScriptedAnswers, type ScriptedState } from '../service/openai/scripted-answers.ts'
+import { ScriptedAnswers } from '../service/openai/scripted-answers.ts'
 import * as invariants from '../simulation/invariants/checker.ts'
 import { JOURNAL_KINDS } from '../simulation/journal-kinds.ts'
 import { type ClusterControls, createClusterControls } from '../simulation/operations/cluster-api.ts'
@@ -12,7 +12,7 @@ import * as reports from '../simulation/reporting/report.ts'
 import type { Report } from '../simulation/reporting/report-types.ts'
 import { parseReportWindow, type ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
-import { Snapshot } from './checkpoint/snapshot.ts'
+import { type SimulatorState, Snapshot } from './checkpoint/snapshot.ts'
 import { ClientRequests } from './client-requests.ts'
 import { toPendingRequest } from './clock/answer-waiter.ts'
 import { warn } from './clock/fake-timers.ts'
@@ -37,16 +37,12 @@ import {
 import { assertForkOptions } from './option-fields.ts'
 import { type ForkOptions, fixtureName, type SimulatorOptions } from './options.ts'
 import type { PendingRequest, Simulator } from './simulator-interface.ts'
-import { type StartedTimelines, Timelines } from './timelines.ts'
+import { Timelines } from './timelines.ts'
 import { WebhookDelivery } from './webhook-delivery.ts'
 
 /** The state of a simulator that a fork inherits, without its world. */
-export interface InheritedState {
-  /** The name of the fixture. */
-  readonly fixtures: string
+export interface InheritedState extends Pick<SimulatorState, 'fixtures' | 'answers' | 'timelines'> {
   readonly faults: FaultsState
-  readonly answers: ScriptedState
-  readonly timelines: StartedTimelines
 }
 
 export class WorldSimulator implements Simulator {
@@ -63,6 +59,7 @@ export class WorldSimulator implements Simulator {
   readonly options: SimulatorOptions
   readonly requestLog = new RequestLog()
   readonly #observerSlot = new ObserverSlot()
+  readonly perform: PerformAction = this.#observerSlot.perform
   readonly #clients: ClientRequests
   readonly #listeners = new JournalListeners(
     () => this.world.journal,
@@ -196,15 +193,13 @@ export class WorldSimulator implements Simulator {
   }
 
   snapshot(): Snapshot {
-    return new Snapshot({
-      fixtures: this.fixture,
-      world: this.world.fork(),
-      faults: this.faults.state,
-      answers: this.inference.state,
-      timelines: this.timelines.started,
-      clock: this.clock.setting,
-      pausedBy: this.clock.pausedBy,
-    })
+    const { setting, pausedBy } = this.clock
+    return new Snapshot({ ...this.#inheritable, world: this.world.fork(), clock: setting, pausedBy })
+  }
+
+  get #inheritable(): InheritedState {
+    const { fixture: fixtures, faults, inference, timelines } = this
+    return { fixtures, faults: faults.state, answers: inference.state, timelines: timelines.started }
   }
 
   restore(snapshot: Snapshot | Uint8Array): void {
@@ -249,11 +244,8 @@ export class WorldSimulator implements Simulator {
     assertForkOptions(forkOptions)
     const { clock = this.clock.setting, fresh = false } = forkOptions
     const world = (fresh ? this.#initialWorld : this.world).fork()
-    const currentState = {
-      ...{ fixtures: this.fixture, faults: this.faults.state, answers: this.inference.state },
-      timelines: this.timelines.started,
-    }
-    return new WorldSimulator(world, { ...this.options, clock }, this.#names, fresh ? this.#inherited : currentState)
+    const state = fresh ? this.#inherited : this.#inheritable
+    return new WorldSimulator(world, { ...this.options, clock }, this.#names, state)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -272,10 +264,6 @@ export class WorldSimulator implements Simulator {
       },
     })
     return this.#data
-  }
-
-  get perform(): PerformAction {
-    return this.#observerSlot.perform
   }
 
   get observer(): SimulatorObserver | undefined {

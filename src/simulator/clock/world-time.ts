@@ -44,10 +44,6 @@ export class WorldTime implements MovingClients {
     return this.host.world.clock.now
   }
 
-  get now(): Micros {
-    return this.elapsed
-  }
-
   get nextWake(): Micros {
     return this.sleepers.next
   }

@@ -68,8 +68,10 @@ export type LogChange = 'added' | 'cleared' | 'closed'
 export class RequestLog {
   #entries: Exchange[] = []
   #chars = 0
-  #total = 0
-  #worlds = 1
+  /** The number of requests since the log was cleared. Each has a number, from 1. */
+  total = 0
+  /** How many worlds it has had: 1, and one more after each reset or restore. */
+  worlds = 1
   #listeners: readonly ((change: LogChange) => void)[] = []
   /** All requests by operation and status, also those that are no longer kept. */
   readonly #counts = new Map<string, Map<number, number>>()
@@ -90,7 +92,7 @@ export class RequestLog {
       chars -= sizeOf(this.#entries[excess]!)
     }
     if (excess > 0) this.#drop(excess)
-    this.#total++
+    this.total++
     if (this.#listeners.length > 0) this.#notify('added')
   }
 
@@ -99,19 +101,9 @@ export class RequestLog {
     for (const entry of other.#entries.filter(({ lastSeq }) => lastSeq <= last)) this.add(entry)
   }
 
-  /** The number of requests since the log was cleared. Each has a number, from 1. */
-  get total(): number {
-    return this.#total
-  }
-
   /** How many of them are no longer listed. */
   get dropped(): number {
-    return this.#total - Math.min(LIMITS.requests, this.#entries.length)
-  }
-
-  /** How many worlds it has had: 1, and one more after each reset or restore. */
-  get worlds(): number {
-    return this.#worlds
+    return this.total - Math.min(LIMITS.requests, this.#entries.length)
   }
 
   /** Returns the request with a number; undefined if it is no longer listed, or unknown. */
@@ -126,7 +118,7 @@ export class RequestLog {
   }
 
   #find(number: number): Exchange | undefined {
-    return number > this.dropped && number <= this.#total ? this.#entries.at(number - this.#total - 1) : undefined
+    return number > this.dropped && number <= this.total ? this.#entries.at(number - this.total - 1) : undefined
   }
 
   /** Calls `listener` after each change from now on. Returns a function that removes it. */
@@ -212,8 +204,8 @@ export class RequestLog {
     this.#counts.clear()
     this.#entries = []
     this.#chars = 0
-    this.#total = 0
-    this.#worlds++
+    this.total = 0
+    this.worlds++
     this.#notify('cleared')
   }
 }

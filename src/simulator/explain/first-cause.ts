@@ -6,34 +6,20 @@ import type { WeatherSourceRow } from '../../simulation/operations/weather.ts'
 import { isControlRequest } from '../observer.ts'
 import type { Simulator } from '../simulator.ts'
 
-/** The source of weather of each kind of entry, and the field that has its place. Default: the subject. */
-const WEATHER_KINDS: Readonly<Record<string, readonly [source: string, place?: string]>> = {
-  'node.crashed': ['nodeFault'],
-  'node.drained': ['nodeFault'],
-  'node.repaired': ['nodeFault'],
-  'node.uncordoned': ['nodeFault'],
-  'gpu.failed': ['nodeFault'],
-  'gpu.reset': ['nodeFault'],
-  'node.degraded': ['degradation'],
-  'node.recovered': ['degradation'],
-  'disk.filled': ['diskFull'],
-  'disk.freed': ['diskFull'],
-  'node.preemptionNoticed': ['preemption'],
-  'zone.down': ['zoneOutage', 'zone'],
-  'zone.up': ['zoneOutage', 'zone'],
-  'pool.stockedOut': ['stockOut', 'gpu'],
-  'pool.restocked': ['stockOut', 'gpu'],
-  'hub.down': ['hubOutage', ''],
-  'hub.up': ['hubOutage', ''],
-  'hub.throttled': ['hubThrottle', ''],
-  'hub.unthrottled': ['hubThrottle', ''],
-  'registry.down': ['registryOutage', ''],
-  'registry.up': ['registryOutage', ''],
-  'autoscaler.frozen': ['autoscalerFreeze', ''],
-  'autoscaler.freed': ['autoscalerFreeze', ''],
-  'provisioning.slowed': ['slowProvisioning', ''],
-  'provisioning.normal': ['slowProvisioning', ''],
-}
+/** The sources of weather, the kinds of their entries, and the field that has the place. Default: the subject. */
+const WEATHER_SOURCES: readonly (readonly [source: string, kinds: readonly string[], place?: string])[] = [
+  ['nodeFault', ['node.crashed', 'node.drained', 'node.repaired', 'node.uncordoned', 'gpu.failed', 'gpu.reset']],
+  ['degradation', ['node.degraded', 'node.recovered']],
+  ['diskFull', ['disk.filled', 'disk.freed']],
+  ['preemption', ['node.preemptionNoticed']],
+  ['zoneOutage', ['zone.down', 'zone.up'], 'zone'],
+  ['stockOut', ['pool.stockedOut', 'pool.restocked'], 'gpu'],
+  ['hubOutage', ['hub.down', 'hub.up'], ''],
+  ['hubThrottle', ['hub.throttled', 'hub.unthrottled'], ''],
+  ['registryOutage', ['registry.down', 'registry.up'], ''],
+  ['autoscalerFreeze', ['autoscaler.frozen', 'autoscaler.freed'], ''],
+  ['slowProvisioning', ['provisioning.slowed', 'provisioning.normal'], ''],
+]
 /** Kinds of the weather that end what another entry began. */
 const PASSES = /\.(?:repaired|uncordoned|reset|recovered|freed|up|restocked|unthrottled|normal)$/
 
@@ -94,7 +80,7 @@ function describeRate(id: string, strikesPerHour: number): string {
 
 /** Returns the id of the source of weather that an entry can come from; undefined for other kinds. */
 function sourceOf({ world }: Simulator, { kind, subject, fields }: Entry): string | undefined {
-  const [name, field] = WEATHER_KINDS[kind] ?? []
+  const [name, , field] = WEATHER_SOURCES.find(([, kinds]) => kinds.includes(kind)) ?? []
   if (name === undefined) return undefined
   if (name === 'preemption') return `weather/preemption/${world.nodes.poolOf(subject)}`
   const place = field === undefined ? subject : field === '' ? '' : String(fields?.[field])

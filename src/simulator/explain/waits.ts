@@ -186,25 +186,20 @@ function waitForRoom({ nodes }: World, gpu: string, gpus: number): Wait {
   const rows = found.get(obstacle)!
   const names = new Set(rows.map(({ id }) => id))
   const isNode = ({ subject }: Entry) => names.has(subject)
-  const words = nameNodes([...names])
-  switch (obstacle) {
-    case 'zone_down': {
-      const zones = new Set(rows.map(({ group }) => group.zone))
-      const clause = `the zone ${[...zones].slice(0, MAX_NAMED).map(formatValue).join(', ')} is down, and no node that is left has room`
-      return begun(obstacle, clause, ({ fields }) => zones.has(String(fields?.zone)))
-    }
-    case 'node_down':
-      return begun(obstacle, `${words} down, and no other node has room`, isNode)
-    case 'node_closed':
-      return begun(obstacle, `${words} cordoned, and no other node has room`, isNode)
-    case 'gpus_broken':
-      return begun(obstacle, `${words} short of GPUs that work, and no other node has room`, isNode)
-    case 'other_customers': {
-      const clause = `other customers hold the GPUs of the type ${gpu} that it needs`
-      return begun(obstacle, clause, ({ fields }) => fields?.gpu === gpu)
-    }
+  if (obstacle === 'zone_down') {
+    const zones = new Set(rows.map(({ group }) => group.zone))
+    const clause = `the zone ${[...zones].slice(0, MAX_NAMED).map(formatValue).join(', ')} is down, and no node that is left has room`
+    return begun(obstacle, clause, ({ fields }) => zones.has(String(fields?.zone)))
   }
+  if (obstacle === 'other_customers') {
+    const clause = `other customers hold the GPUs of the type ${gpu} that it needs`
+    return begun(obstacle, clause, ({ fields }) => fields?.gpu === gpu)
+  }
+  return begun(obstacle, `${nameNodes([...names])} ${NODE_WORDS[obstacle]}, and no other node has room`, isNode)
 }
+
+/** What a node is that keeps an instance from starting. */
+const NODE_WORDS = { node_down: 'down', node_closed: 'cordoned', gpus_broken: 'short of GPUs that work' } as const
 
 /** Names nodes with their verb: `the node a is`, `the nodes a, b, c and 4 others are`. */
 function nameNodes(names: readonly string[]): string {

@@ -62,7 +62,7 @@ export class TooManyReaders extends Error {
 
 export class EventReader {
   readonly #sim: Simulator
-  readonly #filter: CompiledEventFilter
+  readonly #filter: ReturnType<typeof compileEventFilter>
   readonly #follows: boolean
   readonly isGrouped: boolean
   readonly #readTimeoutMs: number
@@ -313,12 +313,6 @@ interface EventFilter {
   readonly subject?: string | readonly string[] | undefined
 }
 
-/** A filter that was checked. */
-interface CompiledEventFilter {
-  matchesEntry(entry: Entry): boolean
-  matchesRequest(request: ReceivedRequest): boolean
-}
-
 const CONTEXT = 'Failed to read events'
 
 /**
@@ -327,7 +321,7 @@ const CONTEXT = 'Failed to read events'
  * @throws RangeError for an unknown field, and for a kind that looks like a typo of a known one
  * @internal
  */
-function compileEventFilter({ world }: Simulator, filter: EventFilter): CompiledEventFilter {
+function compileEventFilter({ world }: Simulator, filter: EventFilter) {
   assertKnownKeys(filter, ['kind', 'subject'], CONTEXT, { noun: 'field' })
   const known = ['request', ...world.journal.counts.keys(), ...JOURNAL_KINDS]
   const kinds = toTests(filter.kind)
@@ -340,9 +334,10 @@ function compileEventFilter({ world }: Simulator, filter: EventFilter): Compiled
   const subjects = toTests(filter.subject)
   const hasRequests = kinds === undefined || kinds('request')
   return {
-    matchesEntry: ({ kind, subject }) =>
+    matchesEntry: ({ kind, subject }: Entry) =>
       kind !== 'request' && (kinds === undefined || kinds(kind)) && (subjects === undefined || subjects(subject)),
-    matchesRequest: request => hasRequests && (subjects === undefined || request.subjects.some(subjects)),
+    matchesRequest: (request: ReceivedRequest) =>
+      hasRequests && (subjects === undefined || request.subjects.some(subjects)),
   }
 }
 

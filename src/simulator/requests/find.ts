@@ -115,7 +115,8 @@ export function parseMoment(
   )
 }
 
-function assertWhole(value: unknown, field: string, context: string): void {
+/** @throws RangeError for another value than a whole number from 0 */
+export function assertWhole(value: unknown, field: string, context: string): void {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return
   throw new RangeError(`${context}: ${field} is ${quote(value)}. Give a whole number from 0.`)
 }

@@ -7,7 +7,7 @@ import { quote } from '../../lib/quote.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
 import type { ReceivedRequest } from '../exchanges/request-log.ts'
 import type { Simulator } from '../simulator-interface.ts'
-import { compileWindow, type RequestWindow, WINDOW_FIELDS } from './find.ts'
+import { assertWhole, compileWindow, type RequestWindow, WINDOW_FIELDS } from './find.ts'
 import { type NearMiss, nearMissesOf } from './near-misses.ts'
 import { type CompiledPattern, compilePattern, PATTERN_FIELDS, type RequestPattern } from './pattern.ts'
 import { hideSecretsIn } from './secrets.ts'
@@ -148,8 +148,7 @@ function toCount(
   context: string,
 ): Count {
   for (const [name, value] of Object.entries({ exactly, atLeast, atMost })) {
-    if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) continue
-    throw new RangeError(`${context}: ${name} is ${quote(value)}. Give a whole number from 0.`)
+    if (value !== undefined) assertWhole(value, name, context)
   }
   if (none !== undefined && typeof none !== 'boolean') {
     throw new RangeError(`${context}: none is ${quote(none)}. Give true, or leave it out.`)
@@ -195,25 +194,20 @@ function verifyCount(
   const matching = requests.filter(request => pattern.matches(request))
   const found = total ?? matching.length
   const isMissing = found < count.min
-  const isUnknown = lost > 0 && (isMissing || count.max !== Number.POSITIVE_INFINITY)
-  const ok = !isMissing && found <= count.max && !isUnknown
-  return toResult(expectation, matching, ok, {
-    found,
-    near: isMissing
-      ? nearMissesOf(
-          pattern,
-          requests.filter(request => !matching.includes(request)),
-        )
-      : [],
-    problem: ok ? '' : [`received ${found}`, ...(isUnknown ? [lostWords(lost)] : [])].join('. '),
-  })
+  const unknown = lostWords(lost, isMissing, count)
+  const ok = !isMissing && found <= count.max && unknown.length === 0
+  const others = isMissing ? requests.filter(request => !matching.includes(request)) : []
+  const problem = ok ? '' : [`received ${found}`, ...unknown].join('. ')
+  return toResult(expectation, matching, ok, { found, near: nearMissesOf(pattern, others), problem })
 }
 
-function lostWords(lost: number): string {
-  return (
+/** Says that the number of requests is unknown, because some are no longer kept. Empty: it is known. */
+function lostWords(lost: number, isMissing: boolean, { max }: Count): string[] {
+  if (lost === 0 || (!isMissing && max === Number.POSITIVE_INFINITY)) return []
+  return [
     `The ${formatCount(lost)} oldest requests are no longer kept, so the number is unknown. ` +
-    `Verify at the latest after ${formatCount(LIMITS.requests)} requests, or give 'from'`
-  )
+      `Verify at the latest after ${formatCount(LIMITS.requests)} requests, or give 'from'`,
+  ]
 }
 
 /** Finds the expectations in their order: each takes the first matches after those of the one before. */
@@ -239,8 +233,8 @@ function verifyOrder(
       next = i + 1
     }
     const isMissing = taken.length < count.min
-    const isUnknown = lost > 0 && (isMissing || count.max !== Number.POSITIVE_INFINITY)
-    if (!isMissing && all.length <= count.max && !isUnknown)
+    const unknown = lostWords(lost, isMissing, count)
+    if (!isMissing && all.length <= count.max && unknown.length === 0)
       return toResult(expectation, taken, true, { near: [], problem: '' })
     failed = true
     const last = start > 0 ? bySeq[start - 1] : undefined
@@ -254,7 +248,7 @@ function verifyOrder(
       ...(isMissing && early.length > 0
         ? [`${early.length} came before, such as request ${numbers().get(early.at(-1)!.seq)}`]
         : []),
-      ...(isUnknown ? [lostWords(lost)] : []),
+      ...unknown,
     ]
     const others = bySeq.slice(start).filter(request => !all.includes(request))
     return toResult(expectation, all, false, { near: nearMissesOf(pattern, others), problem: words.join('. ') })

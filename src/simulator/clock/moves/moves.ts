@@ -22,7 +22,7 @@ export type Move = Generator<MoveStep, boolean, boolean>
 /** The clients of a world, for which a move has to stop. */
 export interface MovingClients {
   /** World time in microseconds. */
-  readonly now: Micros
+  readonly elapsed: Micros
   /** Time at which the first sleeping client wakes. Infinity: no client sleeps. */
   readonly nextWake: Micros
 }
@@ -52,7 +52,7 @@ export function* moveToNext(clients: MovingClients, visible: boolean, limit: Mic
   const wake = clients.nextWake
   if (wake === NO_LIMIT || wake > limit) return yield { kind: 'next', visible, limit }
   // A client wakes before any event of the same time.
-  if (wake > clients.now && (yield { kind: 'next', visible, limit: wake - 1 })) return true
+  if (wake > clients.elapsed && (yield { kind: 'next', visible, limit: wake - 1 })) return true
   yield { kind: 'to', target: wake }
   yield IDLE
   return true

@@ -6,7 +6,7 @@ import type { World } from '../../../simulation/world.ts'
 import type { WorldTime } from '../world-time.ts'
 import { type MovingClients, NO_LIMIT } from './moves.ts'
 import type { MoveDriver } from './runner.ts'
-import { SilentEvents } from './silent-events.ts'
+import { assertFewSilentEvents } from './silent-events.ts'
 
 export class SlicedMoves implements MoveDriver {
   readonly clients: MovingClients
@@ -21,7 +21,7 @@ export class SlicedMoves implements MoveDriver {
   constructor(time: WorldTime) {
     this.#time = time
     this.clients = {
-      get now() {
+      get elapsed() {
         return time.elapsed
       },
       // The clients of a server wait for the end of the move.
@@ -82,9 +82,8 @@ export class SlicedMoves implements MoveDriver {
     const { world } = this.#time
     const position = () => (visible ? world.visibleChanges : world.journal.last)
     const start = position()
-    const silent = new SilentEvents()
-    while (position() === start) {
-      silent.add(visible)
+    for (let events = 1; position() === start; events++) {
+      assertFewSilentEvents(events, visible)
       const longWork = this.#doLongWork(world, limit)
       if (longWork) await longWork
       if (!world.next(limit)) {
