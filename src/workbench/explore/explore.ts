@@ -1,7 +1,7 @@
 /** Explores a flow: base run, single faults, pairs, random plans. */
 
 import type { Duration } from '../../kernel/duration.ts'
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { quote } from '../../lib/quote.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import type { Operations } from '../../service/endpoint.ts'
@@ -17,11 +17,10 @@ import { runBase } from './stages/base.ts'
 import { Budget } from './stages/budget.ts'
 import type { Card } from './stages/card.ts'
 import { Coverage, type MatrixCell, type UnreachedPoint } from './stages/coverage.ts'
-import { Exploration, type ExploreProgress, type Saturation } from './stages/exploration.ts'
+import { Exploration, type ExplorationOptions, type Saturation } from './stages/exploration.ts'
 import { ExploreError } from './stages/explore-error.ts'
 import type { Finding, StageName, Surfaced } from './stages/findings.ts'
 import { Pairs } from './stages/pairs.ts'
-import type { Shrinker } from './stages/shrinker.ts'
 import { pointsOf, runSingles } from './stages/singles.ts'
 import { runSwarm, type SeedSpace } from './stages/swarm.ts'
 
@@ -29,7 +28,7 @@ import { runSwarm, type SeedSpace } from './stages/swarm.ts'
 export const EXPLORE_DEPTHS = ['singles', 'pairs', 'swarm'] as const
 export type ExploreDepth = (typeof EXPLORE_DEPTHS)[number]
 
-export interface ExploreOptions {
+export interface ExploreOptions extends Pick<ExplorationOptions, 'shrinker' | 'onProgress'> {
   /** The name of the flow, for messages. */
   readonly name: string
   /**
@@ -51,10 +50,8 @@ export interface ExploreOptions {
   readonly invariants?: InvariantSettings | undefined
   /** The first seed of the swarm. Default: 1. */
   readonly firstSeed?: number | undefined
-  readonly shrinker?: Shrinker | undefined
   /** Ends the exploration: a command at once, a function after its present run. The report has what was found so far. */
   readonly signal?: AbortSignal | undefined
-  readonly onProgress?: ((progress: ExploreProgress) => void) | undefined
   /** Returns real milliseconds, for a budget in real time. */
   readonly realTime?: (() => number) | undefined
 }
@@ -180,6 +177,5 @@ function readDepth({ name, faults = 'swarm' }: ExploreOptions): ExploreDepth {
 }
 
 function suggest(word: string, known: readonly string[]): string {
-  const nearest = nearestWord(word, known)
-  return nearest === undefined ? `Give one of ${known.join(', ')}.` : `Did you mean '${nearest}'?`
+  return formatSuggestion(word, known, `Give one of ${known.join(', ')}.`)
 }

@@ -13,7 +13,7 @@ import { type CompiledPattern, compilePattern, formatDifference } from '../../si
 import { verifyRequests } from '../../simulator/requests/verify.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { formatRequestLine } from './request-line.ts'
-import { type SurviveOptions, toSurvive } from './to-survive.ts'
+import { type SurviveOptions, toSurvive, type Verdict } from './to-survive.ts'
 
 export type { SurviveOptions } from './to-survive.ts'
 
@@ -69,11 +69,6 @@ export interface SimulatorMatchers<R = unknown> {
    * @example await expect(deployFlow).toSurvive({ faults: 'singles' })
    */
   toSurvive(options?: SurviveOptions): Promise<R>
-}
-
-interface Verdict {
-  readonly pass: boolean
-  message(): string
 }
 
 /** Kinds of postings that are costs. */

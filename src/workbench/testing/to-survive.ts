@@ -26,7 +26,8 @@ export interface SurviveOptions extends WorldChange, Pick<ExploreFlowOptions, 'b
   readonly plan?: Plan
 }
 
-interface Verdict {
+/** What a matcher found. */
+export interface Verdict {
   readonly pass: boolean
   message(): string
 }

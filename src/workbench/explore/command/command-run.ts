@@ -13,18 +13,14 @@ import { concludeRun, heal, settlesWithin } from '../run/conclude.ts'
 import { type ClientExchange, RequestRecorder } from '../run/request-recorder.ts'
 import type { Learned, RunResult } from '../run/run-result.ts'
 import { type RunOptions, RunStopped } from '../run/runner.ts'
-import { ClientProcess, type ProcessEnd, type ProcessGroups } from './client-process.ts'
+import { ClientProcess, type ProcessEnd, type ProcessOptions } from './client-process.ts'
 import { OutputLog } from './output-log.ts'
 import { ServedClient } from './served-client.ts'
 
-export interface CommandRunOptions {
+/** The time is for all starts of the command. */
+export interface CommandRunOptions extends Omit<ProcessOptions, 'output'> {
   readonly argv: readonly [string, ...string[]]
   readonly world: ServedWorld
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly cwd: string
-  /** Real milliseconds for all starts of the command. */
-  readonly timeoutMs: number
-  readonly groups: ProcessGroups
   readonly invariants: FlowOptions['invariants']
   readonly tellsBy: FlowOptions['tellsBy']
   readonly learned: Learned

@@ -26,33 +26,24 @@ interface ClassDeclaration {
   readonly maySurface?: string
 }
 
+const REFUSED = { seenAs: 'transient', effect: 'before', canLast: true } as const
+const DONE = { seenAs: 'transient', effect: 'after' } as const
 const FIRST = { seenAs: 'ok', effect: 'after', firstOf: 'any' } as const
 const REFUSED_FIRST = { seenAs: 'transient', effect: 'before', firstOf: 'any' } as const
 const LABELLED_JSON = { 'content-type': 'application/json' }
 
 /** The classes in the order of simplicity: a shrunk plan prefers the earlier one. */
 const DECLARATIONS = [
-  { name: 'status503', fault: { kind: 'status', status: 503 }, seenAs: 'transient', effect: 'before', canLast: true },
-  {
-    name: 'rateLimit',
-    fault: { kind: 'rateLimit', retryAfter: '20s' },
-    seenAs: 'transient',
-    effect: 'before',
-    canLast: true,
-  },
-  { name: 'reset', fault: { kind: 'reset' }, seenAs: 'transient', effect: 'before', canLast: true },
-  { name: 'refused', fault: { kind: 'refused' }, seenAs: 'transient', effect: 'before', canLast: true },
-  { name: 'html', fault: { kind: 'html', status: 502 }, seenAs: 'transient', effect: 'before', canLast: true },
-  {
-    name: 'status503Done',
-    fault: { kind: 'status', status: 503, effect: 'done' },
-    seenAs: 'transient',
-    effect: 'after',
-  },
-  { name: 'resetDone', fault: { kind: 'reset', effect: 'done' }, seenAs: 'transient', effect: 'after' },
-  { name: 'empty', fault: { kind: 'empty' }, seenAs: 'transient', effect: 'after' },
-  { name: 'truncated', fault: { kind: 'truncated' }, seenAs: 'transient', effect: 'after' },
-  { name: 'garbled', fault: { kind: 'garbled' }, seenAs: 'transient', effect: 'after' },
+  { name: 'status503', fault: { kind: 'status', status: 503 }, ...REFUSED },
+  { name: 'rateLimit', fault: { kind: 'rateLimit', retryAfter: '20s' }, ...REFUSED },
+  { name: 'reset', fault: { kind: 'reset' }, ...REFUSED },
+  { name: 'refused', fault: { kind: 'refused' }, ...REFUSED },
+  { name: 'html', fault: { kind: 'html', status: 502 }, ...REFUSED },
+  { name: 'status503Done', fault: { kind: 'status', status: 503, effect: 'done' }, ...DONE },
+  { name: 'resetDone', fault: { kind: 'reset', effect: 'done' }, ...DONE },
+  { name: 'empty', fault: { kind: 'empty' }, ...DONE },
+  { name: 'truncated', fault: { kind: 'truncated' }, ...DONE },
+  { name: 'garbled', fault: { kind: 'garbled' }, ...DONE },
   { name: 'hang', fault: { kind: 'hang' }, seenAs: 'silence', effect: 'before', canLast: true },
   { name: 'hangDone', fault: { kind: 'hang', effect: 'done' }, seenAs: 'silence', effect: 'after' },
   { name: 'latency', fault: { kind: 'latency', delay: '30s' }, seenAs: 'ok', effect: 'after' },

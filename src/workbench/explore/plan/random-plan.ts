@@ -4,7 +4,7 @@ import { withoutRepeats } from './canonical.ts'
 import type { Choices } from './choices.ts'
 import { anyRequestItem, laterItem } from './items.ts'
 import type { Plan, PlanItem } from './plan.ts'
-import { type Place, type Point, pickPoint, type Space } from './space.ts'
+import { type Place, type Point, pickPoint, placeOfClasses, type Space } from './space.ts'
 
 /** Numbers of items of a plan. Few items find what is rare alone, many find what needs company. */
 const SIZES = [1, 2, 3, 4, 6, 8, 12, 16]
@@ -54,20 +54,9 @@ function placesAnywhere({ requests, classes: all }: Space): Place[] {
   const classes = all.filter(({ firstOf }) => firstOf === undefined)
   const count = Math.min(MAX_POSITIONS, Math.ceil(requests * 1.5))
   return Array.from({ length: count }, (_, index) => {
-    const name = `request ${index + 1}`
-    const points = classes.map(faultClass => ({
-      kind: 'request' as const,
-      operation: '*',
-      class: faultClass.name,
-      place: name,
-      item: anyRequestItem(index + 1, faultClass),
-      index: index + 1,
-      looksLike: faultClass.name,
-      leavesWork: false,
-      visibleStatus: '',
-      maySurface: faultClass.maySurface,
-    }))
-    return { name, points }
+    const nth = index + 1
+    const where = { kind: 'request', operation: '*', place: `request ${nth}`, index: nth, visibleStatus: '' } as const
+    return placeOfClasses(where, classes, faultClass => ({ item: anyRequestItem(nth, faultClass) }))
   })
 }
 

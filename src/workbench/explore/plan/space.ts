@@ -12,17 +12,6 @@ import { OUTAGE, outageItem, requestItem } from './items.ts'
 import type { CheckedFault } from './own-faults.ts'
 import { type PlanItem, WHOLE_RUN } from './plan.ts'
 
-/** A command at a boundary of the base run. */
-interface WorldVerb {
-  /** What it does, as in `node.crash`. */
-  readonly verb: string
-  /** The kind of the boundary, as in `deployment.running`; `start` for the start of the flow. */
-  readonly when: string
-  /** The place in words, as in `deployment.running of a1`. */
-  readonly place: string
-  readonly item: PlanItem
-}
-
 interface VerbRule {
   /** Boundaries of these kinds. */
   readonly kinds: readonly string[]
@@ -83,8 +72,8 @@ const RULES: readonly VerbRule[] = [
  * Returns one command for each boundary and rule. The anchors name the boundary by kind, subject and count, so they stay
  * true when other items of a plan come or go. A stock-out before the create acts once for each GPU type.
  */
-function worldVerbsOf(boundaries: readonly Boundary[]): WorldVerb[] {
-  const verbs = new Map<string, WorldVerb>()
+function worldPlaces({ boundaries }: Pick<RunResult, 'boundaries'>): Place[] {
+  const places = new Map<string, Place>()
   for (const { kinds, command: commandOf, undo, isAtStart } of RULES) {
     for (const boundary of boundaries) {
       const command = kinds.includes(boundary.kind) ? commandOf(boundary) : undefined
@@ -95,10 +84,10 @@ function worldVerbsOf(boundaries: readonly Boundary[]): WorldVerb[] {
       const ending = undo && { for: OUTAGE, undo: { verb: undo, ...(target !== undefined && { target }) } }
       const item: PlanItem = { command, after, ...ending }
       const place = isAtStart ? `start, ${target}` : `${kind} of ${subject}`
-      verbs.set(JSON.stringify(item), { verb, when: after.kind, place, item })
+      places.set(JSON.stringify(item), placeOf('world', after.kind, verb, place, item))
     }
   }
-  return [...verbs.values()]
+  return [...places.values()]
 }
 
 /**
@@ -185,39 +174,36 @@ export function pickPoint(choices: Choices, { kinds }: Pick<Space, 'kinds'>): Po
 
 function requestPlace(coordinate: Coordinate, operations: Operations, classes: readonly FaultClass[]): Place {
   const { operation, method, path, nth, index, visibleStatus } = coordinate
-  const name = `${method} ${path}, ${nth}`
-  const points = classesOf(operations[operation]!, coordinate, classes).map(faultClass => ({
-    kind: 'request' as const,
-    operation,
-    class: faultClass.name,
-    place: name,
+  const where = { kind: 'request', operation, place: `${method} ${path}, ${nth}`, index, visibleStatus } as const
+  return placeOfClasses(where, classesOf(operations[operation]!, coordinate, classes), faultClass => ({
     item: requestItem(coordinate, faultClass),
-    index,
     looksLike: looksLike(faultClass),
     leavesWork: method !== 'GET' && faultClass.effect === 'after',
-    visibleStatus,
-    maySurface: faultClass.maySurface,
   }))
-  return { name, points }
 }
 
 function outagePlace(coordinate: Coordinate, operations: Operations, classes: readonly FaultClass[]): Place {
   const { operation, nthOfOperation, index, visibleStatus } = coordinate
-  const name = `${operation} from request ${nthOfOperation} on`
+  const place = `${operation} from request ${nthOfOperation} on`
   const lasting = classesOf(operations[operation]!, coordinate, classes).filter(({ canLast }) => canLast)
-  const points = lasting.map(faultClass => ({
-    kind: 'outage' as const,
-    operation,
+  return placeOfClasses({ kind: 'outage', operation, place, index, visibleStatus }, lasting, faultClass => ({
     class: `${faultClass.name} for 60s`,
-    place: name,
     item: outageItem(operation, nthOfOperation, faultClass),
-    index,
     looksLike: looksLike(faultClass),
-    leavesWork: false,
-    visibleStatus,
-    maySurface: faultClass.maySurface,
   }))
-  return { name, points }
+}
+
+/** Returns a place with a point for each class. */
+export function placeOfClasses(
+  where: Pick<Point, 'kind' | 'operation' | 'place' | 'index' | 'visibleStatus'>,
+  classes: readonly FaultClass[],
+  more: (faultClass: FaultClass) => Pick<Point, 'item'> & Partial<Point>,
+): Place {
+  const points = classes.map(one => {
+    const { name, maySurface } = one
+    return { ...where, class: name, looksLike: name, leavesWork: false, maySurface, ...more(one) }
+  })
+  return { name: where.place, points }
 }
 
 function looksLike({ name, seenAs }: FaultClass): string {
@@ -241,10 +227,6 @@ function placeOf(
 ): Place {
   const where = { index: undefined, looksLike: name, leavesWork: false, visibleStatus: '', maySurface }
   return { name: place, points: [{ ...where, kind, operation, class: name, place, item }] }
-}
-
-function worldPlaces({ boundaries }: Pick<RunResult, 'boundaries'>): Place[] {
-  return worldVerbsOf(boundaries).map(({ verb, when, place, item }) => placeOf('world', when, verb, place, item))
 }
 
 /** Returns the places at which a deployment is running, and its model answers 503 for a while. */

@@ -114,9 +114,12 @@ function observe(
     ...{ requests: recorder.requests, end, sim, startedAt, endedAt, created, base, output },
     owned:
       own !== undefined && end.kind === 'returned'
-        ? new Set(readOwn(own, end.result))
+        ? new Set(readList('own', own, end.result, isText, 'a list of ids') as readonly string[])
         : findOwnedIds(end, created, sim),
-    lines: end.kind === 'returned' && lines !== undefined ? readOwnLines(lines, end.result) : undefined,
+    lines:
+      end.kind === 'returned' && lines !== undefined
+        ? readList('lines', lines, end.result, isObject, 'a list of objects with custom_id')
+        : undefined,
     effects: effectsOf({ sim }, recorder.bySeq),
     crashes: starts - 1,
     settings: {
@@ -181,19 +184,7 @@ function findOwnedIds(
   return new Set(created.filter(isNamed).map(({ id }) => id))
 }
 
-/** Returns the ids that `own` finds in a result. Throws InvariantThrew if it throws or returns something else. */
-function readOwn(own: NonNullable<FlowOptions['own']>, result: unknown): readonly string[] {
-  const isId = (value: unknown) => typeof value === 'string'
-  return readList('own', own, result, isId, 'a list of ids') as string[]
-}
-
-/** Returns the batch lines that `lines` finds in a result. Throws InvariantThrew as `readOwn` does. */
-function readOwnLines(lines: NonNullable<FlowOptions['lines']>, result: unknown): readonly unknown[] {
-  const isLine = (value: unknown) => typeof value === 'object' && value !== null
-  return readList('lines', lines, result, isLine, 'a list of objects with custom_id')
-}
-
-/** Returns whether a flow says that its result tells of a loss. Throws InvariantThrew as `readOwn` does. */
+/** Returns whether a flow says that its result tells of a loss. Throws InvariantThrew as `readList` does. */
 function readTells(tells: NonNullable<FlowOptions['tells']>, result: unknown): boolean {
   const list = () => {
     const found: unknown = tells(result as never)
@@ -203,6 +194,10 @@ function readTells(tells: NonNullable<FlowOptions['tells']>, result: unknown): b
   return first !== undefined && first !== false
 }
 
+const isText = (value: unknown) => typeof value === 'string'
+const isObject = (value: unknown) => typeof value === 'object' && value !== null
+
+/** Returns what a function of a flow finds in a result. Throws InvariantThrew if it throws or returns something else. */
 function readList(
   name: 'own' | 'lines' | 'tells',
   read: (result: never) => unknown,

@@ -69,9 +69,7 @@ class InProcessRunner implements FlowRunner {
       sim.reset()
       options.onWorld?.(sim)
       const inputs = { ...defaultInputs(this.#flow.options.inputs), ...options.inputs }
-      const run = new Run(this.#flow, sim, {
-        ...{ plan, inputs, healAt: options.healAt?.request, learned: this.learned },
-      })
+      const run = new Run(this.#flow, sim, plan, { ...options, inputs }, this.learned)
       const result = await run.finish(isBase ? undefined : this.#bases.get(key))
       if (isBase) this.#keepBase(key, result.base)
       return result
@@ -115,22 +113,13 @@ class InProcessRunner implements FlowRunner {
   }
 }
 
-/** What makes a run differ from others of its flow. */
-interface RunParts {
-  readonly plan: Plan
-  readonly inputs: InputValues
-  /** The request before which the service recovers. */
-  readonly healAt: number | undefined
-  readonly learned: Learned
-}
-
 /** One run: the starts of the client, the plan that acts on its world, and what was recorded. */
 class Run {
   readonly #flow: NamedFlow
   readonly #sim: Simulator
   readonly #plan: AppliedPlan
   readonly #healAt: number | undefined
-  readonly #inputs: InputValues
+  readonly #inputs: InputValues | undefined
   readonly #learned: Learned
   readonly #recorder = new RequestRecorder()
   #globals: ClientGlobals | undefined
@@ -143,12 +132,12 @@ class Run {
   #vain: { readonly end: 'quiet' | 'limit'; readonly requests: number; readonly begun: number } | undefined
   #output = ''
 
-  constructor(flow: NamedFlow, sim: Simulator, { plan, inputs, healAt, learned }: RunParts) {
+  constructor(flow: NamedFlow, sim: Simulator, plan: Plan, { inputs, healAt }: RunOptions, learned: Learned) {
     this.#learned = learned
     this.#flow = flow
     this.#sim = sim
     this.#plan = new AppliedPlan(sim, plan)
-    this.#healAt = healAt
+    this.#healAt = healAt?.request
     this.#inputs = inputs
   }
 
@@ -157,12 +146,11 @@ class Run {
     const sim = this.#sim
     const startedAt = sim.clock.elapsed
     const end = await this.#runClient(settlesWithin(this.#flow.options.invariants ?? {}))
-    const { starts, output } = { starts: this.#starts, output: this.#output }
-    const advance: EndedClient['advance'] = duration => sim.clock.advance(duration)
-    const client = {
-      ...{ sim, plan: this.#plan, recorder: this.#recorder, end, startedAt, starts, output, advance },
-      learned: this.#learned,
+    const client: EndedClient = {
+      ...{ sim, plan: this.#plan, recorder: this.#recorder, end, startedAt },
+      ...{ starts: this.#starts, output: this.#output, learned: this.#learned },
       loop: end.kind === 'unsettled' ? this.#loopName : undefined,
+      advance: duration => sim.clock.advance(duration),
     }
     return concludeRun(client, this.#flow.options, base)
   }

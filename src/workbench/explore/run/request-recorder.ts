@@ -1,48 +1,15 @@
 /** Records the requests of a client as the client sees them. */
 
 import type { Micros } from '../../../kernel/duration.ts'
-import type { DecidedBy } from '../../../kernel/journal.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import { once } from '../../../lib/once.ts'
 import { type Exchange, faultOf, readRetryAfter } from '../../../service/http/exchange.ts'
 import { type BodyReader, replaceBodyReaders } from '../../../simulator/clock/fetch-tracker.ts'
 import { AnswerBody, recordBody } from '../../../simulator/judge/answers/answer-body.ts'
-import type { ObservedRequest, RequestOutcome } from '../../../simulator/judge/observation.ts'
-
-type SentRequest = Pick<ObservedRequest, 'index' | 'start' | 'operation' | 'method' | 'path' | 'sentAt'>
+import type { ObservedRequest } from '../../../simulator/judge/observation.ts'
 
 /** A request of a client that runs, and what the client has of the answer so far. */
-export class ClientExchange implements ObservedRequest {
-  readonly index: number
-  readonly start: number
-  readonly operation: string
-  readonly method: string
-  readonly path: string
-  readonly sentAt: Micros
-  seq: number | undefined = undefined
-  client = ''
-  body: unknown = undefined
-  endedAt: Micros | undefined = undefined
-  lastSentByEnd: number | undefined = undefined
-  outcome: RequestOutcome = 'unanswered'
-  status = 0
-  retryAfter: Micros | undefined = undefined
-  answer: unknown = undefined
-  read: AnswerBody | undefined = undefined
-  truth: AnswerBody | undefined = undefined
-  readError: string | undefined = undefined
-  decidedBy: DecidedBy = 'none'
-  fault: ObservedRequest['fault'] = undefined
-
-  constructor(sent: SentRequest) {
-    this.index = sent.index
-    this.start = sent.start
-    this.operation = sent.operation
-    this.method = sent.method
-    this.path = sent.path
-    this.sentAt = sent.sentAt
-  }
-}
+export type ClientExchange = { -readonly [Field in keyof ObservedRequest]: ObservedRequest[Field] }
 
 /** The requests of one run, in the order in which they were sent. */
 export class RequestRecorder {
@@ -51,8 +18,13 @@ export class RequestRecorder {
   readonly bySeq = new Map<number, ClientExchange>()
 
   /** Begins the record of a request. */
-  begin(sent: Omit<SentRequest, 'index'>): ClientExchange {
-    const request = new ClientExchange({ ...sent, index: this.requests.length + 1 })
+  begin(sent: Pick<ObservedRequest, 'start' | 'operation' | 'method' | 'path' | 'sentAt'>): ClientExchange {
+    const request: ClientExchange = {
+      ...{ index: this.requests.length + 1, ...sent, seq: undefined, client: '', body: undefined },
+      ...({ outcome: 'unanswered', decidedBy: 'none', status: 0, fault: undefined } as const),
+      ...{ endedAt: undefined, lastSentByEnd: undefined, retryAfter: undefined },
+      ...{ answer: undefined, read: undefined, truth: undefined, readError: undefined },
+    }
     this.requests.push(request)
     return request
   }

@@ -3,22 +3,16 @@
 import { micros } from '../../../kernel/duration.ts'
 import type { Fault, FaultRule } from '../../../simulator/faults/rules.ts'
 import { canonicalText, withContentName } from '../plan/canonical.ts'
+import { FAULT_CLASSES } from '../plan/classes.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { RunResult } from '../run/run-result.ts'
 
 /** Fault kinds from the simplest one. A fault after the effect comes after every fault before it. */
 const KIND_ORDER: readonly string[] = ['status', 'rateLimit', 'reset', 'empty', 'truncated', 'garbled']
 /** The faults that replace others, from the simplest one. */
-export const SIMPLE_FAULTS: readonly Fault[] = [
-  { kind: 'status', status: 503 },
-  { kind: 'rateLimit', retryAfter: '20s' },
-  { kind: 'reset' },
-  { kind: 'status', status: 503, effect: 'done' },
-  { kind: 'reset', effect: 'done' },
-  { kind: 'empty' },
-  { kind: 'truncated' },
-  { kind: 'garbled' },
-]
+export const SIMPLE_FAULTS: readonly Fault[] = FAULT_CLASSES.filter(
+  ({ fault, firstOf, isByName }) => KIND_ORDER.includes(fault.kind) && firstOf === undefined && !isByName,
+).map(({ fault }) => fault)
 /** Above the rank of every fault of `SIMPLE_FAULTS`. */
 const OTHER_FAULT_RANK = 100
 

@@ -1,17 +1,14 @@
 /** Every single fault of the base run. */
 
 import type { Point, Space } from '../plan/space.ts'
-import { type Learned, type RunResult, UNSETTLED } from '../run/run-result.ts'
+import { type Learned, UNSETTLED } from '../run/run-result.ts'
 import { passes } from './card.ts'
 import type { Coverage } from './coverage.ts'
-import type { Exploration } from './exploration.ts'
+import type { Exploration, Explored } from './exploration.ts'
 
 /** A single fault that acted, and what came of it. */
-export interface Single {
+export interface Single extends Explored {
   readonly point: Point
-  readonly result: RunResult
-  /** Whether it broke something that the base run did not break. */
-  readonly isBroken: boolean
 }
 
 /** Runs without a loss that are enough to trust that a number differs by a loss alone. */

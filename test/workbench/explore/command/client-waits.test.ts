@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../../../src/simulator/simulator.ts'
 import { ClientWaits } from '../../../../src/workbench/explore/command/served-client.ts'
-import { ClientExchange } from '../../../../src/workbench/explore/run/request-recorder.ts'
+import { type ClientExchange, RequestRecorder } from '../../../../src/workbench/explore/run/request-recorder.ts'
 import { wall } from '../../../setup/wall-clock.ts'
 
 let sim: Simulator
@@ -19,8 +19,8 @@ async function ask(target: string, end: Partial<ClientExchange> = {}): Promise<n
   const [method = '', path = ''] = target.split(' ')
   const before = sim.clock.elapsed
   await waits.beforeRequest(method, path)
-  const sent = { index: 1, start: 1, operation: '', method, path, sentAt: 0 }
-  waits.afterRequest(Object.assign(new ClientExchange(sent), { outcome: 'answered', status: 200, ...end }))
+  const request = new RequestRecorder().begin({ start: 1, operation: '', method, path, sentAt: 0 })
+  waits.afterRequest(Object.assign(request, { outcome: 'answered', status: 200, ...end }))
   return (sim.clock.elapsed - before) / 1e6
 }
 
