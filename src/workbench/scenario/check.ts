@@ -76,7 +76,7 @@ export function findRefusalDifferences(
   status: number,
   message: string | RegExp | undefined,
 ): Difference[] {
-  if (!isRefusal(error)) throw error
+  if (!(error instanceof Refusal)) throw error
   const refusalText = refusalMessage(error.body)
   const found = differences(error.status, status, 'status')
   if (typeof message === 'string' && !refusalText.includes(message)) {
@@ -87,10 +87,6 @@ export function findRefusalDifferences(
     return [{ ...found[0]!, found: `${error.status} ${formatJsonValue(refusalText)}` }]
   }
   return found
-}
-
-function isRefusal(error: unknown): error is Refusal {
-  return error instanceof Refusal
 }
 
 /** Returns the message of a refusal in any of its formats. */

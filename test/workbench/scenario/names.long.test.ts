@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../../src/cli/commands/run.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { runScenario } from '../../../src/workbench/scenario/index.ts'
+import { withResolvedPaths } from '../../../src/workbench/scenario/runner/beside.ts'
 import { loadScenarios } from '../../../src/workbench/scenario/runner/files.ts'
-import { withResolvedPaths } from '../../../src/workbench/scenario/runner/runner.ts'
 import type { Scenario } from '../../../src/workbench/scenario/scenario.ts'
 import { commandOutput } from '../../cli/command-output.ts'
 
@@ -127,7 +127,10 @@ describe('the option of a scenario', () => {
   test('is a path relative to the file or the profile itself in YAML', async () => {
     write('path.yaml', story(', names: ./names.json, strictRequests: true'))
     write('whole.yaml', story(', names: { fields: { account_balance: standing } }'))
-    const load = async (name: string) => withResolvedPaths((await loadScenarios(join(folder, name)))[0]!, folder)
+    const load = async (name: string) => {
+      const [scenario] = await loadScenarios(join(folder, name))
+      return { ...scenario!, options: withResolvedPaths(scenario!.options, folder) }
+    }
     expect(await checklistAfter(await load('path.yaml'))).toHaveProperty('owed', -5000)
     expect((await load('path.yaml')).options).toHaveProperty('strictRequests', true)
     expect(await checklistAfter(await load('whole.yaml'))).toHaveProperty('standing', -5000)

@@ -5,7 +5,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import * as z from 'zod'
 import { nearestWord } from '../../../lib/did-you-mean.ts'
 import { PLAN_VERSION, type Plan } from '../../explore/plan/plan.ts'
-import { findMissingPart, ITEM_SCHEMAS, type ItemProblem, kindOfItem } from '../../explore/plan/plan-form.ts'
+import { findMissingPart, ITEM_SCHEMAS, kindOfItem } from '../../explore/plan/plan-form.ts'
 import type { MistakeList, Path } from './problems.ts'
 import { type CommandStep, FlowDocument, type ScenarioData } from './schema.ts'
 import type { WorldChecks } from './world-checks.ts'
@@ -31,11 +31,7 @@ export function readFlowDocument(value: object, context: FlowDocumentContext): S
   const { explore } = value as { explore?: unknown }
   if (explore !== undefined && explore !== PLAN_VERSION) {
     const what = `plan format ${JSON.stringify(explore)} is unsupported`
-    mistakes.add({
-      path: ['explore'],
-      what,
-      advice: 'Run it with the version of modelhost-sim that wrote it, or explore again',
-    })
+    mistakes.add(['explore'], what, 'Run it with the version of modelhost-sim that wrote it, or explore again')
     // The version may explain all other mistakes.
     mistakes.throwIfAny()
   }
@@ -44,11 +40,9 @@ export function readFlowDocument(value: object, context: FlowDocumentContext): S
   checkSchema(z.strictObject({ ...top, plan: z.array(z.unknown()) }), value, [])
   const { plan, flow, command, inputs, invariants, given, ...about } = value as z.output<typeof FlowDocument>
   if ((flow === undefined) === (command === undefined)) {
-    mistakes.add({
-      path: flow === undefined ? [] : ['command'],
-      what: flow === undefined ? "the key 'flow' is missing" : "'flow' and 'command' exclude each other",
-      advice: 'Give the file of the flow, or the command that is the client',
-    })
+    const what = flow === undefined ? "the key 'flow' is missing" : "'flow' and 'command' exclude each other"
+    const advice = 'Give the file of the flow, or the command that is the client'
+    mistakes.add(flow === undefined ? [] : ['command'], what, advice)
   }
   const hasEndpoints = typeof flow === 'string' && flow !== '' && checkFlowFile(flow, context)
   world.checkGiven(given)
@@ -81,7 +75,7 @@ function checkFlowFile(flow: string, { folder, mistakes }: FlowDocumentContext):
     meant === undefined
       ? 'Give the file of the flow, relative to this file'
       : `Did you mean './${relative(folder, join(home, meant))}'?`
-  mistakes.add({ path: ['flow'], what: `unknown flow file '${flow}'`, advice })
+  mistakes.add(['flow'], `unknown flow file '${flow}'`, advice)
   return false
 }
 
@@ -91,10 +85,9 @@ function checkItem(
   hasEndpoints: boolean,
   { mistakes, world, checkSchema }: FlowDocumentContext,
 ): void {
-  const report = (problem: ItemProblem) => mistakes.add({ ...problem, path: [...path, ...problem.path] })
   const kind = kindOfItem(item)
   if (typeof kind === 'object') {
-    report(kind)
+    mistakes.addAll([kind], path)
     return
   }
   if (!checkSchema(ITEM_SCHEMAS[kind], item, path)) return
@@ -104,5 +97,5 @@ function checkItem(
   world.checkCommand(command, [...path, 'command'])
   if (undo !== undefined) world.checkCommand(undo, [...path, 'undo'])
   const missing = findMissingPart(item as object)
-  if (missing !== undefined) report(missing)
+  if (missing !== undefined) mistakes.addAll([missing], path)
 }

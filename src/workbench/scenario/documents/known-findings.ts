@@ -30,11 +30,11 @@ export function readKnownFindings(path: string, name: string): readonly KnownFin
   const mistakes = new MistakeList(readText(path, name), name)
   const value = mistakes.read('list')
   const { data, error: problems } = KnownFindings.safeParse(value, WITHOUT_JIT)
-  mistakes.add(...findMistakes(KnownFindings, value, [], problems?.issues ?? []))
+  mistakes.addAll(findMistakes(KnownFindings, value, [], problems?.issues ?? []))
   const { findings } = data ?? { findings: [] }
   const keys = findings.map(({ flow, signature }) => `${flow} ${signature}`)
   for (const [i, key] of keys.entries()) {
-    if (keys.indexOf(key) < i) mistakes.add({ path: ['findings', i], what: 'it is there twice', advice: 'Remove one' })
+    if (keys.indexOf(key) < i) mistakes.add(['findings', i], 'it is there twice', 'Remove one')
   }
   mistakes.throwIfAny()
   return findings

@@ -67,11 +67,8 @@ function makeStrict(schema: z.ZodType): z.ZodType {
 export function toRequestInput(operation: string, input: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { path, query } = operations[operation as keyof typeof operations] as AnyEndpoint
   const inAddress = new Set([...routeParamNames(path), ...Object.keys(query)])
-  const convert = ([name, value]: [string, unknown]) => [
-    name,
-    inAddress.has(name) && isScalar(value) ? `${value}` : value,
-  ]
-  return Object.fromEntries(Object.entries(input).map(one => convert(one) as [string, unknown]))
+  const convert = (name: string, value: unknown) => (inAddress.has(name) && isScalar(value) ? `${value}` : value)
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [name, convert(name, value)]))
 }
 
 /** A file as base64. */
@@ -141,33 +138,22 @@ export function inputSchemas(): Record<string, JsonSchema> {
         },
       })
       const { summary } = operations[name as keyof typeof operations]
-      const properties = Object.entries(schema.properties ?? {}).map(([key, one]) => [
-        key,
-        allowReferences(one as JsonSchema),
-      ])
-      return [
-        name,
-        {
-          description: summary,
-          ...schema,
-          // An operation without required input may have no map.
-          ...(schema.required === undefined && { type: ['object', 'null'] as never }),
-          properties: Object.fromEntries(properties),
-        },
-      ]
+      // An operation without required input may have no map.
+      const type = schema.required === undefined && { type: ['object', 'null'] as never }
+      return [name, { description: summary, ...schema, ...type, properties: propertiesOf(schema) }]
     }),
   )
+}
+
+function propertiesOf({ properties = {} }: JsonSchema): NonNullable<JsonSchema['properties']> {
+  return Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, allowReferences(one as JsonSchema)]))
 }
 
 /** Returns the schema with references accepted wherever a value is. */
 function allowReferences(schema: JsonSchema): JsonSchema {
   const inner: JsonSchema = {
     ...schema,
-    ...(schema.properties && {
-      properties: Object.fromEntries(
-        Object.entries(schema.properties).map(([name, one]) => [name, allowReferences(one as JsonSchema)]),
-      ),
-    }),
+    ...(schema.properties && { properties: propertiesOf(schema) }),
     ...(schema.items && { items: allowReferences(schema.items as JsonSchema) }),
   }
   const reference = { type: 'string', pattern: REFERENCE.source } as const

@@ -86,14 +86,14 @@ class ScenarioReader {
 
   #readSteps(value: unknown, path: Path, saved: string[]): DocumentStep[] {
     if (Array.isArray(value)) return value.flatMap((step, i) => this.#readStep(step, [...path, i], saved))
-    this.#addMistake(path, 'steps must be a list', 'Begin each with a dash')
+    this.#mistakes.add(path, 'steps must be a list', 'Begin each with a dash')
     return []
   }
 
   #readStep(value: unknown, path: Path, saved: string[]): DocumentStep[] {
     const found = kindByKey(value, Object.keys(STEP_SCHEMAS) as StepKind[], 'step', 'a step')
     const kind = typeof found === 'string' ? found : undefined
-    if (typeof found === 'object') this.#mistakes.add({ ...found, path: [...path, ...found.path] })
+    if (typeof found === 'object') this.#mistakes.addAll([found], path)
     const body = (isMap(value) ? value : {}) as Record<string, unknown>
     const planned = kind === undefined ? [] : this.#readNestedSteps(kind, body, path, saved)
     // An invalid step counts too: otherwise each use of its saved value would be reported as a mistake.
@@ -138,7 +138,7 @@ class ScenarioReader {
     const names = Object.keys(call)
     if (names.length !== 1) {
       const what = `it names ${names.length} operations`
-      this.#addMistake([...path, ...at], what, 'Give one, as in getDeployment: { deploy_id: … }')
+      this.#mistakes.add([...path, ...at], what, 'Give one, as in getDeployment: { deploy_id: … }')
       return
     }
     const [name] = names as [string]
@@ -148,9 +148,9 @@ class ScenarioReader {
     const { type } = QUERY_INPUTS[name] ?? {}
     if (Object.hasOwn(OPERATION_INPUTS, name)) this.#checkInput(name, input, here, body.refused !== undefined)
     else if (type === 'string' && (typeof input !== 'string' || input === '')) {
-      this.#addMistake(here, `'${name}' needs a name or an id`, `Give one, as in ${name}: …`)
+      this.#mistakes.add(here, `'${name}' needs a name or an id`, `Give one, as in ${name}: …`)
     } else if (type === 'null' && input !== null) {
-      this.#addMistake(here, `'${name}' takes no input`, 'Remove its value')
+      this.#mistakes.add(here, `'${name}' takes no input`, 'Remove its value')
     }
   }
 
@@ -158,7 +158,7 @@ class ScenarioReader {
   #checkInput(operation: string, given: unknown, path: Path, isRefused: boolean): void {
     const input = given ?? {}
     if (!isMap(input)) {
-      this.#addMistake(path, `the input of '${operation}' must be a map`, 'Give its fields by their names')
+      this.#mistakes.add(path, `the input of '${operation}' must be a map`, 'Give its fields by their names')
       return
     }
     const sent = toRequestInput(operation, input as Record<string, unknown>)
@@ -175,7 +175,7 @@ class ScenarioReader {
       kind === 'at'
         ? "Give a duration from now, as in '5m', or a virtual time, as in '2026-01-01T01:00:00Z'"
         : "Give a duration above 0, as in '1h'"
-    this.#addMistake(path, `invalid ${kind === 'at' ? 'time' : 'interval'} '${when}'`, advice)
+    this.#mistakes.add(path, `invalid ${kind === 'at' ? 'time' : 'interval'} '${when}'`, advice)
   }
 
   /** Reports an answer to a request that no earlier step sends, and a second request of the same name. */
@@ -186,14 +186,14 @@ class ScenarioReader {
   ) {
     if (kind === 'request') {
       if (body !== undefined && base64 !== undefined) {
-        this.#addMistake([...path, 'base64'], "a request has both 'body' and 'base64'", 'Give one of them')
+        this.#mistakes.add([...path, 'base64'], "a request has both 'body' and 'base64'", 'Give one of them')
       }
       if (typeof later !== 'string') return
       if (this.#sent.includes(later)) {
-        this.#addMistake([...path, 'later'], `'${later}' is sent already`, 'Give another name')
+        this.#mistakes.add([...path, 'later'], `'${later}' is sent already`, 'Give another name')
       }
       if (status !== undefined) {
-        this.#addMistake([...path, 'status'], 'the answer comes later', "Give the status to the step 'answered'")
+        this.#mistakes.add([...path, 'status'], 'the answer comes later', "Give the status to the step 'answered'")
       }
       this.#sent.push(later)
       return
@@ -201,7 +201,7 @@ class ScenarioReader {
     const name = kind === 'answered' ? answered : kind === 'leave' ? leave : undefined
     if (typeof name !== 'string' || this.#sent.includes(name)) return
     const fallback = "Send it first, with 'later'"
-    this.#addMistake([...path, kind], `no earlier step sends '${name}'`, formatSuggestion(name, this.#sent, fallback))
+    this.#mistakes.add([...path, kind], `no earlier step sends '${name}'`, formatSuggestion(name, this.#sent, fallback))
   }
 
   /** Reports each `${name…}` that no earlier step saves. */
@@ -211,7 +211,7 @@ class ScenarioReader {
         if (saved.includes(name!)) continue
         const fallback = saved.length > 0 ? `Saved so far: ${saved.join(', ')}` : "Save an answer with 'as: name' first"
         const advice = formatSuggestion(name!, saved, fallback)
-        this.#addMistake(path, `no earlier step saves ${whole}`, advice)
+        this.#mistakes.add(path, `no earlier step saves ${whole}`, advice)
       }
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, item] of Object.entries(value)) {
@@ -223,12 +223,8 @@ class ScenarioReader {
   /** Returns whether a schema accepts a value, and reports its issues. */
   #checkSchema(schema: z.ZodObject, value: unknown, path: Path, counts = (_: z.core.$ZodIssue) => true): boolean {
     const issues = schema.safeParse(value).error?.issues.filter(counts) ?? []
-    this.#mistakes.add(...findMistakes(schema, value, path, issues))
+    this.#mistakes.addAll(findMistakes(schema, value, path, issues))
     return issues.length === 0
-  }
-
-  #addMistake(path: Path, what: string, advice: string): void {
-    this.#mistakes.add({ path, what, advice })
   }
 }
 

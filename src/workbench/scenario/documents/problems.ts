@@ -3,6 +3,7 @@ import { isMap, LineCounter, type Node, type Pair, parseDocument, type Document 
 import * as z from 'zod'
 import { formatSuggestion, nearestWord } from '../../../lib/did-you-mean.ts'
 import { LIMITS } from '../../../lib/limits.ts'
+import type { ItemProblem } from '../../explore/plan/plan-form.ts'
 
 /** The mistakes in a file, one on each line of the message. */
 export class DocumentError extends Error {
@@ -10,13 +11,6 @@ export class DocumentError extends Error {
 }
 
 export type Path = readonly (string | number)[]
-
-/** A mistake at a path, and how to fix it. */
-export interface Mistake {
-  readonly path: Path
-  readonly what: string
-  readonly advice: string
-}
 
 /** Limits the list: a file with more mistakes is probably not a scenario. */
 const MAX_LISTED_MISTAKES = 40
@@ -54,8 +48,13 @@ export class MistakeList {
     }
   }
 
-  add(...mistakes: readonly Mistake[]): void {
-    for (const { path, what, advice } of mistakes) this.addAt(this.#offsetOf(path), what, advice)
+  add(path: Path, what: string, advice: string): void {
+    this.addAt(this.#offsetOf(path), what, advice)
+  }
+
+  /** @param at where the paths begin. Default: at the whole file */
+  addAll(mistakes: readonly ItemProblem[], at: Path = []): void {
+    for (const { path, what, advice } of mistakes) this.add([...at, ...path], what, advice)
   }
 
   addAt(offset: number, what: string, advice: string): void {
@@ -103,7 +102,7 @@ export function findMistakes(
   value: unknown,
   path: Path,
   issues: readonly z.core.$ZodIssue[],
-): Mistake[] {
+): ItemProblem[] {
   const unknown = issues.flatMap(issue => unknownKeys(schema, value, path, issue))
   // A mistyped key is also a missing key: only the typo is reported.
   const meant = new Set(unknown.map(({ meant }) => meant))
@@ -155,7 +154,7 @@ function placeOfKey(schema: z.ZodType, key: string, parentPath: Path): string | 
   return parentPath.length === 0 && owner !== undefined ? `Move it below '${owner[0]}'` : undefined
 }
 
-function toMistake(value: unknown, path: Path, issue: z.core.$ZodIssue): Mistake {
+function toMistake(value: unknown, path: Path, issue: z.core.$ZodIssue): ItemProblem {
   const inner = issue.path as Path
   const at = [...path, ...inner]
   const found = valueAt(value, inner)

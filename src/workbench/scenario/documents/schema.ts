@@ -134,11 +134,6 @@ export const CountOf = z.strictObject({
 })
 const HeldCondition = z.strictObject({ get: Query, is: Expected, what: CheckLabel.optional() })
 
-interface StepKinds {
-  readonly do: z.ZodType
-  readonly [kind: string]: z.ZodType
-}
-
 const Steps: z.ZodType = z.lazy(() => z.array(Step))
 const stepsByKey = (pattern: string) => z.record(z.string().meta({ pattern }), Steps)
 
@@ -226,7 +221,7 @@ export const STEP_SCHEMAS = {
       times: z.int().min(1).optional(),
     })
     .describe('Schedules steps that repeat'),
-} as const satisfies StepKinds
+} as const satisfies Readonly<Record<string, z.ZodType>>
 
 export type StepKind = keyof typeof STEP_SCHEMAS
 

@@ -1,4 +1,5 @@
 /** Checks of a scenario in YAML or JSON against the rest of the package: fixtures, profiles, names, fault rules. */
+import type * as z from 'zod'
 import { openFixture, openProfile } from '#fixture-files'
 import { type ProfileInput, withWeather } from '../../../data/profiles/load.ts'
 import { createApi } from '../../../service/http/service.ts'
@@ -31,12 +32,9 @@ export class WorldChecks {
   /** Checks the options of the initial world that have the right form. */
   checkGiven(given: unknown): void {
     if (!isMap(given)) return
-    const isValid = ([name, value]: [string, unknown]) => {
-      return (
-        Object.hasOwn(GivenWorld.shape, name) &&
-        GivenWorld.shape[name as keyof typeof GivenWorld.shape].safeParse(value).success
-      )
-    }
+    const shape: Readonly<Record<string, z.ZodType | undefined>> = GivenWorld.shape
+    const isValid = ([name, value]: [string, unknown]) =>
+      Object.hasOwn(shape, name) && shape[name]!.safeParse(value).success
     const validOptions: NonNullable<ScenarioData['given']> = Object.fromEntries(
       Object.entries(given as object).filter(isValid),
     )
@@ -78,20 +76,16 @@ export class WorldChecks {
       // An invalid profile is reported when it is read.
       if (!(error instanceof RangeError)) return
       const [, advice] = /: (.*)$/s.exec(error.message)!
-      this.#addMistake(['given', 'weather'], `unknown weather '${weather}'`, capitalize(advice!))
+      this.#mistakes.add(['given', 'weather'], `unknown weather '${weather}'`, capitalize(advice!))
     }
   }
 
   /** Checks what the schema of a rule cannot: that its operations and kinds of events exist. */
   checkRule(rule: unknown, path: Path, hasEndpoints = false): void {
     const { findOperationId: operationOf } = createApi({ neighbours: this.#withNeighbours })
-    const ruleContext = {
-      operations: this.#withNeighbours ? operations : documentedOperations,
-      operationOf,
-      kinds: JOURNAL_KINDS,
-    }
+    const served = this.#withNeighbours ? operations : documentedOperations
     try {
-      parseRuleWithoutWindow(rule, ruleContext)
+      parseRuleWithoutWindow(rule, { operations: served, operationOf, kinds: JOURNAL_KINDS })
     } catch (error) {
       if (!(error instanceof FaultError)) throw error
       if (hasEndpoints && error.reason.startsWith('unknown operation')) return
@@ -103,15 +97,19 @@ export class WorldChecks {
   checkCommand({ verb, target, nodeOf, args = {} }: CommandStep, path: Path): void {
     const { target: kind } = COMMANDS[verb as CommandName]
     if (nodeOf !== undefined && kind !== 'node') {
-      this.#addMistake([...path, 'nodeOf'], `'${verb}' takes no nodeOf`, kind === 'none' ? 'Remove it' : 'Give target')
+      this.#mistakes.add(
+        [...path, 'nodeOf'],
+        `'${verb}' takes no nodeOf`,
+        kind === 'none' ? 'Remove it' : 'Give target',
+      )
       return
     }
     if (nodeOf !== undefined && target !== undefined) {
-      this.#addMistake([...path, 'nodeOf'], "a command has both 'target' and 'nodeOf'", 'Give one of them')
+      this.#mistakes.add([...path, 'nodeOf'], "a command has both 'target' and 'nodeOf'", 'Give one of them')
       return
     }
     if (kind === 'gpu' && target && !containsReference(target) && !/.\/\d+$/.test(target)) {
-      this.#addMistake([...path, 'target'], `invalid GPU '${target}'`, "Write it 'node/number', as in 'h100-0/3'")
+      this.#mistakes.add([...path, 'target'], `invalid GPU '${target}'`, "Write it 'node/number', as in 'h100-0/3'")
     }
     try {
       assertTargetPresence(verb, kind, nodeOf ?? target)
@@ -133,14 +131,10 @@ export class WorldChecks {
     this.#addMistakeFrom(path, error.message.replace(/^Failed to execute /, ''))
   }
 
-  #addMistake(path: Path, what: string, advice: string): void {
-    this.#mistakes.add({ path, what, advice })
-  }
-
   /** Splits an error message into what is wrong and what to do. */
   #addMistakeFrom(path: Path, message: string): void {
     const end = message.search(/\. (?=[A-Z'])/)
-    this.#addMistake(path, end < 0 ? message : message.slice(0, end), end < 0 ? 'Fix it' : message.slice(end + 2))
+    this.#mistakes.add(path, end < 0 ? message : message.slice(0, end), end < 0 ? 'Fix it' : message.slice(end + 2))
   }
 }
 

@@ -36,11 +36,6 @@ export type ScenarioCluster = {
 
 /** The commands of one target, as a selector returns them. */
 type CommandGroup = { readonly [verb: string]: Callable }
-/** The error of a call that the script does not await. */
-interface UnhandledFailure {
-  readonly error: unknown
-}
-
 /** A promise that knows whether its outcome is observed. `await` calls `then` of a subclass. */
 class ObservedPromise<T> extends Promise<T> {
   isObserved = false
@@ -114,13 +109,13 @@ export class CallQueue {
   /**
    * Waits for all calls. Returns the first error that was not awaited. Undefined: every call succeeded or was awaited.
    */
-  async whenIdle(): Promise<UnhandledFailure | undefined> {
+  async whenIdle(): Promise<CallQueue['unhandledFailure']> {
     while (this.#openCalls.size > 0) await Promise.all(this.#openCalls)
-    return this.#failures.find(({ promise }) => !promise.isObserved)
+    return this.unhandledFailure
   }
 
   /** The first error that was not awaited until now. */
-  get unhandledFailure(): UnhandledFailure | undefined {
+  get unhandledFailure(): { readonly error: unknown } | undefined {
     return this.#failures.find(({ promise }) => !promise.isObserved)
   }
 

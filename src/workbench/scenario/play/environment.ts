@@ -159,9 +159,10 @@ export class ScenarioEnvironment {
     return this.sim.ledger.balance
   }
 
-  async ledgerEntries(): Promise<readonly LedgerEntry[]> {
+  /** @param about the subject of the entries. Default: any */
+  async ledgerEntries(about?: string): Promise<readonly LedgerEntry[]> {
     this.#countRead()
-    return this.sim.ledger.entries()
+    return this.sim.ledger.entries().filter(({ subject }) => about === undefined || subject === about)
   }
 
   /** Records a note of the script, such as a check, after everything that has happened so far. */

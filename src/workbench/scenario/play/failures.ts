@@ -89,7 +89,9 @@ function scriptPosition(error: unknown, file: string | undefined): Failure['wher
  * Returns the last events of the subjects of a failure: those that it names, else those of the last reads, else all.
  */
 function lastEventsOf(record: readonly Entry[], actual: unknown): string[] {
-  const subjects = new Set(record.filter(entry => entry.kind !== 'request' && entry.kind !== 'check').map(idOf))
+  const subjects = new Set(
+    record.filter(entry => entry.kind !== 'request' && entry.kind !== 'check').map(({ subject }) => subject),
+  )
   const lastRequest = record.findLast(entry => entry.kind === 'request')
   const namedIds = [...textsOf(actual)].filter(text => subjects.has(text))
   const requestedIds = decodeURIComponent(lastRequest?.subject ?? '')
@@ -122,10 +124,6 @@ function isAbout(entry: Entry, involved: readonly string[]): boolean {
       entry.subject.startsWith(`${id}-`) ||
       Object.values(entry.fields ?? {}).includes(id),
   )
-}
-
-function idOf(entry: Entry): string {
-  return entry.subject
 }
 
 /** Returns every text in a value, at any depth. */

@@ -67,17 +67,13 @@ export class ScriptRun {
     try {
       await scenario.play(this.#createProps())
     } catch (error) {
-      this.#endBesideRequests()
-      if (this.#assertions.violation) throw this.#assertions.violation
-      if (this.#passTimeFailure) throw this.#passTimeFailure.error
+      this.#endAnswers()
       // An unhandled failure came first, and may be the cause of this one.
       const failure = this.#calls.unhandledFailure
       throw failure && failure.error !== error ? failure.error : error
     }
     const unhandled = await this.#calls.whenIdle()
-    this.#endBesideRequests()
-    if (this.#assertions.violation) throw this.#assertions.violation
-    if (this.#passTimeFailure) throw this.#passTimeFailure.error
+    this.#endAnswers()
     if (unhandled) throw unhandled.error
     const unawaitedMove = this.#requestedMoves.find(({ promise }) => !isAwaited(promise))
     if (unawaitedMove) throw unawaitedMove.from
@@ -142,10 +138,10 @@ export class ScriptRun {
       },
       ledger: {
         balance: () => calls.afterCommands(() => environment.balance()),
-        entries: subject => calls.afterCommands(() => this.#ledgerEntries(subject)),
+        entries: subject => calls.afterCommands(() => environment.ledgerEntries(subject)),
         cost: subject =>
           calls.afterCommands(async () => {
-            const entries = await this.#ledgerEntries(subject)
+            const entries = await environment.ledgerEntries(subject)
             // The sum over no entries is 0 and not -0.
             return entries.reduce((sum, { microcents }) => sum - microcents, 0)
           }),
@@ -188,9 +184,11 @@ export class ScriptRun {
     }
   }
 
-  /** Ends the requests whose answers the script did not take. */
-  #endBesideRequests(): void {
+  /** Ends the requests whose answers the script did not take. Throws what failed beside its calls. */
+  #endAnswers(): void {
     for (const beside of this.#besideRequests) beside.leave()
+    if (this.#assertions.violation) throw this.#assertions.violation
+    if (this.#passTimeFailure) throw this.#passTimeFailure.error
   }
 
   #send(what: string, options: SendOptions = {}): SentRequest {
@@ -233,11 +231,6 @@ export class ScriptRun {
       { name: call, promise, from },
     ]
     return promise
-  }
-
-  async #ledgerEntries(subject: string | undefined) {
-    const entries = await this.#environment.ledgerEntries()
-    return subject === undefined ? entries : entries.filter(entry => entry.subject === subject)
   }
 
   /** Plans a step or an assertion. Throws while time moves: the move in progress would miss it. */

@@ -103,7 +103,7 @@ export class TemporalAssertions {
       return { name: matcher.name, matches: other => other.subject === entry.subject && matcher.matches(other) }
     }
     return this.#add(
-      new LeadsToAssertion(this.#host.stage, { name: this.#host.nameOf(label), label }, { first, follows, span }),
+      createLeadsTo(this.#host.stage, { name: this.#host.nameOf(label), label }, { first, follows, span }),
     )
   }
 
@@ -213,62 +213,36 @@ interface Obligation {
   readonly matcher: EventMatcher
 }
 
-class LeadsToAssertion implements ActiveAssertion {
-  readonly name: string
-  readonly label: string
-  readonly declaredAt = new Error()
-  readonly #stage: ScenarioEnvironment
-  readonly #first: EventMatcher
-  readonly #follows: (entry: Entry) => EventMatcher
-  readonly #span: Micros
-  readonly #since: number
-  #obligations: readonly Obligation[] = []
-  #lastSeq = 0
-
-  constructor(
-    stage: ScenarioEnvironment,
-    names: { name: string; label: string },
-    rule: { first: EventMatcher; follows: (entry: Entry) => EventMatcher; span: Micros },
-  ) {
-    this.#stage = stage
-    this.name = names.name
-    this.label = names.label
-    this.#first = rule.first
-    this.#follows = rule.follows
-    this.#span = rule.span
-    this.#since = stage.clock.elapsed
-  }
-
-  get deadline(): Micros {
-    return Math.min(Number.POSITIVE_INFINITY, ...this.#obligations.map(({ until }) => until))
-  }
-
-  async evaluate(isOver: boolean): Promise<void> {
-    for (const entry of entriesAfter(this.#stage.entries, this.#lastSeq)) {
-      this.#lastSeq = entry.seq
-      this.#obligations = this.#obligations.filter(
-        ({ matcher, until }) => entry.time > until || !matcher.matches(entry),
-      )
-      if (entry.time < this.#since || !this.#first.matches(entry)) continue
-      this.#obligations = [
-        ...this.#obligations,
-        { entry, until: entry.time + this.#span, matcher: this.#follows(entry) },
-      ]
-    }
-    const now = this.#stage.clock.elapsed
-    const overdue = this.#obligations.find(({ until }) => now > until || (isOver && now === until))
-    if (overdue === undefined) return
-    throw new CheckError(
-      this.name,
-      [
-        {
-          path: '',
-          expected: `${overdue.matcher.name} within ${formatDuration(this.#span)}`,
-          found: `none since ${formatTraceLine(overdue.entry)}`,
-        },
-      ],
-      overdue.entry.subject,
-    )
+/** Each event of one pattern, from now on, is followed by another one within a time. */
+function createLeadsTo(
+  stage: ScenarioEnvironment,
+  names: { readonly name: string; readonly label: string },
+  rule: { readonly first: EventMatcher; follows(entry: Entry): EventMatcher; readonly span: Micros },
+): ActiveAssertion {
+  const { first, follows, span } = rule
+  const since = stage.clock.elapsed
+  let obligations: readonly Obligation[] = []
+  let lastSeq = 0
+  return {
+    ...names,
+    declaredAt: new Error(),
+    get deadline() {
+      return Math.min(Number.POSITIVE_INFINITY, ...obligations.map(({ until }) => until))
+    },
+    async evaluate(isOver) {
+      for (const entry of entriesAfter(stage.entries, lastSeq)) {
+        lastSeq = entry.seq
+        obligations = obligations.filter(({ matcher, until }) => entry.time > until || !matcher.matches(entry))
+        if (entry.time < since || !first.matches(entry)) continue
+        obligations = [...obligations, { entry, until: entry.time + span, matcher: follows(entry) }]
+      }
+      const now = stage.clock.elapsed
+      const overdue = obligations.find(({ until }) => now > until || (isOver && now === until))
+      if (overdue === undefined) return
+      const expected = `${overdue.matcher.name} within ${formatDuration(span)}`
+      const found = `none since ${formatTraceLine(overdue.entry)}`
+      throw new CheckError(names.name, [{ path: '', expected, found }], overdue.entry.subject)
+    },
   }
 }
 

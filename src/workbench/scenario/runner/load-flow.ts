@@ -4,7 +4,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { nearestWord } from '../../../lib/did-you-mean.ts'
 import type { NamedFlow } from '../../explore/flow.ts'
-import { resolveRelative } from './beside.ts'
+import { withResolvedPaths } from './beside.ts'
 import { loadFlow } from './flow-files.ts'
 import { LoadError } from './import-script.ts'
 
@@ -31,17 +31,8 @@ export async function loadFlowFile(path: string, folder = process.cwd()): Promis
   if (!SCRIPT_FILE.test(file)) {
     throw new LoadError(`Failed to load ${name}: it is not a module. Give a .ts, .mts, .js or .mjs file.`)
   }
-  return { flow: withResolvedPaths(await loadFlow(file, folder), dirname(file)), file }
-}
-
-function withResolvedPaths(flow: NamedFlow, home: string): NamedFlow {
-  const { fixtures, profile } = flow.options
-  const options = {
-    ...flow.options,
-    ...(fixtures !== undefined && { fixtures: resolveRelative(fixtures, home) }),
-    ...(profile !== undefined && { profile: resolveRelative(profile, home) }),
-  }
-  return { ...flow, options }
+  const flow = await loadFlow(file, folder)
+  return { flow: { ...flow, options: withResolvedPaths(flow.options, dirname(file)) }, file }
 }
 
 function describeMissing(path: string, file: string, folder: string): string {

@@ -59,10 +59,8 @@ function prettyReporter({ write, color = false, folder = process.cwd() }: Report
     },
     end(results, ms, loadErrors) {
       const failed = results.filter(({ passed }) => !passed).length
-      const passed = results.length - failed
-      const took = `${(ms / 1000).toFixed(1)} s${formatUnloaded(loadErrors, paint)}`
-      if (failed === 0) write(`\n${plural(passed, 'scenario')} passed in ${took}\n`)
-      else write(`\n${paint(31, `${failed} of ${plural(results.length, 'scenario')} failed`)} in ${took}\n`)
+      const took = `in ${(ms / 1000).toFixed(1)} s${formatUnloaded(loadErrors, paint)}`
+      write(formatTotal(results.length, failed, took, paint))
     },
   }
 }
@@ -98,8 +96,7 @@ function seeded(options: ReporterOptions): Reporter {
       flush()
       const scenarios = new Set(results.map(({ file, title }) => `${file}\n${title}`)).size
       const took = `in ${plural(results.length, 'play')} and ${(ms / 1000).toFixed(1)} s${formatUnloaded(loadErrors, paint)}`
-      if (failing.length === 0) write(`\n${plural(scenarios, 'scenario')} passed ${took}\n`)
-      else write(`\n${paint(31, `${failing.length} of ${plural(scenarios, 'scenario')} failed`)} ${took}\n`)
+      write(formatTotal(scenarios, failing.length, took, paint))
       for (const { first, seeds } of failing) {
         write(
           `  ${escapeControls(first.title)}: ${plural(seeds.length, 'seed')} (${formatSeeds(seeds)})\n    ${replayCommand(first)}\n`,
@@ -107,6 +104,11 @@ function seeded(options: ReporterOptions): Reporter {
       }
     },
   }
+}
+
+function formatTotal(scenarios: number, failed: number, took: string, paint: ReturnType<typeof createPainter>): string {
+  const all = plural(scenarios, 'scenario')
+  return failed === 0 ? `\n${all} passed ${took}\n` : `\n${paint(31, `${failed} of ${all} failed`)} ${took}\n`
 }
 
 const MAX_LISTED_SEEDS = 12

@@ -7,7 +7,7 @@ import { isSnapshotFixture } from '../../../simulator/options.ts'
 import { failureOf } from '../play/failures.ts'
 import { runScenario } from '../play/run-scenario.ts'
 import { hasFixedSeed, type Scenario } from '../scenario.ts'
-import { resolveRelative } from './beside.ts'
+import { withResolvedPaths } from './beside.ts'
 import { describeNoScenarios, findScenarioFiles, loadScenarios } from './files.ts'
 import { LoadError } from './import-script.ts'
 import type { FileResult, PlayerOptions, PlayJob, RunFilesOptions } from './jobs.ts'
@@ -154,7 +154,7 @@ export class ScenarioPlayer {
 
   /** @param isOneOfMany whether its file contains other scenarios */
   constructor(scenario: Scenario, isOneOfMany: boolean, options: PlayerOptions) {
-    this.#scenario = withResolvedPaths(scenario, dirname(options.file))
+    this.#scenario = { ...scenario, options: withResolvedPaths(scenario.options, dirname(options.file)) }
     this.#isOneOfMany = isOneOfMany
     this.#options = options
     this.#tracePath = tracePath(options.file)
@@ -219,20 +219,6 @@ export class ScenarioPlayer {
         return { ...result, passed: false, traceOutcome: 'missing', failure: failureOf(message, result.elapsed) }
       })
     }
-  }
-}
-
-/** Returns the scenario with its relative paths resolved relative to its script. */
-export function withResolvedPaths(scenario: Scenario, home: string): Scenario {
-  const { fixtures, profile, names } = scenario.options
-  return {
-    ...scenario,
-    options: {
-      ...scenario.options,
-      ...(fixtures !== undefined && { fixtures: resolveRelative(fixtures, home) }),
-      ...(profile !== undefined && { profile: resolveRelative(profile, home) }),
-      ...(names !== undefined && { names: resolveRelative(names, home) }),
-    },
   }
 }
 

@@ -16,7 +16,7 @@ export interface TraceDifference {
  * client may read as often as it likes.
  */
 export function createTrace(title: string, seed: string, record: readonly Entry[]): string[] {
-  return [formatHeadline(title, seed), ...record.flatMap(entry => toTraceLine(entry) ?? [])]
+  return [`# ${title} (seed ${seed})`, ...record.flatMap(entry => toTraceLine(entry) ?? [])]
 }
 
 /** Returns the line of an entry, or undefined for a reading request. */
@@ -72,8 +72,4 @@ export class TraceFile {
     const kept = this.#sections.filter(({ title }) => titles.includes(title))
     this.#sections.splice(0, this.#sections.length, ...kept)
   }
-}
-
-function formatHeadline(title: string, seed: string): string {
-  return `# ${title} (seed ${seed})`
 }
