@@ -12,16 +12,11 @@ import type { FaultRule } from './faults/rules.ts'
 export type TimelineAct = {
   /** The time since the start. */
   readonly at: Micros
-} & (
-  | {
-      readonly command: Command
-      /** The time between two repetitions. Default: no repetition. */
-      readonly interval?: Micros | undefined
-      /** The number of repetitions. Default: without end. */
-      readonly times?: number | undefined
-    }
-  | { readonly rule: FaultRule }
-)
+  /** The time between two repetitions. Default: no repetition. */
+  readonly interval?: Micros | undefined
+  /** The number of repetitions. Default: without end. */
+  readonly times?: number | undefined
+} & ({ readonly command: Command } | { readonly rule: FaultRule })
 
 /** A parsed timeline. */
 export interface TimelinePlan {
@@ -260,22 +255,20 @@ function isRelativeTime(moment: FaultRule['from']): moment is string | number {
   return typeof moment === 'number' || (typeof moment === 'string' && !/^\d{4}-/.test(moment))
 }
 
-type RepeatableAct = TimelineAct & { readonly interval?: Micros | undefined; readonly times?: number | undefined }
-
-function isDueAt(act: RepeatableAct, elapsed: Micros): boolean {
+function isDueAt(act: TimelineAct, elapsed: Micros): boolean {
   const since = elapsed - act.at
   return since === 0 || (act.interval !== undefined && since > 0 && since % act.interval === 0)
 }
 
 /** Returns the number of repetitions of a step. */
-export function repetitionsOf({ interval, times }: RepeatableAct): number {
+export function repetitionsOf({ interval, times }: TimelineAct): number {
   return interval === undefined ? 1 : (times ?? Number.POSITIVE_INFINITY)
 }
 
 function toTimelineView({ plan, at, stoppedAt, missed }: StartedTimeline, now: Micros): TimelineView {
   const elapsed = (stoppedAt ?? now) - at
   let [done, total, next] = [0, 0, Number.POSITIVE_INFINITY]
-  for (const act of plan.acts as readonly RepeatableAct[]) {
+  for (const act of plan.acts) {
     const since = elapsed - act.at
     const repetitions = repetitionsOf(act)
     const completed =

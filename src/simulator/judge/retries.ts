@@ -13,9 +13,14 @@ export function isRetryable({ outcome, status }: ObservedRequest): boolean {
   return outcome === 'answered' ? status >= 500 || RETRIED.has(status) : true
 }
 
-/** Returns a text that is equal for equal requests of one start of the client: method, path, query and body. */
-export function keyOfRequest({ start, method, path, body }: ObservedRequest): string {
-  return `${start} ${method} ${path} ${body === undefined ? '' : canonical(body)}`
+/** Returns a text that is equal for requests that ask for the same: method, path, query and body. */
+export function keyOfQuestion({ method, path, body }: ObservedRequest): string {
+  return `${method} ${path} ${body === undefined ? '' : canonical(body)}`
+}
+
+/** Returns a text that is equal for equal requests of one start of the client. */
+export function keyOfRequest(request: ObservedRequest): string {
+  return `${request.start} ${keyOfQuestion(request)}`
 }
 
 /** Returns the equal requests in their order, for each request that was sent more than once. */

@@ -2,9 +2,9 @@
 
 import { tryParseJson } from '../../../lib/json-text.ts'
 import { isThing } from '../../exchanges/request-subjects.ts'
-import { canonical } from '../batch-rows.ts'
 import { lastStartOf } from '../facts.ts'
 import type { AnswersOfRun, Conduct, ObservedRequest, Question } from '../observation.ts'
+import { keyOfQuestion } from '../retries.ts'
 import { addContents, type Contents, maskIds, type Normalise, normaliserOf } from './contents.ts'
 
 export class RunAnswers implements AnswersOfRun {
@@ -22,7 +22,7 @@ export class RunAnswers implements AnswersOfRun {
     const ofLastStart = requests.filter(({ start }) => start === lastStartOf({ crashes }))
     const ids = newIds(observation, ofLastStart)
     this.normalise = normaliserOf(ids)
-    for (const request of ofLastStart) this.#add(request, maskIds(keyOf(request), ids))
+    for (const request of ofLastStart) this.#add(request, maskIds(keyOfQuestion(request), ids))
   }
 
   #add(request: ObservedRequest, key: string): void {
@@ -89,10 +89,6 @@ export function isTelling(text: string): boolean {
 /** Returns what a request asks. An upload has no body here. */
 function noContents(): Contents {
   return { texts: new Set(), numbers: new Set() }
-}
-
-function keyOf({ method, path, body }: ObservedRequest): string {
-  return `${method} ${path} ${body === undefined ? '' : canonical(body)}`
 }
 
 /**

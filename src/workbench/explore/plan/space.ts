@@ -15,57 +15,48 @@ import { type PlanItem, WHOLE_RUN } from './plan.ts'
 interface VerbRule {
   /** Boundaries of these kinds. */
   readonly kinds: readonly string[]
-  /** Returns the command; undefined if the boundary has no target for it. */
-  command(boundary: Boundary): Command | '' | false | undefined
+  /** The command. */
+  readonly verb: string
+  /** Returns its target; undefined or false if the boundary has none. Default: the command has no target. */
+  target?(boundary: Boundary): string | false | undefined
+  readonly args?: Command['args']
   /** The command that ends it after the time of an outage. Without one, it lasts. */
   readonly undo?: string
   /** Whether it acts when the flow begins, before the boundary. */
   readonly isAtStart?: true
 }
 
+const subjectOf = ({ subject }: Boundary) => subject
+const gpuOf = ({ gpu }: Boundary) => gpu
 /** The loss of a node before and after an instance or a container serves are different cases. */
+const ON_NODE = ['instance.placed', 'instance.warming', 'instance.ready', 'container.placed', 'container.running']
+const CREATED = ['deployment.created', 'container.created']
+const RUNNING = ['deployment.running', 'hosted.running', 'container.running', 'batch.in_progress']
+
 const RULES: readonly VerbRule[] = [
-  {
-    kinds: ['instance.placed', 'instance.warming', 'instance.ready', 'container.placed', 'container.running'],
-    command: ({ node }) => node && { verb: 'node.crash', target: node },
-    undo: 'node.repair',
-  },
-  {
-    kinds: ['deployment.created', 'container.created'],
-    command: ({ gpu }) => gpu && { verb: 'pool.stockOut', target: gpu },
-    undo: 'pool.restock',
-    isAtStart: true,
-  },
-  {
-    kinds: ['deployment.running', 'hosted.running', 'container.running', 'batch.in_progress'],
-    command: () => ({ verb: 'funds.set', args: { usd: 0 } }),
-  },
+  { kinds: ON_NODE, verb: 'node.crash', target: ({ node }) => node, undo: 'node.repair' },
+  { kinds: CREATED, verb: 'pool.stockOut', target: gpuOf, undo: 'pool.restock', isAtStart: true },
+  { kinds: RUNNING, verb: 'funds.set', args: { usd: 0 } },
   // The engine fails at each start, so the deployment fails in the end.
-  {
-    kinds: ['deployment.deploying'],
-    command: ({ subject }) => ({ verb: 'deployment.crash', target: subject, args: { times: 20 } }),
-  },
+  { kinds: ['deployment.deploying'], verb: 'deployment.crash', target: subjectOf, args: { times: 20 } },
   // What others do with the account.
-  { kinds: ['deployment.running'], command: ({ subject }) => ({ verb: 'deployment.stop', target: subject }) },
-  { kinds: ['deployment.running'], command: ({ subject }) => ({ verb: 'deployment.delete', target: subject }) },
-  { kinds: ['adapter.created'], command: ({ subject }) => ({ verb: 'deployment.fail', target: subject }) },
-  { kinds: ['batch.created'], command: ({ subject }) => ({ verb: 'batch.fail', target: subject }) },
-  { kinds: ['batch.in_progress'], command: ({ subject }) => ({ verb: 'batch.cancel', target: subject }) },
-  { kinds: ['batch.completed'], command: ({ file }) => file && { verb: 'file.delete', target: file } },
-  {
-    kinds: ['deployment.created', 'container.created'],
-    command: ({ gpu }) => gpu && { verb: 'limit.set', target: gpu, args: { limit: 0 } },
-    isAtStart: true,
-  },
+  { kinds: ['deployment.running'], verb: 'deployment.stop', target: subjectOf },
+  { kinds: ['deployment.running'], verb: 'deployment.delete', target: subjectOf },
+  { kinds: ['adapter.created'], verb: 'deployment.fail', target: subjectOf },
+  { kinds: ['batch.created'], verb: 'batch.fail', target: subjectOf },
+  { kinds: ['batch.in_progress'], verb: 'batch.cancel', target: subjectOf },
+  { kinds: ['batch.completed'], verb: 'file.delete', target: ({ file }) => file },
+  { kinds: CREATED, verb: 'limit.set', target: gpuOf, args: { limit: 0 }, isAtStart: true },
   // With no line done, and with some of them.
   {
     kinds: ['batch.in_progress', 'batch.progressed'],
-    command: ({ subject, nth }) => nth === 1 && { verb: 'batch.expire', target: subject },
+    verb: 'batch.expire',
+    target: ({ subject, nth }) => nth === 1 && subject,
   },
   // Downloads begin after the placement.
-  { kinds: ['instance.placed'], command: () => ({ verb: 'hub.down' }), undo: 'hub.up' },
-  { kinds: ['container.starting'], command: () => ({ verb: 'registry.down' }), undo: 'registry.up' },
-  { kinds: ['hosted.running'], command: ({ subject }) => ({ verb: 'hosted.crash', target: subject }) },
+  { kinds: ['instance.placed'], verb: 'hub.down', undo: 'hub.up' },
+  { kinds: ['container.starting'], verb: 'registry.down', undo: 'registry.up' },
+  { kinds: ['hosted.running'], verb: 'hosted.crash', target: subjectOf },
 ]
 
 /**
@@ -74,14 +65,15 @@ const RULES: readonly VerbRule[] = [
  */
 function worldPlaces({ boundaries }: Pick<RunResult, 'boundaries'>): Place[] {
   const places = new Map<string, Place>()
-  for (const { kinds, command: commandOf, undo, isAtStart } of RULES) {
-    for (const boundary of boundaries) {
-      const command = kinds.includes(boundary.kind) ? commandOf(boundary) : undefined
-      if (!command) continue
+  for (const { kinds, verb, target: targetOf, args, undo, isAtStart } of RULES) {
+    for (const boundary of boundaries.filter(({ kind }) => kinds.includes(kind))) {
+      const target = targetOf?.(boundary)
+      if (targetOf !== undefined && !target) continue
       const { kind, subject, nth } = boundary
-      const { verb, target } = command
+      const named = target ? { target } : {}
+      const command = { verb, ...named, ...(args && { args }) }
       const after = isAtStart ? { kind: 'start' } : { kind, subject, nth }
-      const ending = undo && { for: OUTAGE, undo: { verb: undo, ...(target !== undefined && { target }) } }
+      const ending = undo && { for: OUTAGE, undo: { verb: undo, ...named } }
       const item: PlanItem = { command, after, ...ending }
       const place = isAtStart ? `start, ${target}` : `${kind} of ${subject}`
       places.set(JSON.stringify(item), placeOf('world', after.kind, verb, place, item))

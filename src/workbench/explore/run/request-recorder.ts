@@ -20,10 +20,11 @@ export class RequestRecorder {
   /** Begins the record of a request. */
   begin(sent: Pick<ObservedRequest, 'start' | 'operation' | 'method' | 'path' | 'sentAt'>): ClientExchange {
     const request: ClientExchange = {
-      ...{ index: this.requests.length + 1, ...sent, seq: undefined, client: '', body: undefined },
-      ...({ outcome: 'unanswered', decidedBy: 'none', status: 0, fault: undefined } as const),
-      ...{ endedAt: undefined, lastSentByEnd: undefined, retryAfter: undefined },
-      ...{ answer: undefined, read: undefined, truth: undefined, readError: undefined },
+      ...{ seq: undefined, client: '', body: undefined, endedAt: undefined, lastSentByEnd: undefined },
+      ...({ outcome: 'unanswered', status: 0, retryAfter: undefined, answer: undefined } as const),
+      ...{ read: undefined, truth: undefined, readError: undefined },
+      ...({ decidedBy: 'none', fault: undefined, index: this.requests.length + 1 } as const),
+      ...sent,
     }
     this.requests.push(request)
     return request

@@ -3,8 +3,8 @@
 import { formatEvidence } from '../../../simulator/judge/evidence-lines.ts'
 import type { Observation, ObservedRequest } from '../../../simulator/judge/observation.ts'
 import type { Rule, Violation } from '../../../simulator/judge/rule.ts'
-import { OPTIONAL_RULES, type OptionalRuleName } from '../../../simulator/judge/rules/conduct/index.ts'
-import { RULES, type RuleName } from '../../../simulator/judge/rules/index.ts'
+import { OPTIONAL_RULES } from '../../../simulator/judge/rules/conduct/index.ts'
+import { RULES } from '../../../simulator/judge/rules/index.ts'
 import type { InvariantSettings, OwnInvariant } from '../invariants.ts'
 import type { BrokenInvariant } from './run-result.ts'
 
@@ -21,7 +21,7 @@ export class InvariantThrew extends Error {
 
 /** Returns the names of the invariants that a run can break. */
 export function judgedIn(observation: Observation, settings: InvariantSettings): string[] {
-  return (Object.entries(RULES) as [RuleName, Rule][]).flatMap(([name, { premise }]) =>
+  return Object.entries<Rule>(RULES).flatMap(([name, { premise }]) =>
     settings[name] !== false && (premise === undefined || premise(observation)) ? [name] : [],
   )
 }
@@ -35,13 +35,9 @@ export function judge(observation: Observation, settings: InvariantSettings): Na
       found.push({ ...violation, invariant, signature: `${invariant}@${place}` })
     }
   }
-  for (const [name, rule] of Object.entries(RULES) as [RuleName, Rule][]) {
-    const setting = settings[name]
-    if (setting !== false) add(name, rule.check(observation), rule.place)
-  }
-  for (const [name, rule] of Object.entries(OPTIONAL_RULES) as [OptionalRuleName, Rule][]) {
-    if (settings[name] === true) add(name, rule.check(observation), rule.place)
-  }
+  const usual = Object.entries<Rule>(RULES).filter(([name]) => settings[name] !== false)
+  const optional = Object.entries<Rule>(OPTIONAL_RULES).filter(([name]) => settings[name] === true)
+  for (const [name, rule] of [...usual, ...optional]) add(name, rule.check(observation), rule.place)
   for (const [name, invariant] of Object.entries(settings)) {
     if (typeof invariant === 'function') add(name, checkOwn(name, invariant, observation))
   }
