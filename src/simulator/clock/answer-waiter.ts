@@ -8,7 +8,8 @@ import type { HoldingWaiter } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import type { AnswerPart } from '../../service/results.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
-import type { PendingRequestView, RequestWait } from './pending-requests.ts'
+import type { RequestWait } from './host.ts'
+import type { PendingRequestView } from './pending-requests.ts'
 import type { SimulatorClock } from './simulator-clock.ts'
 
 /** Whether a response of a model takes simulated time. */

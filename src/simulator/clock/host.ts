@@ -1,7 +1,8 @@
 /** The simulator as its clock sees it. */
+import type { Micros } from '../../kernel/duration.ts'
 import type { CancelSignal } from '../../lib/cancellation.ts'
+import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { World } from '../../simulation/world.ts'
-import type { RequestWait } from './pending-requests.ts'
 import type { ClockSetting } from './settings.ts'
 
 /** Options of a clock in the process of a test runner. */
@@ -32,6 +33,24 @@ export interface ClockHost {
   readonly inFlight: RequestsInFlight
   /** Called with each setting that the user gives. */
   onSet?(setting: ClockSetting): void
+}
+
+/** A request whose answer waits for time. It remains one wait when it checks the time again. */
+export interface RequestWait {
+  /** Method and path. */
+  readonly request: string
+  readonly operation: string | undefined
+  /** The inference request that waits for an instance; undefined if a wire fault delays the answer. */
+  readonly call?: InferenceHandle | undefined
+  /** Of an answer of a model: the part that its client waits for now. */
+  readonly part?: 'turn' | 'head' | 'body' | undefined
+  /** Address of the control plane of its world, if it has one. */
+  readonly controlUrl?: string | undefined
+  /** Start of the wait by the world's clock, and by the real one. */
+  readonly since: Micros
+  readonly sinceMs: number
+  /** Whether a notice has reported it. */
+  isReported: boolean
 }
 
 /** The wait for a held answer. */

@@ -4,28 +4,11 @@ import { formatDuration, type Micros, SECOND } from '../../kernel/duration.ts'
 import { clearRealTimeout, monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import { FORECAST_HORIZON, type Forecast, forecastRequests } from '../../simulation/reporting/forecast.ts'
+import type { RequestWait } from './host.ts'
 import type { WorldTime } from './world-time.ts'
 
 /** Real milliseconds without a move of time after which a notice reports a waiting request. */
 const NOTICE_MS = 1000
-
-/** A request whose answer waits for time. It remains one wait when it checks the time again. */
-export interface RequestWait {
-  /** Method and path. */
-  readonly request: string
-  readonly operation: string | undefined
-  /** The inference request that waits for an instance; undefined if a wire fault delays the answer. */
-  readonly call?: InferenceHandle | undefined
-  /** Of an answer of a model: the part that its client waits for now. */
-  readonly part?: 'turn' | 'head' | 'body' | undefined
-  /** Address of the control plane of its world, if it has one. */
-  readonly controlUrl?: string | undefined
-  /** Start of the wait by the world's clock, and by the real one. */
-  readonly since: Micros
-  readonly sinceMs: number
-  /** Whether a notice has reported it. */
-  isReported: boolean
-}
 
 /** A waiting request, in the form for users. */
 export interface PendingRequestView extends Forecast {
