@@ -1,6 +1,8 @@
 /** Schedules the commands of a file in a simulation. */
+
 import * as z from 'zod'
 import { formatDuration, type Micros, micros } from '../kernel/duration.ts'
+import { given } from '../lib/given.ts'
 import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import { UsageError } from './command.ts'
@@ -26,7 +28,7 @@ const Commands = z.array(
  */
 export function scheduleCommands(sim: Simulator, path: string, duration: Micros): void {
   for (const [i, { at, verb, target, args }] of readCommands(path).entries()) {
-    const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
+    const command = { verb, ...given({ target, args }) }
     try {
       const delay = micros(at)
       if (delay <= duration) {

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
+import { given } from '../../lib/given.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
@@ -130,9 +131,7 @@ async function judgeFile(
   const rulesOff = off.filter(isConductRule).map(name => [name, false] as const)
   const { judgement, cut } = await judgeRecording(file, {
     rules: { ...Object.fromEntries(rulesOff), ...Object.fromEntries(own) },
-    ...(keep !== undefined && { keep }),
-    ...(pollsAtMost !== undefined && { pollsAtMost }),
-    ...(client !== undefined && { client }),
+    ...given({ keep, pollsAtMost, client }),
   })
   if (cut === undefined || partial) return { judgement, problem: noteOfSilence(judgement) }
   const problem = `Failed to judge ${shellQuote(file)} to its end: ${cut}. To accept it, give --partial.`

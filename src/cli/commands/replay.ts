@@ -5,6 +5,7 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { describeFileError } from '../../lib/file-errors.ts'
+import { given } from '../../lib/given.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import type { ParsedRecording } from '../../simulator/history/file.ts'
@@ -156,10 +157,7 @@ async function playHarFile(args: Arguments, record: string): Promise<void> {
     throw new UsageError(`Failed to read --base-path '${basePath}': it is not a path. Give it as in --base-path /api.`)
   }
   const sim = createSimulator({
-    ...(fixtures !== undefined && { fixtures }),
-    ...(profile !== undefined && { profile }),
-    ...(names !== undefined && { names }),
-    ...(seed !== undefined && { seed }),
+    ...given({ fixtures, profile, names, seed }),
   })
   const recording = recordSimulator(sim, { file: record })
   const { requests, leftOut, differing } = await playHar(sim, har, basePath)

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describeFileError } from '../../lib/file-errors.ts'
+import { given } from '../../lib/given.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { escapeControls } from '../../lib/text/control-characters.ts'
@@ -198,9 +199,7 @@ export async function startServer(argv: ServeArguments, onRequest?: (request: Se
     keepPast: argv.open,
     ...(argv.allowHost !== undefined && { allowHosts: argv.allowHost }),
     ownProcess: true,
-    ...(argv.latency !== undefined && { latency: argv.latency }),
-    ...(controlToken !== undefined && { controlToken }),
-    ...(argv.cors !== undefined && { cors: argv.cors }),
+    ...given({ latency: argv.latency, controlToken, cors: argv.cors }),
     ...(recordings && { onCreated: world => recordings.add(world) }),
     ...(onRequest && { onRequest }),
   })
@@ -302,7 +301,7 @@ function readFill({ fixtures, models, deployments }: ServeArguments): SimulatorO
       `Failed to make a simulator: records cannot be added beside the snapshot '${fixtures}'. Leave ${which} out.`,
     )
   }
-  return { ...(models !== undefined && { models }), ...(deployments !== undefined && { deployments }) }
+  return given({ models, deployments })
 }
 
 function isSnapshotFile(fixtures: string): boolean {

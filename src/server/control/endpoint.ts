@@ -2,6 +2,7 @@ import { createEndpointFactory, type Operations } from '../../service/endpoint.t
 import { RefusalError, refuse } from '../../service/refusals.ts'
 import type { MoneyView } from '../../simulator/explain/money-tracker.ts'
 import type { Pasts } from '../../simulator/history/past/pasts.ts'
+import { TooManyReaders } from '../../simulator/requests/event-reader.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { TimelineLibrary } from '../../simulator/timelines.ts'
 import { TooManyWorlds, type Worlds } from '../worlds/worlds.ts'
@@ -45,8 +46,8 @@ export type Answered<Value> = Value extends string
     : Value
 
 /**
- * Calls the simulator, and turns its error about invalid input into a refusal, and that about too many worlds into a
- * 429. Nothing has changed then.
+ * Calls the simulator, and turns its error about invalid input into a refusal, and that about too many worlds or
+ * readers into a 429. Nothing has changed then.
  *
  * @example await refuseInvalid(() => sim.clock.advanceInSlices(body.by))
  */
@@ -55,7 +56,7 @@ export async function refuseInvalid<T>(command: () => T | Promise<T>, status = 4
     return await command()
   } catch (error) {
     if (error instanceof RefusalError) throw error
-    if (error instanceof TooManyWorlds) refuse(429, error.message)
+    if (error instanceof TooManyWorlds || error instanceof TooManyReaders) refuse(429, error.message)
     // The simulator throws a RangeError for invalid input, and an EventCapError for a move with too many events.
     if (error instanceof RangeError || (error as Error).name === 'EventCapError')
       refuse(status, (error as Error).message)

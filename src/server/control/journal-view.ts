@@ -20,6 +20,15 @@ export function toJournalView(
   return { seq, time, at: sim.world.clock.iso(time), kind, subject, cause, ...(fields && { fields }) }
 }
 
+/** A journal entry by what happened. */
+export const EntrySentenceSchema = z.object({
+  seq: z.int().describe('Position in the journal'),
+  at: z.string().describe('The time as ISO 8601'),
+  kind: z.string(),
+  subject: z.string(),
+  sentence: z.string().describe('What happened, in one to three sentences'),
+})
+
 /** The data of the event `entries`. Each list has one item for each entry, in the order of entries. */
 export interface EntryColumns {
   /** When the world began, ISO 8601. */

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { given } from '../../../lib/given.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import { matchesJsonSubset } from '../../../lib/json-values.ts'
 import { LIMITS } from '../../../lib/limits.ts'
@@ -63,14 +64,7 @@ export const setClock = control({
     // A speed stays until a request sets another.
     const speed = body.speed ?? (mode === 'scaled' ? sim.clock.speed : undefined)
     const { step, after } = body
-    await refuseInvalid(() =>
-      sim.clock.set({
-        mode,
-        ...(speed !== undefined && { speed }),
-        ...(step !== undefined && { step }),
-        ...(after !== undefined && { after }),
-      }),
-    )
+    await refuseInvalid(() => sim.clock.set({ mode, ...given({ speed, step, after }) }))
     return toClockView(sim)
   },
 })

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { GPU_TYPES } from '../../../data/records/gpu-config.ts'
 import { type Micros, micros } from '../../../kernel/duration.ts'
+import { given } from '../../../lib/given.ts'
 import { refuse } from '../../../service/refusals.ts'
 import type { CommandDefinition } from '../../../simulation/operations/command-definition.ts'
 import { COMMANDS } from '../../../simulation/operations/commands.ts'
@@ -111,7 +112,7 @@ export const giveCommand = control({
   handle: async ({ body: { verb, target, args, at }, sim, actAsRequest }) => {
     const { world } = sim
     const delay = at === undefined ? 0 : parseDelay(sim, verb, at)
-    const command = { verb, ...(target !== undefined && { target }), ...(args !== undefined && { args }) }
+    const command = { verb, ...given({ target, args }) }
     await refuseInvalid(() => actAsRequest(() => world.commands.schedule(command, delay)), 400)
     return { verb, at: world.clock.iso(world.clock.now + delay) }
   },

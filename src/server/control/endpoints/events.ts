@@ -1,8 +1,8 @@
 import * as z from 'zod'
+import { given } from '../../../lib/given.ts'
 import { splitCommas } from '../../../lib/text/comma-list.ts'
-import { refuse } from '../../../service/refusals.ts'
 import { ServerSentEvents } from '../../../service/results.ts'
-import { EventReader, TooManyReaders } from '../../../simulator/requests/event-reader.ts'
+import { EventReader } from '../../../simulator/requests/event-reader.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
 import { createEventStream } from '../event-stream.ts'
 
@@ -27,18 +27,10 @@ export const watchEvents = control({
   handle: async ({ query: { kind, subject, after, follow, form }, request, sim, eventTexts }) => {
     const start = request.headers.get('last-event-id') ?? after
     const options = {
-      follow: follow === 'true',
-      isGrouped: form === 'columns',
-      ...(kind !== undefined && { kind: splitCommas(kind) }),
-      ...(subject !== undefined && { subject: splitCommas(subject) }),
-      ...(start !== undefined && { after: start }),
+      ...{ follow: follow === 'true', isGrouped: form === 'columns' },
+      ...given({ kind: splitCommas(kind), subject: splitCommas(subject), after: start }),
     }
-    try {
-      const reader = await refuseInvalid(() => new EventReader(sim, options))
-      return new ServerSentEvents(createEventStream(sim, reader, eventTexts()))
-    } catch (error) {
-      if (error instanceof TooManyReaders) refuse(429, error.message)
-      throw error
-    }
+    const reader = await refuseInvalid(() => new EventReader(sim, options))
+    return new ServerSentEvents(createEventStream(sim, reader, eventTexts()))
   },
 })

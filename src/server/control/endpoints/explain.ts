@@ -1,17 +1,9 @@
 import * as z from 'zod'
 import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
-import { refuse } from '../../../service/refusals.ts'
 import * as explanations from '../../../simulator/explain/explain.ts'
 import type { Explanation } from '../../../simulator/explain/explanation.ts'
-import { type Answered, control } from '../endpoint.ts'
-
-const ExplainedEntrySchema = z.object({
-  seq: z.int().describe('Position in the journal'),
-  at: z.string().describe('The time as ISO 8601'),
-  kind: z.string(),
-  subject: z.string(),
-  sentence: z.string().describe('What happened, in one to three sentences'),
-})
+import { type Answered, control, refuseInvalid } from '../endpoint.ts'
+import { EntrySentenceSchema } from '../journal-view.ts'
 
 export const explainSubject = control({
   route: 'GET /_sim/explain/{subject}',
@@ -23,8 +15,8 @@ export const explainSubject = control({
   returns: z.object({
     subject: z.string().describe('The id; `request 4` for the fourth request, `entry 12` for a position'),
     sentences: z.array(z.string()),
-    chain: z.array(ExplainedEntrySchema).describe('What decided its state, then the causes back to the first'),
-    effects: z.array(ExplainedEntrySchema).describe('What came of it, oldest first: at most 20'),
+    chain: z.array(EntrySentenceSchema).describe('What decided its state, then the causes back to the first'),
+    effects: z.array(EntrySentenceSchema).describe('What came of it, oldest first: at most 20'),
     next: z
       .object({
         at: z.string().describe('The time as ISO 8601'),
@@ -36,11 +28,6 @@ export const explainSubject = control({
   }),
   handle: async ({ params: { subject }, sim }) => {
     if (sim.world.needsTokenizer) await loadTokenizer()
-    try {
-      return explanations.explain(sim, subject) as Answered<Explanation>
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error
-      return refuse(404, error.message)
-    }
+    return refuseInvalid(() => explanations.explain(sim, subject) as Answered<Explanation>, 404)
   },
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { given } from '../../../lib/given.ts'
 import { splitCommas } from '../../../lib/text/comma-list.ts'
 import * as judging from '../../../simulator/judge/judge.ts'
 import type { Judgement, JudgeOptions } from '../../../simulator/judge/judgement.ts'
@@ -42,17 +43,17 @@ export const judgeClients = control({
     dropped: z.int().describe('Older requests that are no longer kept, and were not judged'),
   }),
   handle: async ({ query: { off, keep, pollsAtMost, client }, sim }) => {
+    const named = toList(off)?.map(name => [name, false] as const)
+    const rules = named && Object.fromEntries(named)
     const options: JudgeOptions = {
-      ...(off !== undefined && { rules: Object.fromEntries(toList(off).map(name => [name, false])) }),
-      ...(keep !== undefined && { keep: toList(keep) }),
+      ...given({ rules, keep: toList(keep), client }),
       ...(pollsAtMost !== undefined && { pollsAtMost: pollsAtMost.trim() === '' ? Number.NaN : Number(pollsAtMost) }),
-      ...(client !== undefined && { client }),
     }
     return refuseInvalid(() => judging.judge(sim, options) as Answered<Judgement>)
   },
 })
 
 /** Returns the words of a list. An empty list has none. */
-function toList(text: string): string[] {
-  return splitCommas(text).filter(word => word !== '')
+function toList(text: string | undefined): string[] | undefined {
+  return splitCommas(text)?.filter(word => word !== '')
 }

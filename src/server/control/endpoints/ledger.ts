@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { given } from '../../../lib/given.ts'
 import { control } from '../endpoint.ts'
 import { parseTimeParam } from '../time-param.ts'
 
@@ -29,7 +30,7 @@ export const getLedger = control({
     const from = query.from === undefined ? undefined : parseTimeParam(sim, 'read the ledger from', query.from)
     const to = query.to === undefined ? undefined : parseTimeParam(sim, 'read the ledger to', query.to)
     const entries = sim.ledger
-      .entries({ ...(from !== undefined && { from }), ...(to !== undefined && { to }) })
+      .entries(given({ from, to }))
       .filter(({ subject }) => query.subject === undefined || subject === query.subject)
     return {
       balance_microcents: sim.ledger.balance,

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { MAX_DURATION, type Micros } from '../../../kernel/duration.ts'
+import { MAX_DURATION } from '../../../kernel/duration.ts'
+import { given } from '../../../lib/given.ts'
 import type { Report } from '../../../simulation/reporting/report-types.ts'
 import type { TimeInput } from '../../../simulation/reporting/report-window.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
@@ -24,15 +25,13 @@ export const getReport = control({
   returns: ReportSchema,
   handle: ({ query: { from, to, step }, sim }) =>
     refuseInvalid(() =>
-      sim.report({
-        ...(from !== undefined && { from: toTimeInput(sim, parseTimeParam(sim, 'report from', from)) }),
-        ...(to !== undefined && { to: toTimeInput(sim, parseTimeParam(sim, 'report to', to)) }),
-        ...(step !== undefined && { step }),
-      }),
+      sim.report(given({ from: toTimeInput(sim, 'from', from), to: toTimeInput(sim, 'to', to), step })),
     ),
 })
 
 /** Returns a time within a century as ISO 8601, because an error would otherwise name microseconds that the user never typed. */
-function toTimeInput({ world }: Simulator, time: Micros): TimeInput {
-  return Math.abs(time) <= MAX_DURATION ? world.clock.iso(time) : time
+function toTimeInput(sim: Simulator, field: 'from' | 'to', text: string | undefined): TimeInput | undefined {
+  if (text === undefined) return undefined
+  const time = parseTimeParam(sim, `report ${field}`, text)
+  return Math.abs(time) <= MAX_DURATION ? sim.world.clock.iso(time) : time
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { DecidedBy } from '../../../kernel/journal.ts'
+import { given } from '../../../lib/given.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { splitCommas } from '../../../lib/text/comma-list.ts'
 import { queryInteger } from '../../../service/fields.ts'
@@ -44,9 +45,11 @@ export const listRequests = control({
   handle: async ({ query: { operation, status, decidedBy, bodies, ...others }, sim }) => {
     const filter: RequestFilter = {
       ...others,
-      ...(operation !== undefined && { operation: splitCommas(operation) }),
-      ...(status !== undefined && { status: splitCommas(status).map(toStatus) }),
-      ...(decidedBy !== undefined && { decidedBy: splitCommas(decidedBy) as DecidedBy[] }),
+      ...given({
+        operation: splitCommas(operation),
+        status: splitCommas(status)?.map(toStatus),
+        decidedBy: splitCommas(decidedBy) as DecidedBy[] | undefined,
+      }),
     }
     const { requests, matched, dropped }: FoundRequests = await refuseInvalid(() => findRequests(sim, filter))
     const maxBody = bodies === 'whole' ? Number.POSITIVE_INFINITY : LIMITS.listedBody

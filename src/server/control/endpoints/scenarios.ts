@@ -158,16 +158,8 @@ async function toScenarioView(
   const toIso = (at: number | undefined) => (at === undefined ? null : sim.world.clock.iso(at))
   if (view !== undefined) {
     const { title, state, done, total: of = null, startedAt, nextAt, problems } = view
-    return {
-      name,
-      title,
-      state,
-      done,
-      of,
-      started_at: toIso(startedAt),
-      next_at: toIso(nextAt),
-      problems: [...problems],
-    }
+    const times = { started_at: toIso(startedAt), next_at: toIso(nextAt) }
+    return { name, title, state, done, of, ...times, problems: [...problems] }
   }
   const notStarted = { name, done: 0, of: null, started_at: null, next_at: null }
   try {
@@ -175,13 +167,8 @@ async function toScenarioView(
     const reason = unplayableReason(plan)
     const of = plan.acts.reduce((sum, act) => sum + repetitionsOf(act), 0)
     const problems = reason === undefined ? [...plan.problems] : [`Not played: ${reason}`]
-    return {
-      ...notStarted,
-      title: plan.title,
-      state: reason === undefined ? 'ready' : 'unplayable',
-      of: Number.isFinite(of) ? of : null,
-      problems,
-    }
+    const state = reason === undefined ? 'ready' : 'unplayable'
+    return { ...notStarted, title: plan.title, state, of: Number.isFinite(of) ? of : null, problems }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     return { ...notStarted, title: null, state: 'unplayable', problems: [error.message] }

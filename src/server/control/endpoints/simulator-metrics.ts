@@ -3,29 +3,23 @@ import { processUsage } from '../../../lib/real-time.ts'
 import { VERSION } from '../../../lib/version.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import type { Worlds } from '../../worlds/worlds.ts'
-import { MetricTable, type MetricValues } from '../metrics/metric.ts'
+import { counter, gauge, info, MetricTable, type MetricValues } from '../metrics/metric.ts'
 
 export const SIMULATOR_METRICS = new MetricTable([
-  { name: 'modelhost_sim', type: 'info', help: 'The version of the simulator and the seed of the world.' },
-  { name: 'modelhost_sim_worlds', type: 'gauge', help: 'Worlds of the server.' },
+  info('modelhost_sim', 'The version of the simulator and the seed of the world.'),
+  gauge('modelhost_sim_worlds', 'Worlds of the server.'),
 ])
 
 export const REQUEST_METRICS = new MetricTable([
-  {
-    name: 'modelhost_sim_requests',
-    type: 'counter',
-    help: 'Requests to the service by operation and status. Status 0: a fault left the client without a response.',
-  },
+  counter(
+    'modelhost_sim_requests',
+    'Requests to the service by operation and status. Status 0: a fault left the client without a response.',
+  ),
 ])
 
 export const PROCESS_METRICS = new MetricTable([
-  {
-    name: 'process_cpu_seconds',
-    type: 'counter',
-    help: 'Total user and system CPU time spent in seconds.',
-    unit: 'seconds',
-  },
-  { name: 'process_resident_memory_bytes', type: 'gauge', help: 'Resident memory size in bytes.', unit: 'bytes' },
+  counter('process_cpu_seconds', 'Total user and system CPU time spent in seconds.', { unit: 'seconds' }),
+  gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', { unit: 'bytes' }),
 ])
 
 /** Returns the values of the simulator. Those of its process follow the real clock. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { micros } from '../../../kernel/duration.ts'
+import { given } from '../../../lib/given.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { JsonText } from '../../../service/results.ts'
@@ -98,9 +99,7 @@ export const createWorld = control({
         ? await makeWorldWith(worlds, pastCreator(pasts, origin, moment, clockSetting), { alias: token, from: origin })
         : await refuseInvalid(() =>
             worlds.make({
-              ...(options !== undefined && { options }),
-              ...(origin !== undefined && { from: origin }),
-              ...(savedSnapshot !== undefined && { snapshot: savedSnapshot }),
+              ...given({ options, from: origin, snapshot: savedSnapshot }),
               clock: clockSetting,
               alias: token,
             }),

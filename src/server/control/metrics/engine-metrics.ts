@@ -1,7 +1,7 @@
 /** The metrics of inference engines: names, texts and bounds of vLLM's V1 engine. */
 import { HISTOGRAM_BOUNDS, type HistogramName } from '../../../simulation/load/engine-histograms.ts'
 import { FINISH_REASONS } from '../../../simulation/load/engine-requests.ts'
-import { type Metric, MetricTable } from './metric.ts'
+import { counter, gauge, info, type Metric, MetricTable } from './metric.ts'
 
 /** The metric of each histogram. An older name of the engine has the same values. */
 const HISTOGRAMS: readonly (readonly [name: string, histogram: HistogramName, help: string])[] = [
@@ -32,35 +32,27 @@ export const HISTOGRAM_OF_METRIC: ReadonlyMap<string, HistogramName> = new Map(
 )
 
 export const ENGINE_METRICS = new MetricTable([
-  { name: 'vllm:num_requests_running', type: 'gauge', help: 'Number of requests in model execution batches.' },
-  { name: 'vllm:num_requests_waiting', type: 'gauge', help: 'Number of requests waiting to be processed.' },
-  { name: 'vllm:kv_cache_usage_perc', type: 'gauge', help: 'KV-cache usage. 1 means 100 percent usage.' },
-  {
-    name: 'vllm:gpu_cache_usage_perc',
-    type: 'gauge',
-    help: 'GPU KV-cache usage. 1 means 100 percent usage. DEPRECATED: Use vllm:kv_cache_usage_perc instead.',
-  },
-  {
-    name: 'vllm:prefix_cache_queries',
-    type: 'counter',
-    help: 'Prefix cache queries, in terms of number of queried tokens.',
-  },
-  { name: 'vllm:prefix_cache_hits', type: 'counter', help: 'Prefix cache hits, in terms of number of cached tokens.' },
-  { name: 'vllm:num_preemptions', type: 'counter', help: 'Cumulative number of preemption from the engine.' },
-  { name: 'vllm:prompt_tokens', type: 'counter', help: 'Number of prefill tokens processed.' },
-  { name: 'vllm:generation_tokens', type: 'counter', help: 'Number of generation tokens processed.' },
-  {
-    name: 'vllm:request_success',
-    type: 'counter',
-    help: 'Count of successfully processed requests.',
+  gauge('vllm:num_requests_running', 'Number of requests in model execution batches.'),
+  gauge('vllm:num_requests_waiting', 'Number of requests waiting to be processed.'),
+  gauge('vllm:kv_cache_usage_perc', 'KV-cache usage. 1 means 100 percent usage.'),
+  gauge(
+    'vllm:gpu_cache_usage_perc',
+    'GPU KV-cache usage. 1 means 100 percent usage. DEPRECATED: Use vllm:kv_cache_usage_perc instead.',
+  ),
+  counter('vllm:prefix_cache_queries', 'Prefix cache queries, in terms of number of queried tokens.'),
+  counter('vllm:prefix_cache_hits', 'Prefix cache hits, in terms of number of cached tokens.'),
+  counter('vllm:num_preemptions', 'Cumulative number of preemption from the engine.'),
+  counter('vllm:prompt_tokens', 'Number of prefill tokens processed.'),
+  counter('vllm:generation_tokens', 'Number of generation tokens processed.'),
+  counter('vllm:request_success', 'Count of successfully processed requests.', {
     variants: FINISH_REASONS.map(reason => ({ finished_reason: reason })),
-  },
+  }),
   ...HISTOGRAMS.map(
     ([name, histogram, help]): Metric => ({
       ...{ name, type: 'histogram', help, bounds: HISTOGRAM_BOUNDS[histogram] },
       ...(name.endsWith('_seconds') && { unit: 'seconds' }),
     }),
   ),
-  { name: 'vllm:lora_requests_info', type: 'gauge', help: 'Running stats on lora requests.', hasOwnLabels: true },
-  { name: 'vllm:cache_config', type: 'info', help: 'Information of the LLMEngine CacheConfig', hasOwnLabels: true },
+  gauge('vllm:lora_requests_info', 'Running stats on lora requests.', { hasOwnLabels: true }),
+  info('vllm:cache_config', 'Information of the LLMEngine CacheConfig', { hasOwnLabels: true }),
 ])

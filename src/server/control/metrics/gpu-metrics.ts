@@ -8,27 +8,27 @@ import type { GpuError, NodeRow } from '../../../simulation/fleet/node-row.ts'
 import { toRentalOrdinal } from '../../../simulation/fleet/tenants.ts'
 import type { World } from '../../../simulation/world.ts'
 import { engineWork, RequestsInFlight } from './engine-values.ts'
-import { type Labels, MetricTable, type MetricValues } from './metric.ts'
+import { counter, gauge, type Labels, MetricTable, type MetricValues } from './metric.ts'
 import { type ServingState, servingState } from './serving-state.ts'
 
 const UUID = purpose('metrics.gpuUuid')
 const MIB = 1024 * 1024
 
 export const GPU_METRICS = new MetricTable([
-  { name: 'DCGM_FI_DEV_GPU_TEMP', type: 'gauge', help: 'GPU temperature (in C).' },
-  { name: 'DCGM_FI_DEV_POWER_USAGE', type: 'gauge', help: 'Power draw (in W).' },
-  { name: 'DCGM_FI_DEV_GPU_UTIL', type: 'gauge', help: 'GPU utilization (in %).' },
-  { name: 'DCGM_FI_DEV_XID_ERRORS', type: 'gauge', help: 'Value of the last XID error encountered.' },
-  { name: 'DCGM_FI_DEV_FB_FREE', type: 'gauge', help: 'Framebuffer memory free (in MiB).' },
-  { name: 'DCGM_FI_DEV_FB_USED', type: 'gauge', help: 'Framebuffer memory used (in MiB).' },
+  gauge('DCGM_FI_DEV_GPU_TEMP', 'GPU temperature (in C).'),
+  gauge('DCGM_FI_DEV_POWER_USAGE', 'Power draw (in W).'),
+  gauge('DCGM_FI_DEV_GPU_UTIL', 'GPU utilization (in %).'),
+  gauge('DCGM_FI_DEV_XID_ERRORS', 'Value of the last XID error encountered.'),
+  gauge('DCGM_FI_DEV_FB_FREE', 'Framebuffer memory free (in MiB).'),
+  gauge('DCGM_FI_DEV_FB_USED', 'Framebuffer memory used (in MiB).'),
   ecc('DCGM_FI_DEV_ECC_SBE_VOL_TOTAL', 'Total number of single-bit volatile ECC errors.'),
   ecc('DCGM_FI_DEV_ECC_DBE_VOL_TOTAL', 'Total number of double-bit volatile ECC errors.'),
   ecc('DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS', 'Number of remapped rows for uncorrectable errors.'),
-  { name: 'DCGM_FI_DEV_ROW_REMAP_FAILURE', type: 'gauge', help: 'Whether remapping of rows has failed.' },
+  gauge('DCGM_FI_DEV_ROW_REMAP_FAILURE', 'Whether remapping of rows has failed.'),
 ])
 
 function ecc(name: string, help: string) {
-  return { name, type: 'counter', help, hasBareName: true } as const
+  return counter(name, help, { hasBareName: true })
 }
 
 /** XID errors that report a double-bit error, a remapped row, and a failed remapping. */

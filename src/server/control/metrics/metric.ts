@@ -21,6 +21,20 @@ export interface Metric {
   readonly hasOwnLabels?: boolean
 }
 
+/** Returns a metric. */
+function metricOf(type: MetricType) {
+  return (name: string, help: string, more: Omit<Metric, 'name' | 'type' | 'help'> = {}): Metric => ({
+    name,
+    type,
+    help,
+    ...more,
+  })
+}
+
+export const gauge = metricOf('gauge')
+export const counter = metricOf('counter')
+export const info = metricOf('info')
+
 /** Returns the numbers that a metric takes among the values of a source. A histogram has its buckets and its sum. */
 export function widthOf({ variants, bounds }: Metric): number {
   return bounds === undefined ? (variants?.length ?? 1) : bounds.length + 2

@@ -3,68 +3,42 @@ import { SECOND } from '../../../kernel/duration.ts'
 import { INSTANCE_STATES } from '../../../simulation/deployments/instance-row.ts'
 import { EMPTY_FLOW, toWholeRequests } from '../../../simulation/load/request-flow.ts'
 import type { World } from '../../../simulation/world.ts'
-import { MetricTable, type MetricValues } from './metric.ts'
+import { counter, gauge, MetricTable, type MetricValues } from './metric.ts'
 import { servingState } from './serving-state.ts'
 
 /** The outcomes of requests to a deployment, as reports count them. */
 const OUTCOMES = ['served', 'refused', 'failed', 'left'] as const
 
 export const DEPLOYMENT_METRICS = new MetricTable([
-  {
-    name: 'modelhost_sim_deployment_instances',
-    type: 'gauge',
-    help: 'Instances of a deployment by state.',
+  gauge('modelhost_sim_deployment_instances', 'Instances of a deployment by state.', {
     variants: INSTANCE_STATES.map(state => ({ state })),
-  },
-  {
-    name: 'modelhost_sim_deployment_desired_instances',
-    type: 'gauge',
-    help: 'Instances that the autoscaler wants for a deployment.',
-  },
-  {
-    name: 'modelhost_sim_deployment_arrival_rate',
-    type: 'gauge',
-    help: 'Requests per second of the offered load of a deployment.',
-  },
-  {
-    name: 'modelhost_sim_deployment_waiting_requests',
-    type: 'gauge',
-    help: 'Requests that wait for an instance of a deployment, with or without a ready instance.',
-  },
-  {
-    name: 'modelhost_sim_deployment_utilisation',
-    type: 'gauge',
-    help: 'Share of the capacity of the ready instances that the offered load uses, from 0 to 1.',
-  },
-  {
-    name: 'modelhost_sim_deployment_requests',
-    type: 'counter',
-    help: 'Requests to a deployment that ended, by outcome.',
+  }),
+  gauge('modelhost_sim_deployment_desired_instances', 'Instances that the autoscaler wants for a deployment.'),
+  gauge('modelhost_sim_deployment_arrival_rate', 'Requests per second of the offered load of a deployment.'),
+  gauge(
+    'modelhost_sim_deployment_waiting_requests',
+    'Requests that wait for an instance of a deployment, with or without a ready instance.',
+  ),
+  gauge(
+    'modelhost_sim_deployment_utilisation',
+    'Share of the capacity of the ready instances that the offered load uses, from 0 to 1.',
+  ),
+  counter('modelhost_sim_deployment_requests', 'Requests to a deployment that ended, by outcome.', {
     variants: OUTCOMES.map(outcome => ({ outcome })),
-  },
+  }),
 ])
 
 export const WORLD_METRICS = new MetricTable([
-  {
-    name: 'modelhost_sim_virtual_time_seconds',
-    type: 'gauge',
-    help: 'Virtual time, in Unix seconds.',
-    unit: 'seconds',
-  },
-  {
-    name: 'modelhost_sim_elapsed_seconds',
-    type: 'counter',
-    help: 'Virtual time since the start of the world.',
-    unit: 'seconds',
-  },
-  { name: 'modelhost_sim_scheduled_events', type: 'gauge', help: 'Events on the agenda.' },
-  { name: 'modelhost_sim_inference_requests', type: 'gauge', help: 'Single requests to models that run or wait.' },
-  { name: 'modelhost_sim_journal_entries', type: 'gauge', help: 'Entries that the journal keeps.' },
-  { name: 'modelhost_sim_journal_dropped', type: 'counter', help: 'Entries that a full journal has dropped.' },
+  gauge('modelhost_sim_virtual_time_seconds', 'Virtual time, in Unix seconds.', { unit: 'seconds' }),
+  counter('modelhost_sim_elapsed_seconds', 'Virtual time since the start of the world.', { unit: 'seconds' }),
+  gauge('modelhost_sim_scheduled_events', 'Events on the agenda.'),
+  gauge('modelhost_sim_inference_requests', 'Single requests to models that run or wait.'),
+  gauge('modelhost_sim_journal_entries', 'Entries that the journal keeps.'),
+  counter('modelhost_sim_journal_dropped', 'Entries that a full journal has dropped.'),
 ])
 
 export const EVENT_METRICS = new MetricTable([
-  { name: 'modelhost_sim_events', type: 'counter', help: 'Events of the world by kind of journal entry.' },
+  counter('modelhost_sim_events', 'Events of the world by kind of journal entry.'),
 ])
 
 /** Yields the values of all deployments that are not deleted, by creation. */

@@ -9,31 +9,6 @@ import { requireWithinMaxAge } from '../../../simulator/clock/moves/arguments.ts
 import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
 import { MINOR_KINDS } from './lifecycle.ts'
 
-/** An entry that the journal will have. */
-export interface ComingEntry {
-  /** Microseconds since the epoch of the world. */
-  readonly time: Micros
-  readonly kind: string
-  readonly subject: string
-  readonly sentence: string
-  /** Whether a client can see its event. */
-  readonly visible: boolean
-}
-
-/** Why a look ahead ended: at the end of its time, with enough entries or events, or because nothing more is planned. */
-export type AheadEnd = 'time' | 'limit' | 'events' | 'nothing'
-
-/** What a look ahead found. */
-export interface Ahead {
-  readonly from: Micros
-  /** How far it looked. */
-  readonly to: Micros
-  readonly stoppedBy: AheadEnd
-  /** The events of the copy. */
-  readonly events: number
-  readonly entries: readonly ComingEntry[]
-}
-
 /** What a look ahead looks for. */
 export interface AheadOptions {
   /** How far it looks, in microseconds. */
@@ -50,18 +25,24 @@ export interface AheadOptions {
  *
  * @throws RangeError for a time beyond the age of a world
  */
-export async function lookAheadFrom(world: World, { by, limit, isVisibleOnly }: AheadOptions): Promise<Ahead> {
+export async function lookAheadFrom(world: World, { by, limit, isVisibleOnly }: AheadOptions) {
   const from = world.clock.now
   const end = requireWithinMaxAge(from + by)
   const future = world.fork()
   // The copy must not report its errors as errors of the world.
   future.onEventError = () => {}
-  const entries: ComingEntry[] = []
+  const entries: { time: Micros; kind: string; subject: string; sentence: string; visible: boolean }[] = []
   let step: Entry[] = []
   future.journal.listen(entry => step.push(entry))
   let events = 0
   const slices = new Slices()
-  const conclude = (stoppedBy: AheadEnd, to: Micros): Ahead => ({ from, to, stoppedBy, events, entries })
+  const conclude = (stoppedBy: 'time' | 'limit' | 'events' | 'nothing', to: Micros) => ({
+    from,
+    to,
+    stoppedBy,
+    events,
+    entries,
+  })
   while (events < LIMITS.aheadEvents) {
     const before = future.visibleChanges
     if (!future.next(end)) return conclude(future.agenda.size === 0 ? 'nothing' : 'time', end)

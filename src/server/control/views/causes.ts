@@ -5,18 +5,11 @@ import { refuse } from '../../../service/refusals.ts'
 import * as causeTrees from '../../../simulator/explain/cause-tree.ts'
 import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
+import { EntrySentenceSchema } from '../journal-view.ts'
 import { nameOfThing } from '../thing-names.ts'
 
 /** How many waiting deployments are listed. */
 const MAX_WAITING = 100
-
-const EntrySchema = z.object({
-  seq: z.int().describe('Position in the journal'),
-  at: z.string().describe('The time as ISO 8601'),
-  kind: z.string(),
-  subject: z.string(),
-  sentence: z.string().describe('What happened, in one to three sentences'),
-})
 
 export const getCauses = control({
   route: 'GET /_sim/causes/{seq}',
@@ -28,10 +21,12 @@ export const getCauses = control({
   refusals: { 404: 'a position that the journal does not have' },
   query: { limit: queryInteger({ min: 0, max: 20_000 }).default(300) },
   returns: z.object({
-    causes: z.array(EntrySchema).describe('The first cause first. Repeated steps of a subject are left out'),
-    entry: EntrySchema,
+    causes: z.array(EntrySentenceSchema).describe('The first cause first. Repeated steps of a subject are left out'),
+    entry: EntrySentenceSchema,
     effects: z
-      .array(EntrySchema.extend({ depth: z.int().describe('Steps from the entry: 1 for what it caused itself') }))
+      .array(
+        EntrySentenceSchema.extend({ depth: z.int().describe('Steps from the entry: 1 for what it caused itself') }),
+      )
       .describe('Each below its own cause, in the order of time'),
     matched: z.int().describe('The number of all effects, also those beyond limit'),
     waiting: z

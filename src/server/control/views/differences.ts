@@ -53,18 +53,12 @@ export const compareWorlds = control({
   handle: async ({ query, sim, worlds }) => {
     const own = worlds.findBySimulator(sim)
     await using other = await beforeOf(query, sim, own, worlds)
-    const { isEqual, hasSameTime, differences, areRequestsCompared, divergence } = worldDifferences.compareWorlds(
-      other.sim,
-      sim,
-      other.lastShared,
-    )
+    const { divergence, ...compared } = worldDifferences.compareWorlds(other.sim, sim, other.lastShared)
     const toSide = (of: Simulator, entry: Entry | undefined) =>
       entry === undefined ? null : toDescribedEntry(entry, of)
     const time = divergence && Math.min(...[divergence.before, divergence.after].flatMap(entry => entry?.time ?? []))
     return hideSecretsIn(other.sim, {
-      ...{ world: own?.name ?? '', with: other.name, equal: isEqual, same_time: hasSameTime },
-      differences: [...differences],
-      requests_compared: areRequestsCompared,
+      ...{ world: own?.name ?? '', with: other.name, ...compared },
       diverged:
         divergence === undefined || time === undefined
           ? null

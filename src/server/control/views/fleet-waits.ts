@@ -59,50 +59,32 @@ export function findFleetWaits(world: World) {
   }
 }
 
+const missingOf = ({ subject }: Entry) => `missing ${subject.slice(0, subject.lastIndexOf('-'))}`
+
+/** Returns the key of what begins with an entry of a kind. */
+const BEGINS: Readonly<Record<string, (entry: Entry, world: World) => string>> = {
+  'pool.stockedOut': ({ fields }) => `stock_out ${fields?.gpu}`,
+  'zone.down': ({ fields }) => `zone_down ${fields?.zone}`,
+  'node.preemptionNoticed': ({ subject }, { nodes }) => `spot_away ${nodes.poolOf(subject)}`,
+  ...{ 'instance.lost': missingOf, 'instance.crashed': missingOf, 'instance.gone': missingOf },
+  'deployment.limited': ({ subject }) => `missing ${subject}`,
+}
+/** Returns the key of what ends with an entry of a kind. */
+const ENDS: Readonly<Record<string, (fields: Entry['fields']) => string>> = {
+  'pool.restocked': fields => `stock_out ${fields?.gpu}`,
+  'zone.up': fields => `zone_down ${fields?.zone}`,
+  'pool.spotReturned': fields => `spot_away ${fields?.pool}`,
+  'instance.pending': fields => `missing ${fields?.deployment}`,
+}
+
 /** Returns when something began that has not ended, by its kind and its thing. */
 function readBegins(world: World): ReadonlyMap<string, Micros> {
   const begins = new Map<string, Micros>()
   for (const entry of world.journal.entries()) {
-    const begun = beginOf(world, entry)
+    const begun = BEGINS[entry.kind]?.(entry, world)
     if (begun !== undefined && !begins.has(begun)) begins.set(begun, entry.time)
-    const ended = endOf(entry)
+    const ended = ENDS[entry.kind]?.(entry.fields)
     if (ended !== undefined) begins.delete(ended)
   }
   return begins
-}
-
-/** Returns the key of what begins with an entry. */
-function beginOf({ nodes }: World, { kind, subject, fields }: Entry): string | undefined {
-  switch (kind) {
-    case 'pool.stockedOut':
-      return `stock_out ${fields?.gpu}`
-    case 'zone.down':
-      return `zone_down ${fields?.zone}`
-    case 'node.preemptionNoticed':
-      return `spot_away ${nodes.poolOf(subject)}`
-    case 'instance.lost':
-    case 'instance.crashed':
-    case 'instance.gone':
-      return `missing ${subject.slice(0, subject.lastIndexOf('-'))}`
-    case 'deployment.limited':
-      return `missing ${subject}`
-    default:
-      return undefined
-  }
-}
-
-/** Returns the key of what ends with an entry. */
-function endOf({ kind, fields }: Entry): string | undefined {
-  switch (kind) {
-    case 'pool.restocked':
-      return `stock_out ${fields?.gpu}`
-    case 'zone.up':
-      return `zone_down ${fields?.zone}`
-    case 'pool.spotReturned':
-      return `spot_away ${fields?.pool}`
-    case 'instance.pending':
-      return `missing ${fields?.deployment}`
-    default:
-      return undefined
-  }
 }

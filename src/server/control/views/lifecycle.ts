@@ -45,35 +45,25 @@ export interface Segment {
   readonly entry: Entry | undefined
 }
 
-/** What happened to a thing in its order: a state, or an entry that changed no state. */
-export type LifecycleItem = { readonly segment: Segment } | { readonly mark: Entry }
-
 export class Lifecycle {
-  readonly items: LifecycleItem[] = []
-  #last: Segment | undefined
-
-  get segments(): readonly Segment[] {
-    return this.items.flatMap(item => ('segment' in item ? [item.segment] : []))
-  }
-
-  get marks(): readonly Entry[] {
-    return this.items.flatMap(item => ('mark' in item ? [item.mark] : []))
-  }
+  readonly segments: Segment[] = []
+  /** The entries that changed no state. */
+  readonly marks: Entry[] = []
 
   /** The present state. */
   get last(): Segment | undefined {
-    return this.#last
+    return this.segments.at(-1)
   }
 
   /** Adds the next entry of the thing. */
   add(entry: Entry): void {
     const { kind, time } = entry
     if (!isState(kind)) {
-      this.items.push({ mark: entry })
+      this.marks.push(entry)
       return
     }
     const name = FIRST_STATES[kind] ?? kind.slice(kind.indexOf('.') + 1)
-    if (this.#last?.name === name && this.#last.end === undefined) return
+    if (this.last?.name === name) return
     this.#begin({ name, begin: time, end: undefined, isFinal: FINAL.test(kind), entry })
   }
 
@@ -83,9 +73,8 @@ export class Lifecycle {
   }
 
   #begin(segment: Segment): void {
-    if (this.#last !== undefined) this.#last.end = segment.begin
-    this.#last = segment
-    this.items.push({ segment })
+    if (this.last !== undefined) this.last.end = segment.begin
+    this.segments.push(segment)
   }
 }
 

@@ -1,15 +1,15 @@
 import * as z from 'zod'
-import type { Micros } from '../../../kernel/duration.ts'
 import type { Entry } from '../../../kernel/journal.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { LIMITS } from '../../../lib/limits.ts'
+import { splitCommas } from '../../../lib/text/comma-list.ts'
 import { queryInteger } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { instanceCounts } from '../../../simulation/reporting/time-series.ts'
 import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
 import { parseMoment } from '../../../simulator/requests/find.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { control } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../thing-names.ts'
 import { LIFE_KINDS } from './lifecycle.ts'
 import { type Life, readLives } from './lives.ts'
@@ -66,12 +66,14 @@ export const getLifecycles = control({
     rows: z.array(RowSchema).describe('The oldest first'),
     world_marks: z.array(MarkSchema).describe('What happened to the provider, the account and the fault rules'),
   }),
-  handle: ({ query: { kind, from, to, limit }, sim }) => {
-    const filter = {
+  handle: async ({ query: { kind, from, to, limit }, sim }) => {
+    const time = (field: string, text: string | undefined) =>
+      text === undefined ? undefined : parseMoment(sim.world.clock, text, field, 'Failed to list lifecycles')
+    const filter = await refuseInvalid(() => ({
       kinds: readKinds(kind),
-      from: readTime(sim, 'from', from) ?? Number.NEGATIVE_INFINITY,
-      to: readTime(sim, 'to', to) ?? Number.POSITIVE_INFINITY,
-    }
+      from: time('from', from) ?? Number.NEGATIVE_INFINITY,
+      to: time('to', to) ?? Number.POSITIVE_INFINITY,
+    }))
     const { lives, worldMarks } = readLives(sim, filter)
     const { clock, journal } = sim.world
     return {
@@ -83,23 +85,13 @@ export const getLifecycles = control({
 })
 
 function readKinds(text: string | undefined): ReadonlySet<string> {
-  const kinds = text === undefined ? [] : text.split(',').map(word => word.trim())
+  const kinds = splitCommas(text) ?? []
   for (const kind of kinds) {
     if ((LIFE_KINDS as readonly string[]).includes(kind)) continue
     const advice = formatSuggestion(kind, new Set(LIFE_KINDS), `Kinds are ${LIFE_KINDS.join(', ')}.`)
     refuse(400, `Failed to list lifecycles: unknown kind '${kind}'. ${advice}`)
   }
   return new Set(kinds)
-}
-
-function readTime({ world }: Simulator, field: string, text: string | undefined): Micros | undefined {
-  if (text === undefined) return undefined
-  try {
-    return parseMoment(world.clock, text, field, 'Failed to list lifecycles')
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    return refuse(400, error.message)
-  }
 }
 
 function toRow(sim: Simulator, { id, kind, lifecycle, requests }: Life) {

@@ -82,11 +82,8 @@ export function readLives(
   return { lives: [...lives.values()].filter(life => isWithin(life, filter)), worldMarks }
 }
 
-function isWithin({ lifecycle }: Life, { from, to }: LifeFilter): boolean {
-  const [first] = lifecycle.items
-  const { last } = lifecycle
-  if (first === undefined) return false
-  const begin = 'mark' in first ? first.mark.time : first.segment.begin
+function isWithin({ lifecycle: { segments, marks, last } }: Life, { from, to }: LifeFilter): boolean {
+  const begin = Math.min(segments[0]?.begin ?? Number.POSITIVE_INFINITY, marks[0]?.time ?? Number.POSITIVE_INFINITY)
   const end = last?.isFinal ? last.begin : Number.POSITIVE_INFINITY
   return begin <= to && end >= from
 }

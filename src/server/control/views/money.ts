@@ -136,15 +136,7 @@ function seriesOf(sim: Simulator, text: string, query: { from?: string | undefin
 function toOwner(sim: Simulator, { id, kind, burnPerHour, spent, gpus }: moneyTracker.MoneyOwner) {
   const name = kind === 'model' || kind === 'batch' ? id : nameOfThing(sim.world, id)
   const instance = kind === 'deployment' ? instanceOf(sim.world, id) : null
-  return {
-    id,
-    kind,
-    name,
-    burn_microcents_per_hour: burnPerHour,
-    spent_microcents: spent,
-    gpus,
-    instance,
-  }
+  return { id, kind, name, burn_microcents_per_hour: burnPerHour, spent_microcents: spent, gpus, instance }
 }
 
 /** Returns what one instance of a deployment costs; null if the deployment has ended. */

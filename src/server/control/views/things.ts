@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { queryInteger } from '../../../service/fields.ts'
-import { refuse } from '../../../service/refusals.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { control } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { RequestSchema, toRequestView } from '../request-view.ts'
 import { DescribedEntrySchema, toDescribedEntry } from './described-entry.ts'
 import { askForThing } from './service-object.ts'
@@ -47,7 +46,7 @@ export const getThing = control({
     links: z.array(z.object({ relation: z.string(), path: z.string() })),
   }),
   handle: async ({ params: { id }, sim, lookAtMoney }) => {
-    const view = view404(sim, id)
+    const view = await refuseInvalid(() => viewThing(sim, id), 404)
     const asked = await askForThing(sim, view.kind, view.id)
     const { path = null, object = ownObject(sim, view) } = asked ?? {}
     const owner = lookAtMoney().owners.find(each => each.id === view.id)
@@ -113,15 +112,6 @@ function isCell(id: string, fields: Readonly<Record<string, unknown>>): (name: s
 function toCell(value: unknown, hide: (text: string) => string): string {
   const text = hide(value === undefined || typeof value === 'object' ? '' : String(value))
   return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)}…` : text
-}
-
-function view404(sim: Simulator, id: string): ThingView {
-  try {
-    return viewThing(sim, id)
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    return refuse(404, error.message)
-  }
 }
 
 /** Returns what the simulator shows of a thing that the service does not. */

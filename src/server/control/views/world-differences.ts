@@ -16,23 +16,6 @@ export interface WorldDifference {
   readonly after: string
 }
 
-/** The first entry that one journal has and the other has not. */
-export interface Divergence {
-  readonly before: Entry | undefined
-  readonly after: Entry | undefined
-}
-
-export interface WorldDifferences {
-  /** Whether the worlds have the same digest and time. */
-  readonly isEqual: boolean
-  readonly hasSameTime: boolean
-  readonly differences: readonly WorldDifference[]
-  /** Whether requests are compared: no if those before a fork cannot be distinguished from those after it. */
-  readonly areRequestsCompared: boolean
-  /** Undefined if the journals have no such entry: they agree, or have dropped it. */
-  readonly divergence: Divergence | undefined
-}
-
 /**
  * Position of the newest entry that a world shares with its earlier state. If it cannot be found, as for the start of a
  * fork, it is `unknown`.
@@ -46,13 +29,13 @@ export type LastShared = number | 'unknown'
  * @param lastShared the newest entry of `after` that came before `before`, if that is an earlier state of `after`, or
  *   `unknown`
  */
-export function compareWorlds(before: Simulator, after: Simulator, lastShared?: LastShared): WorldDifferences {
+export function compareWorlds(before: Simulator, after: Simulator, lastShared?: LastShared) {
   const hasSameTime = before.world.clock.now === after.world.clock.now
   const [one, other] = [present(before), present(after)]
   const requests = compareRequests(before, after, lastShared)
   return {
-    isEqual: hasSameTime && before.digest === after.digest,
-    hasSameTime,
+    equal: hasSameTime && before.digest === after.digest,
+    same_time: hasSameTime,
     differences: [
       ...(hasSameTime
         ? []
@@ -63,8 +46,9 @@ export function compareWorlds(before: Simulator, after: Simulator, lastShared?: 
       ...compareTexts('count', countsOf(before), countsOf(after)),
       // Last: a read that only one world got changes nothing else.
       ...(requests ?? []),
-    ],
-    areRequestsCompared: requests !== undefined,
+    ] satisfies WorldDifference[],
+    /** No, if requests before a fork cannot be distinguished from those after it. */
+    requests_compared: requests !== undefined,
     divergence: findDivergence(before, after),
   }
 }
@@ -157,7 +141,7 @@ function compareTexts(
 }
 
 /** Compares what happened at the times that both journals have, without reads and requests to the control plane. */
-function findDivergence(before: Simulator, after: Simulator): Divergence | undefined {
+function findDivergence(before: Simulator, after: Simulator) {
   const lists = [before, after].map(sim =>
     sim.journal.entries().filter(entry => !isControlRequest(entry) && !isRead(entry)),
   )

@@ -1,0 +1,5 @@
+/** Returns the fields that are not undefined: optional fields of a type do not take undefined. */
+export function given<Fields extends object>(fields: Fields) {
+  type Given = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given
+}
