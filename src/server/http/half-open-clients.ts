@@ -6,7 +6,6 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Micros } from '../../kernel/duration.ts'
 import type { ResponseWaiter } from '../../service/results.ts'
 
 export class HalfOpenConnections {
@@ -37,29 +36,11 @@ export class HalfOpenConnections {
   }
 }
 
-/**
- * Waits until the client closes its side of the connection.
- */
-export class DisconnectAwareWaiter implements ResponseWaiter {
-  readonly #halfOpen: HalfOpenConnections
-  readonly #socket: Socket
-  readonly #inner: ResponseWaiter
-
-  constructor(halfOpen: HalfOpenConnections, socket: Socket, inner: ResponseWaiter) {
-    this.#halfOpen = halfOpen
-    this.#socket = socket
-    this.#inner = inner
-  }
-
-  get isInstant(): boolean {
-    return this.#inner.isInstant
-  }
-
-  now(): Micros {
-    return this.#inner.now()
-  }
-
-  wait(...args: Parameters<ResponseWaiter['wait']>): Promise<void> {
-    return this.#halfOpen.trackWait(this.#socket, this.#inner.wait(...args))
+/** Returns a waiter that waits until the client closes its side of the connection. */
+export function untilClosed(halfOpen: HalfOpenConnections, socket: Socket, inner: ResponseWaiter): ResponseWaiter {
+  return {
+    isInstant: inner.isInstant,
+    now: () => inner.now(),
+    wait: (...args) => halfOpen.trackWait(socket, inner.wait(...args)),
   }
 }

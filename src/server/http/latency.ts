@@ -40,25 +40,6 @@ class RealTimeWaiter implements ResponseWaiter {
   }
 }
 
-/** Waits on the simulated clock, or not at all. */
-class SimulatedTimeWaiter implements ResponseWaiter {
-  readonly isInstant: boolean
-  readonly #inner: ResponseWaiter
-
-  constructor(inner: ResponseWaiter, isInstant: boolean) {
-    this.#inner = inner
-    this.isInstant = isInstant
-  }
-
-  now(): Micros {
-    return this.#inner.now()
-  }
-
-  wait(...args: Parameters<ResponseWaiter['wait']>): Promise<void> {
-    return this.#inner.wait(...args)
-  }
-}
-
 /** Returns the waiter for a latency. Default: the waiter of the simulator. */
 export function createLatencyWaiter(
   latency: Latency | undefined,
@@ -67,5 +48,10 @@ export function createLatencyWaiter(
 ): ResponseWaiter {
   if (latency === undefined) return defaultWaiter
   if (latency === 'real') return new RealTimeWaiter(defaultWaiter, clock)
-  return new SimulatedTimeWaiter(defaultWaiter, latency === 'instant' || clock.speed === undefined)
+  // On the simulated clock, or not at all.
+  return {
+    isInstant: latency === 'instant' || clock.speed === undefined,
+    now: () => defaultWaiter.now(),
+    wait: (...args) => defaultWaiter.wait(...args),
+  }
 }

@@ -13,7 +13,7 @@ import type { RoutedRequest } from '../routing/request-router.ts'
 import type { HttpRequest } from '../routing/world-routing.ts'
 import type { ServedWorld } from '../worlds/served-world.ts'
 import { cutWhenBroken, deliverFaultToSocket } from './fault-delivery.ts'
-import { DisconnectAwareWaiter, type HalfOpenConnections } from './half-open-clients.ts'
+import { type HalfOpenConnections, untilClosed } from './half-open-clients.ts'
 import { createLatencyWaiter, type Latency } from './latency.ts'
 import { readTextOf } from './read-body.ts'
 import type { ServedRequests } from './served-requests.ts'
@@ -41,29 +41,24 @@ export class ServerRequest implements RoutedRequest {
   readonly clientAddress: string | undefined
   path: string
   header: HttpRequest['header']
-  controlPath: string | undefined
-  mayStream: boolean
-  world: ServedWorld | undefined
+  controlPath: string | undefined = undefined
+  mayStream = false
+  world: ServedWorld | undefined = undefined
   /** Whether the request was reported with what decided it. */
-  isReported: boolean
+  isReported = false
   readonly #origin: string
   readonly #outgoing: ServerResponse
   readonly #server: ServerContext
-  #taken: { readonly body: PulledBody; readonly headers: Readonly<Record<string, string>> } | undefined
+  #taken: { readonly body: PulledBody; readonly headers: Readonly<Record<string, string>> } | undefined = undefined
 
   constructor(request: Request, incoming: IncomingMessage, outgoing: ServerResponse, server: ServerContext) {
     this.incoming = incoming
     this.clientAddress = clientAddressOf(incoming, server.trustProxy)
     this.path = toPathAndQuery(request.url)
     this.header = name => readHeader(incoming.rawHeaders, name)
-    this.controlPath = undefined
-    this.mayStream = false
-    this.world = undefined
-    this.isReported = false
     this.#origin = request.url.slice(0, request.url.indexOf('/', 8))
     this.#outgoing = outgoing
     this.#server = server
-    this.#taken = undefined
   }
 
   get headerFields(): NonNullable<HttpRequest['headerFields']> {
@@ -87,8 +82,7 @@ export class ServerRequest implements RoutedRequest {
 
   waiterFor(defaultWaiter: HoldingWaiter, clock: WaiterClock): ResponseWaiter {
     const { halfOpen, latency } = this.#server
-    const waiter = createLatencyWaiter(latency, defaultWaiter, clock)
-    return new DisconnectAwareWaiter(halfOpen, this.incoming.socket, waiter)
+    return untilClosed(halfOpen, this.incoming.socket, createLatencyWaiter(latency, defaultWaiter, clock))
   }
 
   onStreamed(): void {

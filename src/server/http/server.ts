@@ -175,8 +175,8 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
     ...{ latency: options.latency, halfOpen, hangingSockets, trustProxy, servedRequests },
     hasCors: options.cors !== undefined,
   }
-  const answerIncoming = (request: Request, env: { readonly incoming: object; readonly outgoing: object }) => {
-    const [incoming, outgoing] = [env.incoming as IncomingMessage, env.outgoing as ServerResponse]
+  const answerIncoming = (request: Request, sides: Sides) => {
+    const [incoming, outgoing] = [sides.incoming as IncomingMessage, sides.outgoing as ServerResponse]
     const serverRequest = new ServerRequest(request, incoming, outgoing, context)
     const answer = requestRouter.answer(request, serverRequest)
     if (options.onRequest === undefined) return answer

@@ -60,19 +60,24 @@ export function answerRootRequest(
   incoming: HttpRequest,
 ): Response | Promise<Response> {
   if (worlds.hasOnlyDefault) return forward(worlds.default, request, incoming)
-  let destination: Destination
-  try {
-    destination = worlds.route(tokenOf(request, worlds))
-  } catch (error) {
-    if (!(error instanceof TooManyWorlds)) throw error
-    return serverResponse(worlds.default, 429, error.message)
-  }
+  const destination = routeOrRefuse(worlds, tokenOf(request, worlds))
+  if (destination instanceof Response) return destination
   const { world, isRouted, hint } = destination
   if (!isRouted) return forward(world, request, incoming, response => withHint(response, hint))
   const hasTokens = TOKENS_PATH.test(incoming.path) && request.method !== 'HEAD'
   incoming.path = toWorldPath(world, incoming.path)
   incoming.header = headerReader(world, request)
   return forward(world, request, incoming, hasTokens ? response => withRoutedTokens(world, response) : undefined)
+}
+
+/** Returns the world of a token, or the refusal of a new world beyond the maximum. */
+function routeOrRefuse(worlds: Worlds, token: string | undefined): Destination | Response {
+  try {
+    return worlds.route(token)
+  } catch (error) {
+    if (!(error instanceof TooManyWorlds)) throw error
+    return serverResponse(worlds.default, 429, error.message)
+  }
 }
 
 /** Reads the headers of a request, with credentials as their world knows them. */
@@ -165,15 +170,12 @@ export function selectWorld(
   const token = tokenOf(request, worlds)
   if (worlds.hasOnlyDefault || SERVER_PATH.test(path) || token === undefined || token === controlToken)
     return worlds.default
-  try {
-    const { world, hint } = worlds.route(token)
-    if (hint === undefined) return world
-    // A command to a world that is gone must not become one to another world.
-    return serverResponse(worlds.default, 404, `Failed to find the world of this token: ${hint}.`, hint)
-  } catch (error) {
-    if (!(error instanceof TooManyWorlds)) throw error
-    return serverResponse(worlds.default, 429, error.message)
-  }
+  const destination = routeOrRefuse(worlds, token)
+  if (destination instanceof Response) return destination
+  const { world, hint } = destination
+  if (hint === undefined) return world
+  // A command to a world that is gone must not become one to another world.
+  return serverResponse(worlds.default, 404, `Failed to find the world of this token: ${hint}.`, hint)
 }
 
 export function worldNotFound(worlds: Worlds, name: string): Response {

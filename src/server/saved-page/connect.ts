@@ -77,16 +77,13 @@ export async function refuseWebhook(): Promise<never> {
 
 class PageRequest implements RoutedRequest {
   path: string
-  header: RoutedRequest['header']
-  controlPath: string | undefined
-  world: RoutedRequest['world']
+  header: RoutedRequest['header'] = undefined
+  controlPath: string | undefined = undefined
+  world: RoutedRequest['world'] = undefined
   readonly #request: Request
 
   constructor(request: Request) {
     this.path = toPathAndQuery(request.url)
-    this.header = undefined
-    this.controlPath = undefined
-    this.world = undefined
     this.#request = request
   }
 

@@ -28,9 +28,9 @@ export function CopyButton({ label, text }: { label: string; text: () => string 
 /** Closes a part of the page. `what` names it: 'the inspector'. */
 export function CloseButton({ what, onClick }: { what: string; onClick: () => void }) {
   return (
-    <button type="button" class="quiet" aria-label={`Close ${what}`} onClick={onClick}>
+    <Quiet aria-label={`Close ${what}`} onClick={onClick}>
       ✕
-    </button>
+    </Quiet>
   )
 }
 
@@ -70,6 +70,15 @@ export function Small({ of, children, class: style = '', ...attributes }: SmallP
     <button type="button" class={`small ${style}`} {...attributes}>
       {children}
       {of !== undefined && <span class="hidden"> {of}</span>}
+    </button>
+  )
+}
+
+/** A button without a box. */
+export function Quiet({ children, ...attributes }: ButtonHTMLAttributes) {
+  return (
+    <button type="button" class="quiet" {...attributes}>
+      {children}
     </button>
   )
 }

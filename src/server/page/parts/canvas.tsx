@@ -60,7 +60,9 @@ function readColors(element: HTMLElement): Drawing['color'] {
   }
 }
 
-export class Brush {
+/** Draws a scene. */
+export class Brush<Scene> {
+  readonly scene: Scene
   readonly context: CanvasRenderingContext2D
   readonly width: number
   readonly height: number
@@ -70,7 +72,8 @@ export class Brush {
   readonly color: Drawing['color']
   readonly #patterns = new Map<string, CanvasPattern>()
 
-  constructor({ context, color, width, height }: Drawing) {
+  constructor({ context, color, width, height }: Drawing, scene: Scene) {
+    this.scene = scene
     const style = getComputedStyle(document.documentElement)
     this.context = context
     this.color = color

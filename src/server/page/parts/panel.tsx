@@ -77,3 +77,20 @@ export function DetailsHead({ what, close, children }: DetailsHeadProps) {
     </div>
   )
 }
+
+/** A box above the page. */
+export function Overlay({
+  label,
+  class: style = '',
+  children,
+}: {
+  label: string
+  class?: string
+  children: ComponentChildren
+}) {
+  return (
+    <div class="overlay" role="dialog" aria-modal="true" aria-label={label}>
+      <div class={`overlay-box ${style}`}>{children}</div>
+    </div>
+  )
+}

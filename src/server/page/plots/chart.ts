@@ -7,10 +7,11 @@ export interface Chart {
   readonly description: string
   /** The unit of the values, as in `$ per hour`. */
   readonly unit: string
-  /** `areas` are stacked, the first series at the bottom. */
+  /**
+   * `areas` are stacked, the first series at the bottom. A value holds from the time before up to its own. In `lines`, a
+   * value is of its own time.
+   */
   readonly kind: 'areas' | 'lines'
-  /** `steps`: a value holds from the time before up to its own. `points`: a value is of its own time. */
-  readonly shape: 'steps' | 'points'
   readonly scale: 'linear' | 'log'
   /** The start of the window: Unix seconds of virtual time. */
   readonly from: number

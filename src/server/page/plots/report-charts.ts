@@ -6,7 +6,7 @@ import { formatFigure } from './ticks.ts'
 const MICROCENTS_PER_DOLLAR = 100_000_000
 /** Series that a chart shows one by one. The others are one series together. */
 const MAX_SERIES = 7
-const PERCENTILES = [50, 95, 99] as const
+const PERCENTILES = [99, 95, 50] as const
 
 /** The charts of a report, in their order. Each is also the name of a file. */
 export const REPORT_CHARTS = ['money', 'gpu-hours', 'queue', 'refusals', 'latency'] as const
@@ -50,7 +50,7 @@ export function comparisonCharts(reports: ReadonlyMap<string, PlottedReport>, st
     read: (steps: Steps, step: number) => number | null,
     figureOf: (values: readonly (number | null)[]) => string,
   ): Chart => ({
-    ...{ ...of, kind: 'lines', shape: 'points', ...windowOf(window) },
+    ...{ ...of, kind: 'lines', ...windowOf(window) },
     series: lines.map(({ name, steps }) => {
       const values = steps.times.map((_, i) => read(steps, i))
       return { name, values, figure: figureOf(values) }
@@ -88,10 +88,8 @@ export function comparisonCharts(reports: ReadonlyMap<string, PlottedReport>, st
 export function firstTokenOf(steps: Steps, percent: number, step?: number): number | null {
   const indexes = step === undefined ? steps.times.map((_, i) => i) : [step]
   const samples = indexes.flatMap(i => samplesOf(steps, i))
-  return percentileOf(
-    samples.sort((a, b) => a.seconds - b.seconds),
-    percent,
-  )
+  samples.sort((a, b) => a.seconds - b.seconds)
+  return percentileOf(samples, percent)
 }
 
 function samplesOf({ deployments }: Steps, step: number): { seconds: number; weight: number }[] {
@@ -136,9 +134,7 @@ function moneyChart(steps: Steps): Chart {
     ...MONEY,
     description:
       'What the GPU time of each deployment cost, as dollars per hour of each step. Its area is the rent of the report.',
-    kind: 'areas',
-    shape: 'steps',
-    ...windowOf(steps),
+    ...{ kind: 'areas', ...windowOf(steps) },
     series: rankSeries(costs, total => formatFigure(total, 2)),
   }
 }
@@ -149,13 +145,8 @@ function gpuHoursChart(steps: Steps): Chart {
   const held = hours.map((_, i) => deployments.reduce((sum, one) => sum + one.held[i]!, 0))
   // Both are sums of the same kind, so a difference can be a rounding error below 0.
   const idle = held.map((hours, i) => Math.max(0, hours - used[i]!))
-  const series = [
-    { name: 'used', values: used },
-    { name: 'idle', values: idle },
-  ].map(({ name, values }) => ({
-    name,
-    values: values.map((value, i) => value / hours[i]!),
-    figure: formatFigure(sumOf(values), 1),
+  const series = Object.entries({ used, idle }).map(([name, values]) => ({
+    ...{ name, values: values.map((value, i) => value / hours[i]!), figure: formatFigure(sumOf(values), 1) },
   }))
   return {
     name: 'gpu-hours',
@@ -163,10 +154,7 @@ function gpuHoursChart(steps: Steps): Chart {
     description:
       'GPU-hours that instances of deployments held, per hour of each step: used by work, and idle. Idle are starts, draining and waiting for work.',
     unit: 'GPU-hours per hour',
-    kind: 'areas',
-    shape: 'steps',
-    scale: 'linear',
-    ...windowOf(steps),
+    ...{ kind: 'areas', scale: 'linear', ...windowOf(steps) },
     series: held.some(hours => hours > 0) ? series : [],
     figureLabel: 'total, GPU-hours',
     emptyText: 'No deployment held a GPU in this time.',
@@ -174,20 +162,13 @@ function gpuHoursChart(steps: Steps): Chart {
 }
 
 function queueChart(steps: Steps): Chart {
-  const queues = steps.deployments.map(({ name, backlog }) => ({
-    name,
-    total: Math.max(0, ...backlog),
-    values: backlog,
-  }))
+  const queues = steps.deployments.map(({ name, backlog: values }) => ({ name, total: Math.max(0, ...values), values }))
   return {
     name: 'queue',
     title: 'Requests that wait',
     description: 'Requests of the load that wait for an instance, for each deployment at the end of each step.',
     unit: 'requests',
-    kind: 'lines',
-    shape: 'points',
-    scale: 'linear',
-    ...windowOf(steps),
+    ...{ kind: 'lines', scale: 'linear', ...windowOf(steps) },
     series: rankSeries(queues, (_, values) => formatFigure(Math.max(...values), 0)),
     figureLabel: 'most',
     emptyText: 'No request waited at the end of a step.',
@@ -203,9 +184,7 @@ function refusalsChart(steps: Steps): Chart {
   return {
     ...REFUSALS,
     description: 'Requests that each deployment refused, per hour of each step.',
-    kind: 'areas',
-    shape: 'steps',
-    ...windowOf(steps),
+    ...{ kind: 'areas', ...windowOf(steps) },
     series: rankSeries(refusals, total => formatFigure(total, 0)),
   }
 }
@@ -214,10 +193,7 @@ function latencyChart(steps: Steps): Chart {
   const samples = steps.hours.map((_, i) => samplesOf(steps, i).sort((a, b) => a.seconds - b.seconds))
   const lines = [
     { name: 'slowest deployment', values: samples.map(one => one.at(-1)?.seconds ?? null) },
-    ...PERCENTILES.map(percent => ({
-      name: `p${percent}`,
-      values: samples.map(one => percentileOf(one, percent)),
-    })).reverse(),
+    ...PERCENTILES.map(percent => ({ name: `p${percent}`, values: samples.map(one => percentileOf(one, percent)) })),
   ]
   const series = lines.map(({ name, values }) => {
     const most = Math.max(0, ...values.map(value => value ?? 0))
@@ -227,14 +203,12 @@ function latencyChart(steps: Steps): Chart {
     ...LATENCY,
     description:
       'Seconds from the arrival of a request of the load to its first token, wait included: percentiles over the requests that were served in each step. Each request counts with the time of its deployment at the end of the step.',
-    kind: 'lines',
-    shape: 'points',
-    ...windowOf(steps),
+    ...{ kind: 'lines', ...windowOf(steps) },
     series: samples.some(one => one.length > 0) ? series : [],
   }
 }
 
-function windowOf({ from, to, times, marks }: Steps): Pick<Chart, 'from' | 'to' | 'times' | 'marks'> {
+function windowOf({ from, to, times, marks }: Steps) {
   return { from, to, times, marks }
 }
 
@@ -260,9 +234,7 @@ function rankSeries(
     values: rest[0]?.values.map((_, i) => sumOf(rest.map(({ values }) => values[i]!))) ?? [],
   }
   return [...ranked.slice(0, shown), ...(rest.length > 0 ? [others] : [])].map(({ name, total, values }) => ({
-    name,
-    values,
-    figure: figureOf(total, values),
+    ...{ name, values, figure: figureOf(total, values) },
   }))
 }
 

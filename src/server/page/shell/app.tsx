@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { CloseButton, CopyButton } from '../parts/buttons.tsx'
 import { bound } from '../parts/fields.tsx'
 import { clear } from '../parts/hooks.ts'
-import { DetailsHead } from '../parts/panel.tsx'
+import { DetailsHead, Overlay } from '../parts/panel.tsx'
 import { Glyph } from '../parts/words.tsx'
 import { HttpConnection } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
@@ -116,25 +116,23 @@ function TokenPrompt() {
 /** The keys of the page. */
 function Help({ close }: { close: () => void }) {
   return (
-    <div class="overlay" role="dialog" aria-modal="true" aria-label="Keys">
-      <div class="overlay-box">
-        <DetailsHead what="the help" close={close}>
-          <h2>Keys</h2>
-        </DetailsHead>
-        <table>
-          <tbody>
-            {KEYS.map(([keys, meaning]) => (
-              <tr key={keys}>
-                <th scope="row">
-                  <kbd>{keys}</kbd>
-                </th>
-                <td>{meaning}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        <p class="faint">“JSON” shows the data’s address. After most actions, “Copy as curl” copies the command.</p>
-      </div>
-    </div>
+    <Overlay label="Keys">
+      <DetailsHead what="the help" close={close}>
+        <h2>Keys</h2>
+      </DetailsHead>
+      <table>
+        <tbody>
+          {KEYS.map(([keys, meaning]) => (
+            <tr key={keys}>
+              <th scope="row">
+                <kbd>{keys}</kbd>
+              </th>
+              <td>{meaning}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="faint">“JSON” shows the data’s address. After most actions, “Copy as curl” copies the command.</p>
+    </Overlay>
   )
 }

@@ -1,3 +1,4 @@
+import { Quiet } from '../parts/buttons.tsx'
 import { Select } from '../parts/fields.tsx'
 import { formatTime } from '../parts/format.ts'
 import { Glyph } from '../parts/words.tsx'
@@ -40,9 +41,9 @@ export function Header({ openFinder, openWorlds, openHelp }: HeaderProps) {
         <Glyph of={glyph} /> {words}
       </span>
       <span class="space" />
-      <button type="button" class="quiet" onClick={openFinder} aria-label="Find by id" title="Ctrl K">
+      <Quiet onClick={openFinder} aria-label="Find by id" title="Ctrl K">
         ⌕ <span class="wide-only">Find</span>
-      </button>
+      </Quiet>
       <Select
         label="World"
         class="world-picker"
@@ -53,28 +54,17 @@ export function Header({ openFinder, openWorlds, openHelp }: HeaderProps) {
         ])}
         onChange={world => session.place.go({ world: world === DEFAULT_WORLD ? undefined : world, origin: undefined })}
       />
-      <button
-        type="button"
-        class="quiet"
-        onClick={openWorlds}
-        aria-label="Worlds and snapshots"
-        title="Create, compare, delete"
-      >
+      <Quiet onClick={openWorlds} aria-label="Worlds and snapshots" title="Create, compare, delete">
         ◉ <span class="wide-only">Worlds</span>
-      </button>
-      <button
-        type="button"
-        class="quiet"
-        onClick={() => session.theme.next()}
-        aria-label={`Theme: ${session.theme.current.value}`}
-      >
+      </Quiet>
+      <Quiet onClick={() => session.theme.next()} aria-label={`Theme: ${session.theme.current.value}`}>
         {session.theme.current.value === 'dark' ? '☾' : session.theme.current.value === 'light' ? '☀' : '◐'}
-      </button>
+      </Quiet>
       <OpenFile />
       <SavePage />
-      <button type="button" class="quiet" onClick={openHelp} aria-label="Keys" title="?">
+      <Quiet onClick={openHelp} aria-label="Keys" title="?">
         ?
-      </button>
+      </Quiet>
     </header>
   )
 }

@@ -1,5 +1,6 @@
 /** Everything about one thing, found by its id: beside every view. */
 
+import type { ComponentChildren } from 'preact'
 import { CopyButton } from '../parts/buttons.tsx'
 import { CommandForm, whyIdle } from '../parts/fields.tsx'
 import { formatMicrocents, formatTime, kindWords } from '../parts/format.ts'
@@ -45,8 +46,16 @@ export function Inspector({ id, close }: InspectorProps) {
           <Commands kind={thing.kind} id={thing.id} />
           <Related thing={thing} />
           {!isPosition(thing) && <Entries thing={thing} />}
-          <Requests thing={thing} />
-          <Ledger thing={thing} />
+          <Rows title="Newest requests" items={thing.requests} row={request => <Request {...request} />} />
+          <Rows
+            title="Ledger lines"
+            items={thing.ledger}
+            row={({ time, kind, microcents }) => (
+              <>
+                <DayTime iso={time} /> {kind} {formatMicrocents(microcents)}
+              </>
+            )}
+          />
           <Seen thing={thing} />
           <Addresses thing={thing} />
         </>
@@ -108,6 +117,29 @@ function Commands({ kind, id }: { kind: string; id: string }) {
   )
 }
 
+interface RowsProps<Item> {
+  readonly title: string
+  readonly items: readonly Item[]
+  readonly row: (item: Item) => ComponentChildren
+}
+
+/** A list that opens; nothing without items. */
+function Rows<Item>({ title, items, row }: RowsProps<Item>) {
+  if (items.length === 0) return null
+  return (
+    <details>
+      <summary>
+        {title}: {items.length}
+      </summary>
+      <ol class="plain">
+        {items.map((item, index) => (
+          <li key={index}>{row(item)}</li>
+        ))}
+      </ol>
+    </details>
+  )
+}
+
 function Related({ thing: { related } }: { thing: Thing }) {
   if (related.length === 0) return null
   return (
@@ -134,39 +166,15 @@ function Entries({ thing: { entries } }: { thing: Thing }) {
   )
 }
 
-function Requests({ thing: { requests } }: { thing: Thing }) {
+function Request({ seq, at, method, path, status }: Thing['requests'][number]) {
   const { place } = useSession()
-  if (requests.length === 0) return null
   return (
-    <details>
-      <summary>Newest requests: {requests.length}</summary>
-      <ol class="plain">
-        {requests.map(({ seq, at, method, path, status }) => (
-          <li key={seq}>
-            <time dateTime={at}>{formatTime(at)}</time> <StatusMark status={status} />{' '}
-            <a class="mono break" href={place.link({ view: 'requests', request: String(seq) })}>
-              {method} {path}
-            </a>
-          </li>
-        ))}
-      </ol>
-    </details>
-  )
-}
-
-function Ledger({ thing: { ledger } }: { thing: Thing }) {
-  if (ledger.length === 0) return null
-  return (
-    <details>
-      <summary>Ledger lines: {ledger.length}</summary>
-      <ol class="plain">
-        {ledger.map(({ time, kind, microcents }, index) => (
-          <li key={index}>
-            <DayTime iso={time} /> {kind} {formatMicrocents(microcents)}
-          </li>
-        ))}
-      </ol>
-    </details>
+    <>
+      <time dateTime={at}>{formatTime(at)}</time> <StatusMark status={status} />{' '}
+      <a class="mono break" href={place.link({ view: 'requests', request: String(seq) })}>
+        {method} {path}
+      </a>
+    </>
   )
 }
 

@@ -11,6 +11,7 @@ import type { AnswersByRoute } from '../store/ask.ts'
 import { Feed } from '../store/feed.ts'
 import { type Clock, DEFAULT_WORLD, type Session, useSession, type Visit } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
+import { CornerScale } from '../views/lifecycles/time-scale.ts'
 import { advanceTo } from './clock-moves.ts'
 
 const HEIGHT = 36
@@ -75,7 +76,7 @@ export function Timeline() {
     (drawing: Drawing) => {
       const { entries, requests } = feed
       const marks = { entries, requests, coming, here, earliest, chosen: chosen.value }
-      drawTimeline(drawing, hold.current?.scale ?? scale, marks)
+      new TimelineBrush(drawing, hold.current?.scale ?? scale).draw(marks)
     },
     [scale, coming, revision, here, earliest, chosen.value],
   )
@@ -87,8 +88,8 @@ export function Timeline() {
   /** Returns the time at a place: a whole second, or now. */
   const timeAt = (place: number) => {
     const { now, end } = held.scale
-    const time = Math.round(held.scale.timeAt(place) / 1e6) * 1e6
-    if (Math.abs(held.scale.placeOf(time) - held.scale.placeOf(now)) < NOW_SHARE) return now
+    const time = Math.round(held.scale.toTime(place) / 1e6) * 1e6
+    if (Math.abs(held.scale.toPlace(time) - held.scale.toPlace(now)) < NOW_SHARE) return now
     return Math.min(visited === undefined ? end : now, Math.max(earliest, time))
   }
   const choose = (time: number) => {
@@ -133,7 +134,7 @@ export function Timeline() {
           aria-valuetext={time === undefined ? held.isoOf(here) : actionAt(time)}
           min={0}
           max={STEPS}
-          value={Math.round(held.scale.placeOf(time ?? here) * STEPS)}
+          value={Math.round(held.scale.toPlace(time ?? here) * STEPS)}
           onPointerDown={event => {
             event.currentTarget.setPointerCapture(event.pointerId)
             choose(timeUnder(event.offsetX))
@@ -314,25 +315,15 @@ const PAST_SHARE = 0.78
 const LEAST_PAST = 60_000_000
 
 /** Times are microseconds since the epoch of the world; places are shares of the width, from 0 to 1. */
-class TimelineScale {
-  readonly begin: number
+class TimelineScale extends CornerScale {
   readonly now: number
   readonly end: number
 
   constructor(begin: number, now: number, ahead: number) {
+    const first = { time: Math.min(begin, now - LEAST_PAST), place: 0 }
+    super([first, { time: now, place: PAST_SHARE }, { time: now + ahead, place: 1 }])
     this.now = now
-    this.begin = Math.min(begin, now - LEAST_PAST)
     this.end = now + ahead
-  }
-
-  placeOf(time: number): number {
-    if (time <= this.now) return (PAST_SHARE * (time - this.begin)) / (this.now - this.begin)
-    return PAST_SHARE + ((1 - PAST_SHARE) * (time - this.now)) / (this.end - this.now)
-  }
-
-  timeAt(place: number): number {
-    if (place <= PAST_SHARE) return this.begin + (place / PAST_SHARE) * (this.now - this.begin)
-    return this.now + ((place - PAST_SHARE) / (1 - PAST_SHARE)) * (this.end - this.now)
   }
 }
 
@@ -349,21 +340,10 @@ interface TimelineMarks {
   readonly chosen: number | undefined
 }
 
-function drawTimeline(drawing: Drawing, scale: TimelineScale, marks: TimelineMarks): void {
-  new TimelineBrush(drawing, scale).draw(marks)
-}
-
-class TimelineBrush extends Brush {
-  readonly #scale: TimelineScale
-
-  constructor(drawing: Drawing, scale: TimelineScale) {
-    super(drawing)
-    this.#scale = scale
-  }
-
+class TimelineBrush extends Brush<TimelineScale> {
   draw({ entries, requests, coming, here, earliest, chosen }: TimelineMarks): void {
     const { height } = this
-    const { now } = this.#scale
+    const { now } = this.scene
     const [keptX, nowX] = [this.#toX(earliest), this.#toX(now)]
     this.fill('sunken', keptX, 0, nowX - keptX, height)
     this.#drawDensity(entries)
@@ -372,7 +352,7 @@ class TimelineBrush extends Brush {
     this.#drawFlags(entries)
     for (const { at, status } of requests) {
       if (status === 0 || status >= 400)
-        this.#circle(this.#toX(microsAt(at, entries, this.#scale)), height - 4, 2, 'warn')
+        this.#circle(this.#toX(microsAt(at, entries, this.scene)), height - 4, 2, 'warn')
     }
     this.fill('text', nowX - 1, 0, 2, height)
     if (here !== now) this.fill('text', this.#toX(here) - 1, 0, 2, height)
@@ -380,7 +360,7 @@ class TimelineBrush extends Brush {
   }
 
   #toX(time: number): number {
-    return this.#scale.placeOf(time) * this.width
+    return this.scene.toPlace(time) * this.width
   }
 
   /** Draws a column for each pixel: its height is the logarithm of the number of entries. */

@@ -6,7 +6,7 @@ import { Small } from '../parts/buttons.tsx'
 import { TextField } from '../parts/fields.tsx'
 import { formatTime, plural } from '../parts/format.ts'
 import { Table } from '../parts/lists.tsx'
-import { DetailsHead, Panel } from '../parts/panel.tsx'
+import { DetailsHead, Overlay, Panel } from '../parts/panel.tsx'
 import { DayTime, ThingLink } from '../parts/words.tsx'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { DEFAULT_WORLD, forkWorld, useSession } from '../store/session.ts'
@@ -34,47 +34,45 @@ export function Worlds({ close }: { close: () => void }) {
     await session.act(`Delete ${world}`, 'DELETE /_sim/worlds/{world}', { world }, DEFAULT_WORLD)
   }
   return (
-    <div class="overlay" role="dialog" aria-modal="true" aria-label="Worlds">
-      <div class="overlay-box large stack">
-        <DetailsHead what="the worlds" close={close}>
-          <h1>Worlds</h1>
-        </DetailsHead>
-        <Panel title="Worlds" route="GET /_sim/worlds" error={error}>
-          <Table
-            titles={['World', 'Made of', 'Seed', 'Time', '']}
-            rows={(worlds ?? []).map(({ world, fixtures, seed, now, fork_of: made }) => ({
-              key: world,
-              isCurrent: world === here,
-              cells: [
-                world === here ? `● ${world}` : world,
-                made === null ? fixtures : `fork of ${made.world} at ${formatTime(made.at)}`,
-                seed,
-                <DayTime key={now} iso={now} />,
-                <>
-                  {world === here ? (
-                    <CompareButton label="Compare with its start" other={{ fresh: 'true' }} compared={compared} />
-                  ) : (
-                    <>
-                      <Small onClick={() => open(world)}>Open</Small>
-                      <CompareButton other={{ with: world }} compared={compared} />
-                    </>
-                  )}
-                  <Small onClick={() => forkWorld(session, world)}>Fork</Small>
-                  {world !== DEFAULT_WORLD && (
-                    <Small class="danger" onClick={() => remove(world)}>
-                      Delete
-                    </Small>
-                  )}
-                </>,
-              ],
-            }))}
-          />
-          <CreateWorld />
-        </Panel>
-        {compared.value !== undefined && <Differences world={here} other={compared.value} />}
-        <Snapshots compared={compared} />
-      </div>
-    </div>
+    <Overlay label="Worlds" class="large stack">
+      <DetailsHead what="the worlds" close={close}>
+        <h1>Worlds</h1>
+      </DetailsHead>
+      <Panel title="Worlds" route="GET /_sim/worlds" error={error}>
+        <Table
+          titles={['World', 'Made of', 'Seed', 'Time', '']}
+          rows={(worlds ?? []).map(({ world, fixtures, seed, now, fork_of: made }) => ({
+            key: world,
+            isCurrent: world === here,
+            cells: [
+              world === here ? `● ${world}` : world,
+              made === null ? fixtures : `fork of ${made.world} at ${formatTime(made.at)}`,
+              seed,
+              <DayTime key={now} iso={now} />,
+              <>
+                {world === here ? (
+                  <CompareButton label="Compare with its start" other={{ fresh: 'true' }} compared={compared} />
+                ) : (
+                  <>
+                    <Small onClick={() => open(world)}>Open</Small>
+                    <CompareButton other={{ with: world }} compared={compared} />
+                  </>
+                )}
+                <Small onClick={() => forkWorld(session, world)}>Fork</Small>
+                {world !== DEFAULT_WORLD && (
+                  <Small class="danger" onClick={() => remove(world)}>
+                    Delete
+                  </Small>
+                )}
+              </>,
+            ],
+          }))}
+        />
+        <CreateWorld />
+      </Panel>
+      {compared.value !== undefined && <Differences world={here} other={compared.value} />}
+      <Snapshots compared={compared} />
+    </Overlay>
   )
 }
 

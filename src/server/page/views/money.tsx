@@ -223,7 +223,7 @@ function burnChart(money: Money): BurnChart | undefined {
     name: 'burn',
     title: 'Burn over time',
     description: `Dollars per hour, stacked by owner: ${shown.map(({ name }) => name).join(', ')}.`,
-    ...{ unit: '$ per hour', kind: 'areas', shape: 'steps', scale: 'linear' },
+    ...{ unit: '$ per hour', kind: 'areas', scale: 'linear' },
     ...{ from, times, marks: [] },
     series: shown.map(({ name, total, values }) => ({ name, values, figure: formatMicrocents(total) })),
     figureLabel: 'total',

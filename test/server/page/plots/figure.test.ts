@@ -14,7 +14,6 @@ function chart(changes: Partial<Chart> = {}): Chart {
     description: 'What it cost.',
     unit: '$ per hour',
     kind: 'areas',
-    shape: 'steps',
     scale: 'linear',
     from: 0,
     times: [3600, 7200, 10_800],
@@ -85,7 +84,7 @@ describe('a figure', () => {
 
   test('has a gap in a line where a value is missing', () => {
     const series = [{ name: 'one', values: [1, null, 3, 2], figure: '3' }]
-    const text = drawFigure([chart({ kind: 'lines', shape: 'points', times: [1, 2, 3, 4], series })], caption)
+    const text = drawFigure([chart({ kind: 'lines', times: [1, 2, 3, 4], series })], caption)
     const [, line] = text.match(/<path class="line s0" d="(.*?)"/)!
     // The axis ends at 3.
     expect(line).toBe('M180 150.7M416 40L534 95.3')

@@ -57,7 +57,7 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
   const [shownTop, shownCursor] = [top.value, cursor.value]
   const draw = useCallback(
     (drawing: Drawing) =>
-      drawFleet(drawing, { fleet, layout, coloring, top: shownTop, cursor: shownCursor, selected, owner }),
+      new FleetBrush(drawing, { fleet, layout, coloring, top: shownTop, cursor: shownCursor, selected, owner }).draw(),
     [fleet, layout, coloring, shownTop, shownCursor, selected, owner],
   )
   useEffect(() => {
@@ -169,27 +169,19 @@ interface FleetScene {
   readonly owner: string | undefined
 }
 
-/** Draws the lines of the fleet that are visible. */
-function drawFleet(drawing: Drawing, scene: FleetScene): void {
-  const { context, height } = drawing
-  const brush = new FleetBrush(drawing, scene)
-  context.translate(0, -scene.top)
-  for (const line of scene.layout.lines) {
-    if (line.y + line.height < scene.top || line.y > scene.top + height) continue
-    if (line.kind === 'nodes') brush.drawRow(line)
-    else brush.drawTitle(line)
-  }
-}
-
-class FleetBrush extends Brush {
-  readonly #scene: FleetScene
-
-  constructor(drawing: Drawing, scene: FleetScene) {
-    super(drawing)
-    this.#scene = scene
+class FleetBrush extends Brush<FleetScene> {
+  /** Draws the lines of the fleet that are visible. */
+  draw(): void {
+    const { layout, top } = this.scene
+    this.context.translate(0, -top)
+    for (const line of layout.lines) {
+      if (line.y + line.height < top || line.y > top + this.height) continue
+      if (line.kind === 'nodes') this.#drawRow(line)
+      else this.#drawTitle(line)
+    }
   }
 
-  drawTitle(line: Extract<Line, { kind: 'zone' | 'section' }>): void {
+  #drawTitle(line: Extract<Line, { kind: 'zone' | 'section' }>): void {
     if (line.kind === 'zone') {
       const nodes = line.sections.flatMap(section => section.nodes)
       const { gpus, held, free } = countGpus(nodes)
@@ -219,11 +211,11 @@ class FleetBrush extends Brush {
     this.write(warning, 'bad', line.x + this.widthOf(text), line.y + 15)
   }
 
-  drawRow({ nodes, shape, x: rowLeft, y }: Extract<Line, { kind: 'nodes' }>): void {
+  #drawRow({ nodes, shape, x: rowLeft, y }: Extract<Line, { kind: 'nodes' }>): void {
     for (const [column, node] of nodes.entries()) {
       const x = rowLeft + column * shape.pitch
       this.#drawFrame(node, x, y, shape.width, shape.height)
-      const { cell, padding, nameHeight } = this.#scene.layout
+      const { cell, padding, nameHeight } = this.scene.layout
       for (const [gpu, code] of node.gpus.entries()) {
         const left = x + padding + (gpu % shape.columns) * cell
         const top = y + padding + nameHeight + Math.floor(gpu / shape.columns) * cell
@@ -235,7 +227,7 @@ class FleetBrush extends Brush {
 
   #drawFrame(node: FleetNode, x: number, y: number, width: number, height: number): void {
     const context = this.context
-    const { cursor, selected, layout } = this.#scene
+    const { cursor, selected, layout } = this.scene
     const { state, name, slowdown, disk_full } = node
     const isClosed = state === 'cordoned' || state === 'draining'
     context.beginPath()
@@ -276,7 +268,7 @@ class FleetBrush extends Brush {
 
   #drawGpu(node: FleetNode, code: number, left: number, top: number): void {
     const context = this.context
-    const { layout, coloring, fleet, owner } = this.#scene
+    const { layout, coloring, fleet, owner } = this.scene
     const size = layout.cell - (layout.cell >= LETTERED_CELL ? 2 : 1)
     const holder = code >= 0 ? node.holders[code]! : undefined
     const held = holder === undefined ? undefined : fleet.owners.get(holder.owner)

@@ -1,6 +1,5 @@
 /** Draws the lanes of lifecycles: the axis, the states as bars, the replicas as steps, and the ghost of another world. */
 
-import type { Drawing } from '../../parts/canvas.tsx'
 import { Brush } from '../../parts/canvas.tsx'
 import { formatDuration } from '../../parts/format.ts'
 import { toneOf } from '../../parts/words.tsx'
@@ -25,23 +24,13 @@ const DAY = 86_400 * MICROS
 /** Least pixels between two ticks. */
 const TICK_ROOM = 84
 
-export function drawLanes(drawing: Drawing, scene: LanesScene): void {
-  new LanesBrush(drawing, scene).draw()
-}
-
-class LanesBrush extends Brush {
-  readonly #scene: LanesScene
+export class LanesBrush extends Brush<LanesScene> {
   /** They are drawn last, because compressed time must not hide them. */
   readonly #labels: (() => void)[] = []
 
-  constructor(drawing: Drawing, scene: LanesScene) {
-    super(drawing)
-    this.#scene = scene
-  }
-
   draw(): void {
     const { context } = this
-    const { rows, shape, top, now, ghostNow } = this.#scene
+    const { rows, shape, top, now, ghostNow } = this.scene
     const last = Math.min(rows.length, Math.ceil((top + this.height) / shape.height))
     context.save()
     context.beginPath()
@@ -65,7 +54,7 @@ class LanesBrush extends Brush {
   }
 
   #drawRow(row: Row, y: number): void {
-    const { shape, selected, now, ghostNow } = this.#scene
+    const { shape, selected, now, ghostNow } = this.scene
     if (row.id === selected) {
       this.fill('accent', 0, y, this.width, shape.height, 0.1)
     }
@@ -110,7 +99,7 @@ class LanesBrush extends Brush {
 
   #drawReplicas({ replicas }: Lifecycle, y: number): void {
     if (replicas.length === 0) return
-    const { now } = this.#scene
+    const { now } = this.scene
     const most = Math.max(1, ...replicas.map(({ ready, starting }) => ready + starting))
     const levelOf = (count: number) => y + REPLICAS_HEIGHT - (count / most) * (REPLICAS_HEIGHT - 1)
     this.setFont('10px', 'left', 'bottom')
@@ -170,7 +159,7 @@ class LanesBrush extends Brush {
 
   /** Draws lines through all rows for what went wrong in the world. */
   #drawWorldMarks(part: 'lines' | 'marks'): void {
-    const { worldMarks } = this.#scene
+    const { worldMarks } = this.scene
     if (part === 'marks') {
       const shown = worldMarks.filter(({ kind }) => toneOf(kind) !== 'neutral')
       this.#drawMarks(shown, AXIS_HEIGHT - 9)
@@ -189,7 +178,7 @@ class LanesBrush extends Brush {
   /** Draws the states of the other world: thin where both are equal, and as a bar where they differ. */
   #drawGhost(ghost: Lifecycle, own: Lifecycle | undefined, y: number): void {
     const { context } = this
-    const { now, ghostNow } = this.#scene
+    const { now, ghostNow } = this.scene
     for (const { segment, begin, end, isSame, ready } of compareLives(ghost, own, {
       ownNow: now,
       ghostNow: ghostNow!,
@@ -217,7 +206,7 @@ class LanesBrush extends Brush {
   }
 
   #drawGaps(part: 'bands' | 'labels'): void {
-    for (const { begin, end } of this.#scene.scale.gaps) {
+    for (const { begin, end } of this.scene.scale.gaps) {
       const [left, right] = [this.#toX(begin), this.#toX(end)]
       if (right < 0 || left > this.width) continue
       if (part === 'bands') {
@@ -239,14 +228,14 @@ class LanesBrush extends Brush {
 
   #drawTicks(part: 'lines' | 'labels'): void {
     const { width } = this
-    const { scale, window } = this.#scene
+    const { scale, window } = this.scene
     const pixelsPerMicro = (width / (window.to - window.from)) * scale.slope
     const step = tickStep(TICK_ROOM / pixelsPerMicro)
     const isFine = step < 60 * MICROS
     this.setFont('11px', 'left', 'middle', this.mono)
     let free = Number.NEGATIVE_INFINITY
     let day = ''
-    const [from, to] = [toTime(this.#scene, 0), toTime(this.#scene, width)]
+    const [from, to] = [toTime(this.scene, 0), toTime(this.scene, width)]
     let tick = Math.ceil(from / step) * step
     // Ticks within a compressed gap are skipped as a whole, so that a month without events is not a loop of seconds.
     for (; tick <= to; tick = this.#afterGap(tick + step, step)) {
@@ -256,7 +245,7 @@ class LanesBrush extends Brush {
         this.fill('line', Math.round(x), AXIS_HEIGHT, 1, this.height, 0.5)
         continue
       }
-      const iso = isoOf(this.#scene, tick)
+      const iso = isoOf(this.scene, tick)
       const isNewDay = iso.slice(5, 10) !== day
       const time = iso.slice(11, isFine ? 19 : 16)
       const label = step >= DAY ? iso.slice(5, 10) : isNewDay ? `${iso.slice(5, 10)} ${time}` : time
@@ -283,19 +272,19 @@ class LanesBrush extends Brush {
     context.setLineDash([])
   }
 
-  readonly #toX = (time: number): number => toX(this.#scene, time)
+  readonly #toX = (time: number): number => toX(this.scene, time)
 
   #isInGap(time: number): boolean {
-    return this.#scene.scale.gaps.some(({ begin, end }) => time > begin && time < end)
+    return this.scene.scale.gaps.some(({ begin, end }) => time > begin && time < end)
   }
 
   #touchesGap(left: number, right: number): boolean {
-    return this.#scene.scale.gaps.some(({ begin, end }) => this.#toX(begin) < right && this.#toX(end) > left)
+    return this.scene.scale.gaps.some(({ begin, end }) => this.#toX(begin) < right && this.#toX(end) > left)
   }
 
   /** Returns the first tick from a time on that lies in no gap. */
   #afterGap(tick: number, step: number): number {
-    const gap = this.#scene.scale.gaps.find(({ begin, end }) => tick > begin && tick < end)
+    const gap = this.scene.scale.gaps.find(({ begin, end }) => tick > begin && tick < end)
     return gap === undefined ? tick : Math.ceil(gap.end / step) * step
   }
 }

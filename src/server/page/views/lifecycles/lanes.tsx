@@ -25,7 +25,7 @@ import {
   windowOf,
   zoomed,
 } from './lane-places.ts'
-import { drawLanes } from './lanes-drawing.ts'
+import { LanesBrush } from './lanes-drawing.ts'
 import type { Lifecycle, Mark, Row, Segment } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './lifecycle-model.ts'
 import type { TimeScale } from './time-scale.ts'
@@ -70,7 +70,7 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
     () => ({ rows, shape, scale, worldMarks, window, width, top: shownTop, now, ghostNow, epochMs, selected }),
     [rows, shape, scale, worldMarks, window, width, shownTop, now, ghostNow, epochMs, selected],
   )
-  const draw = useCallback((drawing: Drawing) => drawLanes(drawing, scene), [scene])
+  const draw = useCallback((drawing: Drawing) => new LanesBrush(drawing, scene).draw(), [scene])
   const first = Math.max(0, Math.floor(top.value / shape.height) - OVERSCAN)
   const last = Math.min(rows.length, Math.ceil((top.value + height) / shape.height) + OVERSCAN)
 

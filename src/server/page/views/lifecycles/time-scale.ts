@@ -19,50 +19,59 @@ const MAX_MARGIN = 60_000_000
 const GAP_SHARE = 0.06
 const MAX_GAPS_SHARE = 0.5
 
-export class TimeScale {
-  readonly gaps: readonly IdleGap[]
-  /** Share of the width of each microsecond that is not compressed. */
-  readonly slope: number
-  /** Corners of the scale, in the order of time. */
-  readonly #corners: readonly { readonly time: number; readonly place: number }[]
+interface Corner {
+  readonly time: number
+  readonly place: number
+}
 
-  constructor(from: number, to: number, gaps: readonly IdleGap[]) {
-    this.gaps = gaps
-    const active = to - from - gaps.reduce((sum, { begin, end }) => sum + end - begin, 0)
-    const gapShare = gaps.length === 0 ? 0 : Math.min(GAP_SHARE, MAX_GAPS_SHARE / gaps.length)
-    this.slope = (1 - gapShare * gaps.length) / Math.max(1, active)
-    const corners = [{ time: from, place: 0 }]
-    for (const { begin, end } of gaps) {
-      const last = corners.at(-1)!
-      const place = last.place + (begin - last.time) * this.slope
-      corners.push({ time: begin, place }, { time: end, place: place + gapShare })
-    }
-    corners.push({ time: Math.max(to, from + 1), place: 1 })
+/** Places of times on straight lines between corners, and beyond the first and the last. */
+export class CornerScale {
+  readonly #corners: readonly Corner[]
+
+  /** @param corners at least two, in the order of time */
+  constructor(corners: readonly Corner[]) {
     this.#corners = corners
   }
 
   /** Returns the place of a time. Times before and after the scale lie outside of 0 and 1. */
   toPlace(time: number): number {
-    const corners = this.#corners
-    if (time <= corners[0]!.time) return (time - corners[0]!.time) * this.slope
-    for (let i = 1; i < corners.length; i++) {
-      const [a, b] = [corners[i - 1]!, corners[i]!]
-      if (time > b.time) continue
-      return a.place + ((time - a.time) / (b.time - a.time)) * (b.place - a.place)
-    }
-    return 1 + (time - corners.at(-1)!.time) * this.slope
+    return this.#convert(time, 'time', 'place')
   }
 
   /** Returns the time at a place: the opposite of `toPlace`. */
   toTime(place: number): number {
+    return this.#convert(place, 'place', 'time')
+  }
+
+  #convert(value: number, from: keyof Corner, to: keyof Corner): number {
     const corners = this.#corners
-    if (place <= 0) return corners[0]!.time + place / this.slope
-    for (let i = 1; i < corners.length; i++) {
-      const [a, b] = [corners[i - 1]!, corners[i]!]
-      if (place > b.place || b.place === a.place) continue
-      return a.time + ((place - a.place) / (b.place - a.place)) * (b.time - a.time)
+    let i = 1
+    // A line without a length has no slope.
+    while (i < corners.length - 1 && (value > corners[i]![from] || corners[i]![from] === corners[i - 1]![from])) i++
+    const [a, b] = [corners[i - 1]!, corners[i]!]
+    return a[to] + ((value - a[from]) / (b[from] - a[from])) * (b[to] - a[to])
+  }
+}
+
+export class TimeScale extends CornerScale {
+  readonly gaps: readonly IdleGap[]
+  /** Share of the width of each microsecond that is not compressed. */
+  readonly slope: number
+
+  constructor(from: number, to: number, gaps: readonly IdleGap[]) {
+    const active = to - from - gaps.reduce((sum, { begin, end }) => sum + end - begin, 0)
+    const gapShare = gaps.length === 0 ? 0 : Math.min(GAP_SHARE, MAX_GAPS_SHARE / gaps.length)
+    const slope = (1 - gapShare * gaps.length) / Math.max(1, active)
+    const corners = [{ time: from, place: 0 }]
+    for (const { begin, end } of gaps) {
+      const last = corners.at(-1)!
+      const place = last.place + (begin - last.time) * slope
+      corners.push({ time: begin, place }, { time: end, place: place + gapShare })
     }
-    return corners.at(-1)!.time + (place - 1) / this.slope
+    corners.push({ time: Math.max(to, from + 1), place: 1 })
+    super(corners)
+    this.gaps = gaps
+    this.slope = slope
   }
 }
 
