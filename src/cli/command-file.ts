@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { formatDuration, type Micros, micros } from '../kernel/duration.ts'
-import { given } from '../lib/given.ts'
+import { given } from '../lib/fields.ts'
 import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import { UsageError } from './command.ts'

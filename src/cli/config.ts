@@ -1,16 +1,13 @@
 /** The configuration file of a project: values for the flags of `serve`, by their names in camelCase. */
+
 import * as z from 'zod'
+import { fieldsOf } from '../lib/fields.ts'
 import { once } from '../lib/once.ts'
 import type { OwnEndpoints } from '../service/own-endpoints.ts'
 import { SERVED_CLOCK_MODES } from '../simulator/clock/settings.ts'
 
 /** The names of the file. The first that exists counts. */
 export const CONFIG_FILES = ['ts', 'js', 'json', 'yaml'].map(ending => `modelhost-sim.config.${ending}`)
-
-/** Returns the fields of these names, all of one type. */
-function fieldsOf<Type, Name extends string>(type: Type, ...names: readonly Name[]): Record<Name, Type> {
-  return Object.fromEntries(names.map(name => [name, type])) as Record<Name, Type>
-}
 
 /** The schema of a configuration. The flags check the values further, as they check those of a command line. */
 export const configSchema = once(() => {

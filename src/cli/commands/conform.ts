@@ -30,25 +30,19 @@ export async function handler({ openapi, names, json }: ConformArguments): Promi
       'Failed to compare: --openapi is missing. Give a file or a URL, as in --openapi provider.yaml.',
     )
   }
-  const {
-    conform,
-    DocumentError,
-    parseDocumentText: parsed,
-    readDocument,
-    titleOf,
-  } = await import('../conform/index.ts')
+  const own = await import('../conform/index.ts')
   const profile = names === undefined ? {} : { names: readNames(names).profile }
   let document: unknown
   let conformance: Conformance
   try {
-    document = isAddress(openapi) ? parsed(await fetchText(openapi)) : readDocument(openapi)
-    conformance = await conform(document, profile)
+    document = isAddress(openapi) ? own.parseDocumentText(await fetchText(openapi)) : own.readDocument(openapi)
+    conformance = await own.conform(document, profile)
   } catch (error) {
-    if (error instanceof DocumentError) throw new UsageError(`Failed to read --openapi '${openapi}': ${error.message}`)
-    throw error
+    if (!(error instanceof own.DocumentError)) throw error
+    throw new UsageError(`Failed to read --openapi '${openapi}': ${error.message}`)
   }
   process.stdout.write(
-    json ? `${JSON.stringify(conformance, null, 2)}\n` : formatConformance(conformance, titleOf(document)),
+    json ? `${JSON.stringify(conformance, null, 2)}\n` : formatConformance(conformance, own.titleOf(document)),
   )
   if (conformance.findings.some(({ severity }) => severity === 'break')) process.exitCode = 1
 }

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
-import { given } from '../../lib/given.ts'
+import { given } from '../../lib/fields.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
@@ -225,19 +225,12 @@ function isCheck(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'check' in value
 }
 
-/** A judgement of a recording. */
-interface RecordingJudgement {
-  readonly judgement: Judgement
-  /** Why the recording has no end; undefined if it is complete. */
-  readonly cut: string | undefined
-}
-
 /**
- * Replays a recording, and judges its clients: those of each world, at its end.
+ * Replays a recording, and judges its clients: those of each world, at its end. `cut` says why the recording has no end.
  *
  * @throws RecordingError for an invalid recording, UsageError for one whose replay differs, and for invalid options
  */
-async function judgeRecording(file: string, options: JudgeOptions): Promise<RecordingJudgement> {
+async function judgeRecording(file: string, options: JudgeOptions) {
   const what = shellQuote(file)
   const worlds = new JudgedWorlds(options)
   let replayed: Simulator | undefined

@@ -4,8 +4,8 @@
  */
 
 import { readFileSync, statSync } from 'node:fs'
+import { given } from '../../lib/fields.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
-import { given } from '../../lib/given.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import type { ParsedRecording } from '../../simulator/history/file.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { given } from '../../../lib/given.ts'
+import { fieldsOf, given } from '../../../lib/fields.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import { matchesJsonSubset } from '../../../lib/json-values.ts'
 import { LIMITS } from '../../../lib/limits.ts'
@@ -20,9 +20,7 @@ const ClockView = z.object({
 })
 
 const MoveView = z.object({
-  from: z.string(),
-  to: z.string(),
-  now: z.string(),
+  ...fieldsOf(z.string(), 'from', 'to', 'now'),
   events: z.int(),
   counts: z.record(z.string(), z.int()),
   transitions: z.array(z.object({ at: z.string(), subject: z.string(), became: z.string() })),

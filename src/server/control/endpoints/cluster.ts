@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { GPU_TYPES } from '../../../data/records/gpu-config.ts'
 import { type Micros, micros } from '../../../kernel/duration.ts'
-import { given } from '../../../lib/given.ts'
+import { fieldsOf, given } from '../../../lib/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import type { CommandDefinition } from '../../../simulation/operations/command-definition.ts'
 import { COMMANDS } from '../../../simulation/operations/commands.ts'
@@ -17,9 +17,7 @@ const NodeSchema = z.object({
   zone: z.string(),
   market: z.enum(['on-demand', 'spot']),
   gpu: z.enum(GPU_TYPES),
-  gpus: z.int(),
-  free: z.int(),
-  broken: z.int(),
+  ...fieldsOf(z.int(), 'gpus', 'free', 'broken'),
   slowdown: z.number(),
 })
 

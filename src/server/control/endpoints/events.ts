@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { given } from '../../../lib/given.ts'
+import { fieldsOf, given } from '../../../lib/fields.ts'
 import { splitCommas } from '../../../lib/text/comma-list.ts'
 import { ServerSentEvents } from '../../../service/results.ts'
 import { EventReader } from '../../../simulator/requests/event-reader.ts'
@@ -17,9 +17,7 @@ export const watchEvents = control({
   refusals: { 400: 'an unknown kind, or an invalid position', 429: 'the world has 100 readers' },
   produces: 'text/event-stream; charset=utf-8',
   query: {
-    kind: z.string().optional(),
-    subject: z.string().optional(),
-    after: z.string().optional(),
+    ...fieldsOf(z.string().optional(), 'kind', 'subject', 'after'),
     follow: z.enum(['true', 'false']).default('true'),
     form: z.enum(['objects', 'columns']).default('objects'),
   },

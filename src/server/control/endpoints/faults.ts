@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { fieldsOf } from '../../../lib/fields.ts'
 import type { FaultView as View } from '../../../simulator/faults/fault-controls.ts'
 import * as faultFields from '../../../simulator/faults/kinds/fields.ts'
 import * as faultKinds from '../../../simulator/faults/kinds/index.ts'
@@ -33,11 +34,7 @@ const FaultFields = z.looseObject({ kind: z.string() }).check(({ value, issues }
 const RuleFields = z.looseObject({
   name: z.string().optional(),
   on: z.union([z.string(), z.array(z.string())]),
-  in: z.string().optional(),
-  path: z.string().optional(),
-  token: z.string().optional(),
-  model: z.string().optional(),
-  deployment: z.string().optional(),
+  ...fieldsOf(z.string().optional(), 'in', 'path', 'token', 'model', 'deployment'),
   times: z.number().optional(),
   nth: z.number().optional(),
   for: DurationField.optional(),

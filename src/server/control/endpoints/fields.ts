@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { fieldsOf } from '../../../lib/fields.ts'
 import { ERROR_SHAPES, type Operations } from '../../../service/endpoint.ts'
 import { HEADER_WORDS, PATH_WORDS, VARIANT_WORDS } from '../../../service/naming/sections.ts'
 import { vocabularyOf } from '../../../service/naming/vocabulary.ts'
@@ -19,10 +20,7 @@ export const getFields = control({
   returns: z.object({
     records: z.array(z.object({ record: z.string(), fields: FieldList })),
     operations: z.array(z.object({ operation: z.string(), route: z.string(), fields: FieldList })),
-    paths: z.array(z.string()),
-    headers: z.array(z.string()),
-    variants: z.array(z.string()),
-    tags: z.array(z.string()),
+    ...fieldsOf(z.array(z.string()), 'paths', 'headers', 'variants', 'tags'),
     error_shapes: z.array(z.enum(ERROR_SHAPES)),
   }),
   handle: ({ sim }) => {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { given } from '../../../lib/given.ts'
+import { fieldsOf, given } from '../../../lib/fields.ts'
 import { splitCommas } from '../../../lib/text/comma-list.ts'
 import * as judging from '../../../simulator/judge/judge.ts'
 import type { Judgement, JudgeOptions } from '../../../simulator/judge/judgement.ts'
@@ -25,10 +25,7 @@ export const judgeClients = control({
   example: { target: '/_sim/judge?off=usesLists&pollsAtMost=0.5' },
   refusals: { 400: 'an unknown rule, client or id, or an invalid rate' },
   query: {
-    off: z.string().optional(),
-    keep: z.string().optional(),
-    pollsAtMost: z.string().optional(),
-    client: z.string().optional(),
+    ...fieldsOf(z.string().optional(), 'off', 'keep', 'pollsAtMost', 'client'),
   },
   returns: z.object({
     findings: z.array(FindingSchema),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { given } from '../../../lib/given.ts'
+import { given } from '../../../lib/fields.ts'
 import { control } from '../endpoint.ts'
 import { parseTimeParam } from '../time-param.ts'
 

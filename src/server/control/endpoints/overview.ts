@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { fieldsOf } from '../../../lib/fields.ts'
 import { VERSION } from '../../../lib/version.ts'
 import { Bytes } from '../../../service/results.ts'
 import { exampleRequest, parametersOf } from '../describe.ts'
@@ -30,10 +31,7 @@ export const getOverview = control({
     waiting: z.array(PendingRequestSchema),
     endpoints: z.array(
       z.object({
-        method: z.string(),
-        path: z.string(),
-        operation: z.string(),
-        summary: z.string(),
+        ...fieldsOf(z.string(), 'method', 'path', 'operation', 'summary'),
         takes: z.array(
           z.object({
             in: z.enum(['path', 'query', 'body']),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { MAX_DURATION } from '../../../kernel/duration.ts'
-import { given } from '../../../lib/given.ts'
+import { given } from '../../../lib/fields.ts'
 import type { Report } from '../../../simulation/reporting/report-types.ts'
 import type { TimeInput } from '../../../simulation/reporting/report-window.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'

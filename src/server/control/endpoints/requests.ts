@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { DecidedBy } from '../../../kernel/journal.ts'
-import { given } from '../../../lib/given.ts'
+import { fieldsOf, given } from '../../../lib/fields.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { splitCommas } from '../../../lib/text/comma-list.ts'
 import { queryInteger } from '../../../service/fields.ts'
@@ -23,15 +23,18 @@ export const listRequests = control({
   example: { target: '/_sim/requests?operation=create*&status=4xx,503&from=10m&limit=5' },
   refusals: { 400: 'an unknown operation, method, status or token, or an invalid path or time' },
   query: {
-    operation: z.string().optional(),
-    method: z.string().optional(),
-    path: z.string().optional(),
-    status: z.string().optional(),
-    token: z.string().optional(),
-    decidedBy: z.string().optional(),
-    subject: z.string().optional(),
-    from: z.string().optional(),
-    to: z.string().optional(),
+    ...fieldsOf(
+      z.string().optional(),
+      'operation',
+      'method',
+      'path',
+      'status',
+      'token',
+      'decidedBy',
+      'subject',
+      'from',
+      'to',
+    ),
     after: queryInteger({ min: 0 }).default(0),
     limit: queryInteger({ min: 0 }).default(100),
     bodies: z.enum(['short', 'whole', 'none']).default('short'),
@@ -63,9 +66,7 @@ export const listRequests = control({
 
 const NearMissSchema = z.object({
   seq: z.int(),
-  operation: z.string(),
-  method: z.string(),
-  path: z.string(),
+  ...fieldsOf(z.string(), 'operation', 'method', 'path'),
   status: z.int(),
   sentAt: z.string(),
   differs: z.array(z.string()).describe('As in body.model: expected "a", received "b"'),
@@ -83,9 +84,7 @@ const ExpectationFields = z.looseObject({
   token: z.string().optional(),
   decidedBy: z.union([z.string(), z.array(z.string())]).optional(),
   subject: z.string().optional(),
-  exactly: CountField,
-  atLeast: CountField,
-  atMost: CountField,
+  ...fieldsOf(CountField, 'exactly', 'atLeast', 'atMost'),
   none: z.boolean().optional(),
 })
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { concatBytes } from '../../../lib/bytes.ts'
+import { fieldsOf } from '../../../lib/fields.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { Bytes } from '../../../service/results.ts'
@@ -19,10 +20,7 @@ const Name = z
 const SnapshotView = z.object({
   snapshot: z.string().describe('Its name'),
   now: z.string().describe('The time of its world'),
-  digest: z.string(),
-  seed: z.string(),
-  fixtures: z.string(),
-  profile: z.string(),
+  ...fieldsOf(z.string(), 'digest', 'seed', 'fixtures', 'profile'),
   version: z.string().describe('The version of modelhost-sim that took it'),
 })
 

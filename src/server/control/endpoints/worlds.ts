@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { micros } from '../../../kernel/duration.ts'
-import { given } from '../../../lib/given.ts'
+import { fieldsOf, given } from '../../../lib/fields.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { JsonText } from '../../../service/results.ts'
@@ -30,9 +30,7 @@ const WorldSummary = z.object({
   world: z.string(),
   token: z.string().nullable().describe('The end of its first token for the root address'),
   base_url: z.string().describe('The address of its API; its control plane is below _sim'),
-  fixtures: z.string(),
-  seed: z.string(),
-  now: z.string(),
+  ...fieldsOf(z.string(), 'fixtures', 'seed', 'now'),
   requests: z.int(),
   idle_seconds: z.number().describe('Real seconds since its last request'),
   fork_of: z
@@ -71,12 +69,8 @@ export const createWorld = control({
   body: z
     .strictObject({
       ...OPTION_HTTP_FIELDS,
-      from: z.string().optional(),
-      snapshot: z.string().optional(),
-      at: z.string().optional(),
-      entry: z.int().optional(),
-      after_request: z.int().optional(),
-      before_request: z.int().optional(),
+      ...fieldsOf(z.string().optional(), 'from', 'snapshot', 'at'),
+      ...fieldsOf(z.int().optional(), 'entry', 'after_request', 'before_request'),
       token: z
         .string()
         .regex(/^[A-Za-z0-9_-]{1,200}$/, 'should be 1 to 200 letters, digits, dashes and underscores')

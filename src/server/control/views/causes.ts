@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Entry } from '../../../kernel/journal.ts'
+import { fieldsOf } from '../../../lib/fields.ts'
 import { queryInteger } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import * as causeTrees from '../../../simulator/explain/cause-tree.ts'
@@ -35,9 +36,7 @@ export const getCauses = control({
     money: z
       .array(
         z.object({
-          id: z.string(),
-          kind: z.string(),
-          name: z.string(),
+          ...fieldsOf(z.string(), 'id', 'kind', 'name'),
           since_microcents: z.int().describe('What it cost since the time of the entry'),
           spent_microcents: z.int().describe('What it cost since the begin of the world'),
           burn_microcents_per_hour: z.number().describe('Its rent now'),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ENGINE_CLASS_NAMES } from '../../../data/engine-classes.ts'
+import { fieldsOf } from '../../../lib/fields.ts'
 import { engineView } from '../../../simulation/deployments/instance-speed.ts'
 import { bitCount, freeGpus, type NodeRow } from '../../../simulation/fleet/node-row.ts'
 import { toRentalOrdinal } from '../../../simulation/fleet/tenants.ts'
@@ -61,10 +62,7 @@ export const getFleet = control({
   example: { target: '/_sim/fleet' },
   returns: z.object({
     totals: z.object({
-      nodes: z.int(),
-      gpus: z.int(),
-      free: z.int(),
-      held: z.int(),
+      ...fieldsOf(z.int(), 'nodes', 'gpus', 'free', 'held'),
       others: z.int().describe('Of other customers'),
       broken: z.int(),
       unusable: z.int().describe('Broken ones, and those without a holder on a node that takes no instance'),
@@ -91,9 +89,7 @@ export const getFleet = control({
     waiting: z
       .array(
         z.object({
-          id: z.string(),
-          name: z.string(),
-          gpu: z.string(),
+          ...fieldsOf(z.string(), 'id', 'name', 'gpu'),
           gpus: z.int().describe('GPUs of each instance'),
           instances: z.int().describe('Instances without GPUs, requested or not'),
           since: z.string().nullable().describe('null if the journal does not have its begin'),

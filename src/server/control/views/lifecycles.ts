@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Entry } from '../../../kernel/journal.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
+import { fieldsOf } from '../../../lib/fields.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { splitCommas } from '../../../lib/text/comma-list.ts'
 import { queryInteger } from '../../../service/fields.ts'
@@ -17,9 +18,7 @@ import { type Life, readLives } from './lives.ts'
 const MarkSchema = z.object({
   time: z.int(),
   seq: z.int().describe('Position in the journal'),
-  kind: z.string(),
-  subject: z.string(),
-  sentence: z.string(),
+  ...fieldsOf(z.string(), 'kind', 'subject', 'sentence'),
 })
 
 const RowSchema = z.object({
@@ -53,9 +52,7 @@ export const getLifecycles = control({
   example: { target: '/_sim/lifecycles?kind=deployment,batch&limit=20' },
   refusals: { 400: 'an unknown kind, or an invalid time' },
   query: {
-    kind: z.string().optional(),
-    from: z.string().optional(),
-    to: z.string().optional(),
+    ...fieldsOf(z.string().optional(), 'kind', 'from', 'to'),
     limit: queryInteger({ min: 1, max: 20_000 }).default(500),
   },
   returns: z.object({

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { formatDuration, HOUR, MAX_DURATION, type Micros, SECOND } from '../../../kernel/duration.ts'
+import { fieldsOf } from '../../../lib/fields.ts'
 import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
 import { isTerminal } from '../../../simulation/deployments/deployment-row.ts'
 import { parseReportWindow } from '../../../simulation/reporting/report-window.ts'
@@ -25,9 +26,7 @@ export const getMoney = control({
   example: { target: '/_sim/money?step=1h' },
   refusals: { 400: 'an invalid time, a time before the epoch or in the future, or an invalid step' },
   query: {
-    step: z.string().optional(),
-    from: z.string().optional(),
-    to: z.string().optional(),
+    ...fieldsOf(z.string().optional(), 'step', 'from', 'to'),
     usage: z.enum(['true', 'false']).default('false'),
   },
   returns: z.object({
@@ -62,9 +61,7 @@ export const getMoney = control({
           instance: z
             .object({
               microcents_per_hour: z.number(),
-              gpus: z.int(),
-              min_instances: z.int(),
-              max_instances: z.int(),
+              ...fieldsOf(z.int(), 'gpus', 'min_instances', 'max_instances'),
             })
             .nullable()
             .describe(

@@ -60,15 +60,16 @@ export function saveFile(name: string, text: string, type = 'text/plain'): void 
 }
 
 interface SmallProps extends ButtonHTMLAttributes {
+  readonly words: string
   /** What the button is about, for those who do not see it. */
   readonly of?: string
 }
 
 /** A small button. */
-export function Small({ of, children, class: style = '', ...attributes }: SmallProps) {
+export function Small({ words, of, class: style = '', ...attributes }: SmallProps) {
   return (
     <button type="button" class={`small ${style}`} {...attributes}>
-      {children}
+      {words}
       {of !== undefined && <span class="hidden"> {of}</span>}
     </button>
   )

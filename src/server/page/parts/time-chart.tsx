@@ -110,7 +110,7 @@ export function TimeChart({ chart, now, height, format, extent, shown, onZoom }:
             </li>
           ))}
         </ul>
-        {isZoomed && <Small onClick={() => onZoom(undefined)}>Show all</Small>}
+        {isZoomed && <Small words="Show all" onClick={() => onZoom(undefined)} />}
       </div>
     </div>
   )

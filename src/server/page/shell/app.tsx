@@ -38,7 +38,7 @@ export function App() {
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to the view
       </button>
-      <Header openFinder={() => show('finder')} openWorlds={() => show('worlds')} openHelp={() => show('help')} />
+      <Header show={show} />
       <nav class="tabs" aria-label="Views">
         {views.map(({ name, title, glyph }) => (
           <a

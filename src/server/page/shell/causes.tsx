@@ -34,12 +34,11 @@ export function CauseTree({ seq }: { seq: string }) {
       </ol>
       {matched > effects.length && (
         <Small
+          words={`Show more of ${formatCount(matched)} effects`}
           onClick={() => {
             limit.value += SHOWN_EFFECTS
           }}
-        >
-          Show more of {formatCount(matched)} effects
-        </Small>
+        />
       )}
       {waiting.length > 0 && (
         <>

@@ -17,13 +17,8 @@ const LINK_WORDS: Readonly<Record<LinkState, readonly [glyph: string, words: str
 /** Least real milliseconds between two looks for worlds that others made. */
 const WORLDS_PAUSE_MS = 2_500
 
-interface HeaderProps {
-  readonly openFinder: () => void
-  readonly openWorlds: () => void
-  readonly openHelp: () => void
-}
-
-export function Header({ openFinder, openWorlds, openHelp }: HeaderProps) {
+/** @param show opens a box above the page */
+export function Header({ show }: { show: (box: 'help' | 'finder' | 'worlds') => void }) {
   const session = useSession()
   const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD, pauseMs: WORLDS_PAUSE_MS })
   const [glyph, words] = LINK_WORDS[session.feed.link.value]
@@ -41,7 +36,7 @@ export function Header({ openFinder, openWorlds, openHelp }: HeaderProps) {
         <Glyph of={glyph} /> {words}
       </span>
       <span class="space" />
-      <Quiet onClick={openFinder} aria-label="Find by id" title="Ctrl K">
+      <Quiet onClick={() => show('finder')} aria-label="Find by id" title="Ctrl K">
         ⌕ <span class="wide-only">Find</span>
       </Quiet>
       <Select
@@ -54,7 +49,7 @@ export function Header({ openFinder, openWorlds, openHelp }: HeaderProps) {
         ])}
         onChange={world => session.place.go({ world: world === DEFAULT_WORLD ? undefined : world, origin: undefined })}
       />
-      <Quiet onClick={openWorlds} aria-label="Worlds and snapshots" title="Create, compare, delete">
+      <Quiet onClick={() => show('worlds')} aria-label="Worlds and snapshots" title="Create, compare, delete">
         ◉ <span class="wide-only">Worlds</span>
       </Quiet>
       <Quiet onClick={() => session.theme.next()} aria-label={`Theme: ${session.theme.current.value}`}>
@@ -62,7 +57,7 @@ export function Header({ openFinder, openWorlds, openHelp }: HeaderProps) {
       </Quiet>
       <OpenFile />
       <SavePage />
-      <Quiet onClick={openHelp} aria-label="Keys" title="?">
+      <Quiet onClick={() => show('help')} aria-label="Keys" title="?">
         ?
       </Quiet>
     </header>

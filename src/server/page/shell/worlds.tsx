@@ -54,16 +54,12 @@ export function Worlds({ close }: { close: () => void }) {
                   <CompareButton label="Compare with its start" other={{ fresh: 'true' }} compared={compared} />
                 ) : (
                   <>
-                    <Small onClick={() => open(world)}>Open</Small>
+                    <Small words="Open" onClick={() => open(world)} />
                     <CompareButton other={{ with: world }} compared={compared} />
                   </>
                 )}
-                <Small onClick={() => forkWorld(session, world)}>Fork</Small>
-                {world !== DEFAULT_WORLD && (
-                  <Small class="danger" onClick={() => remove(world)}>
-                    Delete
-                  </Small>
-                )}
+                <Small words="Fork" onClick={() => forkWorld(session, world)} />
+                {world !== DEFAULT_WORLD && <Small words="Delete" class="danger" onClick={() => remove(world)} />}
               </>,
             ],
           }))}
@@ -127,21 +123,19 @@ function Snapshots({ compared }: { compared: Signal<Other | undefined> }) {
               <DayTime key={now} iso={now} />,
               <>
                 <Small
+                  words="Go back to it"
                   onClick={() =>
                     session.act(`Go back to ${snapshot}`, 'POST /_sim/snapshots/{snapshot}/restore', { snapshot })
                   }
-                >
-                  Go back to it
-                </Small>
+                />
                 <CompareButton other={{ snapshot }} compared={compared} />
                 <Small
+                  words="Delete"
                   class="danger"
                   onClick={() =>
                     session.act(`Delete the snapshot ${snapshot}`, 'DELETE /_sim/snapshots/{snapshot}', { snapshot })
                   }
-                >
-                  Delete
-                </Small>
+                />
               </>,
             ],
           }))}
@@ -175,13 +169,12 @@ function CompareButton({ label = 'Compare', other, compared }: CompareButtonProp
   const isCompared = JSON.stringify(compared.value) === JSON.stringify(other)
   return (
     <Small
+      words={label}
       aria-pressed={isCompared}
       onClick={() => {
         compared.value = isCompared ? undefined : other
       }}
-    >
-      {label}
-    </Small>
+    />
   )
 }
 

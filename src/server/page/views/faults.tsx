@@ -42,9 +42,7 @@ function ActiveFailures() {
               <Glyph of="✗" tone="bad" /> {what}
             </span>
             {undo !== undefined && (
-              <Small of={what} onClick={() => session.act(`Undo: ${what}`, 'POST /_sim/commands', undo)}>
-                Undo
-              </Small>
+              <Small words="Undo" of={what} onClick={() => session.act(`Undo: ${what}`, 'POST /_sim/commands', undo)} />
             )}
           </li>
         ))}
@@ -155,9 +153,11 @@ function FaultRules() {
                 {plural(hits, 'hit')}
                 {hitsLeft(rule, hits)}, {matches === 1 ? '1 match' : `${formatCount(matches)} matches`}
               </span>
-              <Small of={id} onClick={() => session.act(`Remove ${id}`, 'DELETE /_sim/faults/{id}', { id })}>
-                Remove
-              </Small>
+              <Small
+                words="Remove"
+                of={id}
+                onClick={() => session.act(`Remove ${id}`, 'DELETE /_sim/faults/{id}', { id })}
+              />
             </div>
             <code class="break">{JSON.stringify(rule)}</code>
           </li>
@@ -194,12 +194,7 @@ function hitsLeft({ times }: Readonly<Record<string, unknown>>, hits: number): s
 }
 
 /** Rules to begin with: what clients meet most often. Each can be changed before it is added. */
-interface Preset {
-  readonly title: string
-  readonly rule: Readonly<Record<string, unknown>>
-}
-
-const PRESETS: readonly Preset[] = [
+const PRESETS = [
   {
     title: 'The answer to the next create is lost, but it was done',
     rule: { on: 'create*', times: 1, fault: { kind: 'reset', effect: 'done' } },
@@ -254,21 +249,20 @@ function Timelines() {
                     : state}
               </span>
               {state === 'playing' ? (
-                <Small of={name} onClick={() => session.act(`Stop ${name}`, 'DELETE /_sim/scenarios/{name}', { name })}>
-                  Stop
-                </Small>
+                <Small
+                  words="Stop"
+                  of={name}
+                  onClick={() => session.act(`Stop ${name}`, 'DELETE /_sim/scenarios/{name}', { name })}
+                />
               ) : (
                 <Small
+                  words="Start"
                   of={name}
                   disabled={state === 'unplayable'}
                   onClick={() => session.act(`Start ${name}`, 'POST /_sim/scenarios/{name}/start', { name })}
-                >
-                  Start
-                </Small>
+                />
               )}
-              <Small of={name} onClick={() => runScenario(session, name)}>
-                Run
-              </Small>
+              <Small words="Run" of={name} onClick={() => runScenario(session, name)} />
             </div>
             <RunResult run={session.runs.value[name]} />
             {problems.length > 0 && (
@@ -335,7 +329,7 @@ function RunResult({ run }: { run: ScenarioRun | undefined }) {
           ))}
         </ol>
       </details>
-      <Small onClick={() => visit()}>Open its world</Small>
+      <Small words="Open its world" onClick={() => visit()} />
     </>
   )
 }

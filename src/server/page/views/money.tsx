@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useMemo, useRef } from 'preact/hooks'
+import type { ControlEntry } from '../../control/client/index.ts'
 import { Select } from '../parts/fields.tsx'
 import {
   formatCount,
@@ -93,39 +94,30 @@ function useKept(burn: BurnChart | undefined, world: string): BurnChart | undefi
 }
 
 function Tiles({ money }: { money: Money }) {
-  const {
-    balance_microcents: balance,
-    opening_microcents: opening,
-    added_microcents: added,
-    spent_microcents: spent,
-    burn_microcents_per_hour: burn,
-    runs_out_at: end,
-    runs_out_in: left,
-    tops_up: topsUp,
-    top_up: topUp,
-  } = money
+  const { balance_microcents: balance, added_microcents: added, runs_out_at: end, top_up: topUp } = money
+  const spent = formatMicrocents(money.spent_microcents)
   return (
     <dl class="tiles">
-      <Tile title="Burn now" name="burn" figure={formatMicrocents(burn)} unit="/h">
+      <Tile title="Burn now" name="burn" figure={formatMicrocents(money.burn_microcents_per_hour)} unit="/h">
         rent of all that is billed now
       </Tile>
-      <Tile title="Spent" name="spent" figure={formatMicrocents(spent)}>
+      <Tile title="Spent" name="spent" figure={spent}>
         since the world began
       </Tile>
       <Tile title="Balance" name="balance" figure={formatMicrocents(balance)} tone={balance < 0 ? 'bad' : ''}>
-        {formatMicrocents(opening)} at first {added < 0 ? '−' : '+'} {formatMicrocents(Math.abs(added))} added −{' '}
-        {formatMicrocents(spent)} spent
+        {formatMicrocents(money.opening_microcents)} at first {added < 0 ? '−' : '+'}{' '}
+        {formatMicrocents(Math.abs(added))} added − {spent} spent
       </Tile>
       <Tile
         title={topUp === null ? 'Runs out' : 'Next top-up'}
         name="runs-out"
-        figure={topUp !== null ? `in ${topUp.in}` : left === null ? 'never' : `in ${left}`}
+        figure={topUp === null && money.runs_out_in === null ? 'never' : `in ${topUp?.in ?? money.runs_out_in}`}
       >
         {topUp !== null && `at this burn, by ${formatMicrocents(topUp.microcents)}. Without top-ups: `}
         {end === null
           ? 'at this burn'
           : `${topUp === null ? 'at this burn: ' : ''}${formatDay(end)} ${formatTime(end).slice(0, 5)}`}
-        {topsUp && topUp === null && ', without a top-up'}
+        {money.tops_up && topUp === null && ', without a top-up'}
       </Tile>
     </dl>
   )
@@ -238,13 +230,8 @@ const VISIBLE_ROWS = 12
 
 type Usage = NonNullable<Money['usage']>
 
-interface OwnerRowsProps {
-  readonly owners: readonly MoneyOwner[]
-  readonly usage: Usage | undefined
-}
-
 /** What each owner costs, and what of its GPU-hours was not used. */
-function OwnerRows({ owners, usage }: OwnerRowsProps) {
+function OwnerRows({ owners, usage }: { owners: readonly MoneyOwner[]; usage: Usage | undefined }) {
   const byId = new Map(usage?.deployments.map(one => [one.id, one]))
   const most = Math.max(1, ...owners.map(owner => owner.burn_microcents_per_hour))
   const ofUsage = (id: string, cell: (usage: Omit<Usage, 'deployments'>) => ComponentChildren) => {
@@ -465,12 +452,7 @@ function Cause({ entry }: { entry: LedgerEntry }) {
   )
 }
 
-interface JournalEntry {
-  readonly seq: number
-  readonly at: string
-  readonly kind: string
-  readonly subject: string
-}
+type JournalEntry = Pick<ControlEntry, 'seq' | 'at' | 'kind' | 'subject'>
 
 /** Returns the journal entry of the time of a ledger line, that of its owner first. Entries are in the order of time. */
 function findEntry(entries: readonly JournalEntry[], { time, subject }: LedgerEntry): JournalEntry | undefined {

@@ -54,24 +54,15 @@ export function ReportView() {
 }
 
 function Summary({ report }: { report: ExploreReport }) {
-  const {
-    flow,
-    runs,
-    points,
-    findings,
-    chance_of_new: chance,
-    stopped_because: stopped,
-    runs_of: runsOf,
-    card,
-  } = report
-  const stages = Object.entries(runsOf).filter(([, count]) => count > 0)
+  const { flow, runs, points, findings, card } = report
+  const stages = Object.entries(report.runs_of).filter(([, count]) => count > 0)
   return (
     <>
       <h2>{flow}</h2>
       <p>
         {plural(findings.length, 'finding')} in {plural(runs, 'run')} of {plural(points, 'single fault')} and their
-        combinations. The chance that the next run shows something new is {(100 * chance).toFixed(1)} %. It ended
-        because: {stopped}.
+        combinations. The chance that the next run shows something new is {(100 * report.chance_of_new).toFixed(1)} %.
+        It ended because: {report.stopped_because}.
       </p>
       {card !== undefined && <pre>{card.lines.join('\n')}</pre>}
       <p class="faint">{stages.map(([stage, count]) => `${stage} ${formatCount(count)}`).join(' · ')}</p>
@@ -242,5 +233,5 @@ function ReproduceButton({ finding }: { finding: Finding }) {
     if (made === undefined) return
     for (const rule of rules) await session.act('Add a fault rule', 'POST /_sim/faults', rule as never, made)
   }
-  return <Small onClick={create}>Open a fork with these faults</Small>
+  return <Small words="Open a fork with these faults" onClick={create} />
 }

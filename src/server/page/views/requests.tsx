@@ -51,7 +51,7 @@ export function RequestsView() {
             {formatCount(found.length)} of {plural(feed.requests.length, 'request')}
             {missed > 0 && `, ${formatCount(missed)} were dropped unread`}
           </span>
-          <Small onClick={() => place.go({ request: 'new' }, 'replace')}>New request</Small>
+          <Small words="New request" onClick={() => place.go({ request: 'new' }, 'replace')} />
           <Address route="GET /_sim/requests" fields={{ limit: 1_000 }} />
         </div>
         {feed.requests.length === 0 && <p class="empty">No client has sent a request yet.</p>}
@@ -194,14 +194,13 @@ function RequestDetails({ request, close }: { request: ControlRequest; close: ()
           <CopyButton key={form} label={`Copy as ${form}`} text={() => code} />
         ))}
         <Small
+          words="Edit and send again"
           aria-expanded={isEditing.value}
           disabled={kept === undefined}
           onClick={() => {
             isEditing.value = !isEditing.value
           }}
-        >
-          Edit and send again
-        </Small>
+        />
         <Address route="GET /_sim/requests/{seq}" fields={{ seq: String(seq) }} />
         <Address route="GET /_sim/explain/{subject}" fields={{ subject: String(seq) }} name="Why" />
       </div>
@@ -226,9 +225,10 @@ function Sides({ request: { body }, kept: { sent, answer, kept, reason } }: { re
       {answer?.fault != null && <p class="warn">! {answer.fault}</p>}
       {reason !== null && <p class="faint">{reason}</p>}
       {!kept && (
-        <Small onClick={() => session.act('Keep the past from now on', 'POST /_sim/past')}>
-          Keep the past from now on
-        </Small>
+        <Small
+          words="Keep the past from now on"
+          onClick={() => session.act('Keep the past from now on', 'POST /_sim/past')}
+        />
       )}
     </>
   )

@@ -175,10 +175,11 @@ function Outcome({ sent: { world, stop, answer, error }, request, kept }: Resend
       {answer === undefined ? (
         <p class="toolbar" role="status">
           No answer yet. It may wait for time.
-          <Small onClick={() => session.act(`Advance ${world} by 1m`, 'POST /_sim/clock/advance', { by: '1m' }, world)}>
-            Advance it by 1 min
-          </Small>
-          <Small onClick={() => stop.abort()}>Stop waiting</Small>
+          <Small
+            words="Advance it by 1 min"
+            onClick={() => session.act(`Advance ${world} by 1m`, 'POST /_sim/clock/advance', { by: '1m' }, world)}
+          />
+          <Small words="Stop waiting" onClick={() => stop.abort()} />
         </p>
       ) : request.seq === 0 ? (
         <>
