@@ -1,6 +1,7 @@
 /** Journal entries as the control plane shows them: as objects or in columns. */
 import * as z from 'zod'
 import type { Entry, EntryFields } from '../../kernel/journal.ts'
+import { describeEntry } from '../../simulator/explain/kind-sentences.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 
 export const JournalEntrySchema = z.object({
@@ -18,6 +19,13 @@ export function toJournalView(
   sim: Simulator,
 ): z.input<typeof JournalEntrySchema> {
   return { seq, time, at: sim.world.clock.iso(time), kind, subject, cause, ...(fields && { fields }) }
+}
+
+/** A journal entry with what happened, in one to three sentences. */
+export const DescribedEntrySchema = JournalEntrySchema.extend({ sentence: z.string() })
+
+export function toDescribedEntry(entry: Entry, sim: Simulator): z.input<typeof DescribedEntrySchema> {
+  return { ...toJournalView(entry, sim), sentence: describeEntry(entry) }
 }
 
 /** A journal entry by what happened. */

@@ -10,7 +10,7 @@ import { restoreSecrets } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { type ControlScope, control } from '../endpoint.ts'
 import { showContent } from '../views/shown-content.ts'
-import { requireWorld } from './require-world.ts'
+import { requireWorld } from './require.ts'
 
 export const sendRequest = control({
   route: 'POST /_sim/requests',

@@ -8,7 +8,7 @@ import { Snapshot } from '../../../simulator/checkpoint/snapshot.ts'
 import type { ServedWorld } from '../../worlds/served-world.ts'
 import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { type ControlScope, control, refuseInvalid } from '../endpoint.ts'
-import { requireSnapshot } from './named-snapshots.ts'
+import { requireSnapshot } from './require.ts'
 
 const Name = z
   .string()

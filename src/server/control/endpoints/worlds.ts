@@ -22,9 +22,7 @@ import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
 import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
 import { makeWorldWith } from './make-world.ts'
-import { requireSnapshot } from './named-snapshots.ts'
-import { requirePast } from './require-past.ts'
-import { requireWorld } from './require-world.ts'
+import { requirePast, requireSnapshot, requireWorld } from './require.ts'
 
 const WorldSummary = z.object({
   world: z.string(),

@@ -6,9 +6,8 @@ import type { Simulator } from '../../../simulator/simulator.ts'
 import type { ServedWorld } from '../../worlds/served-world.ts'
 import type { Worlds } from '../../worlds/worlds.ts'
 import { control } from '../endpoint.ts'
-import { requireSnapshot } from '../endpoints/named-snapshots.ts'
-import { requireWorld } from '../endpoints/require-world.ts'
-import { DescribedEntrySchema, toDescribedEntry } from './described-entry.ts'
+import { requireSnapshot, requireWorld } from '../endpoints/require.ts'
+import { DescribedEntrySchema, toDescribedEntry } from '../journal-view.ts'
 import * as worldDifferences from './world-differences.ts'
 
 const SideSchema = DescribedEntrySchema.nullable()

@@ -3,7 +3,7 @@ import { inSlices } from '../../../lib/slices.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { Bytes } from '../../../service/results.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
-import { requirePast } from '../endpoints/require-past.ts'
+import { requirePast } from '../endpoints/require.ts'
 
 export const savePage = control({
   route: 'GET /_sim/page',

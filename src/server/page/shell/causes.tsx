@@ -60,11 +60,7 @@ export function CauseTree({ seq }: { seq: string }) {
 /** The deepest indent, so that a long chain keeps its width. */
 const MAX_INDENT = 12
 
-interface NodeProps {
-  readonly entry: Tree['entry']
-  readonly part: 'cause' | 'selected' | 'effect'
-  readonly depth: number
-}
+type NodeProps = { entry: Tree['entry']; part: 'cause' | 'selected' | 'effect'; depth: number }
 
 function Node({ entry: { seq, at, kind, subject, sentence }, part, depth }: NodeProps) {
   const { place } = useSession()

@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { tryParseJson } from '../../../lib/json-text.ts'
-import { saveFile } from '../parts/buttons.tsx'
+import { Quiet, saveFile } from '../parts/buttons.tsx'
 import { readAnswer } from '../store/ask.ts'
 import { isReport } from '../store/report.ts'
 import { DEFAULT_WORLD, describeError, type Session, useSession } from '../store/session.ts'
@@ -31,9 +30,21 @@ export function OpenFile() {
     }
   }, [session])
   return (
-    <FileLabel class="button quiet open-file" label={OPEN_WORDS} accept=".ndjson,.html,.json,.jsonl" open={open}>
-      ⤒ <span class="wide-only">{isBusy.value ? 'Opening …' : 'Open'}</span>
-    </FileLabel>
+    <label class="button quiet open-file">
+      ⤒ <span class="wide-only">{isBusy.value ? 'Opening …' : 'Open'}</span>{' '}
+      <input
+        type="file"
+        aria-label={OPEN_WORDS}
+        accept=".ndjson,.html,.json,.jsonl"
+        onChange={event => {
+          const input = event.currentTarget
+          // The same file can be chosen again after a change.
+          void open(input.files![0]).finally(() => {
+            input.value = ''
+          })
+        }}
+      />
+    </label>
   )
 }
 
@@ -59,48 +70,14 @@ export function SavePage() {
     }
   }
   return (
-    <button
-      type="button"
-      class="quiet"
+    <Quiet
       disabled={isSaving.value}
       onClick={() => void save()}
       aria-label="Save this page"
       title="One file that runs this world again"
     >
       ⤓ <span class="wide-only">{isSaving.value ? 'Saving' : 'Save'}</span>
-    </button>
-  )
-}
-
-interface FileLabelProps {
-  /** The visible text. */
-  readonly children: ComponentChildren
-  readonly class?: string
-  /** What the input is called. Default: the visible text. */
-  readonly label?: string
-  /** As in the attribute `accept`. */
-  readonly accept: string
-  readonly open: (file: File) => Promise<void>
-}
-
-/** Opens a file that the person chooses. A file that is dropped is opened by the page itself. */
-function FileLabel({ children, label, accept, open, ...attributes }: FileLabelProps) {
-  return (
-    <label {...attributes}>
-      {children}{' '}
-      <input
-        type="file"
-        aria-label={label}
-        accept={accept}
-        onChange={event => {
-          const input = event.currentTarget
-          // The same file can be chosen again after a change.
-          void open(input.files![0]!).finally(() => {
-            input.value = ''
-          })
-        }}
-      />
-    </label>
+    </Quiet>
   )
 }
 

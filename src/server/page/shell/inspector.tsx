@@ -13,12 +13,7 @@ import { CauseTree, EntryList } from './causes.tsx'
 
 type Thing = AnswersByRoute['GET /_sim/things/{id}']
 
-interface InspectorProps {
-  readonly id: string
-  readonly close: () => void
-}
-
-export function Inspector({ id, close }: InspectorProps) {
+export function Inspector({ id, close }: { id: string; close: () => void }) {
   const { value: thing, error } = useAnswer('GET /_sim/things/{id}', { id }, { refresh: 'requests' })
   const name = thing === undefined ? id : nameOf(thing)
   return (

@@ -6,13 +6,11 @@ type FleetAnswer = AnswersByRoute['GET /_sim/fleet']
 export type FleetGroup = FleetAnswer['groups'][number]
 type Owner = FleetAnswer['owners'][number]
 
-export type WaitingDeployment = FleetAnswer['waiting'][number]
-
 /** In the list of a node's GPUs: a free GPU, one of another customer, and a broken one. */
 export const GPU_CODES = { free: -1, others: -2, broken: -3 } as const
 
 /** A deployment or container that holds GPUs, with its place among the owners: its colour and its letters follow. */
-export interface FleetOwner extends Owner {
+interface FleetOwner extends Owner {
   readonly index: number
 }
 

@@ -11,11 +11,9 @@ import {
   type Fleet,
   type FleetGroup,
   type FleetNode,
-  type FleetOwner,
   keyOf,
   lettersOf,
   UNAVAILABLE_WORDS,
-  type WaitingDeployment,
 } from './fleet-model.ts'
 
 const OWNER_ROW = 44
@@ -31,6 +29,7 @@ interface FleetSummaryProps {
 
 /** The owners with their letters on the map, who waits, the GPUs by type, and what the marks mean. */
 export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
+  const { place } = useSession()
   const types = useMemo(() => byType(fleet), [fleet])
   const owners = useMemo(() => countByOwner(fleet), [fleet])
   return (
@@ -44,7 +43,28 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
               items={owners}
               rowHeight={OWNER_ROW}
               label={`Owners, ${plural(owners.length, 'row')}`}
-              row={({ owner, gpus }) => <OwnerRow key={owner.id} {...{ owner, gpus, onHover }} />}
+              row={({ owner: { id, name, index, status, utilisation }, gpus }) => (
+                <button
+                  key={id}
+                  type="button"
+                  class="owner"
+                  style={{ height: `${OWNER_ROW}px` }}
+                  onClick={() => place.go({ id })}
+                  onPointerEnter={() => onHover(id)}
+                  onPointerLeave={() => onHover(undefined)}
+                  onFocus={() => onHover(id)}
+                  onBlur={() => onHover(undefined)}
+                >
+                  <OwnerMark index={index} />
+                  <span class="owner-text">
+                    <span class="owner-name">{name === '' ? id : name}</span>
+                    <span class="faint">
+                      {plural(gpus, 'GPU')} · {status}
+                      {utilisation !== null && ` · load ${Math.round(utilisation * 100)} %`}
+                    </span>
+                  </span>
+                </button>
+              )}
             />
           </div>
         )}
@@ -84,39 +104,6 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
       <Pools groups={fleet.groups} />
       <Legend coloring={coloring} />
     </>
-  )
-}
-
-interface OwnerRowProps {
-  readonly owner: FleetOwner
-  readonly gpus: number
-  readonly onHover: (owner: string | undefined) => void
-}
-
-function OwnerRow({ owner: { id, name, index, status, utilisation }, gpus, onHover }: OwnerRowProps) {
-  const session = useSession()
-  const enter = () => onHover(id)
-  const leave = () => onHover(undefined)
-  return (
-    <button
-      type="button"
-      class="owner"
-      style={{ height: `${OWNER_ROW}px` }}
-      onClick={() => session.place.go({ id })}
-      onPointerEnter={enter}
-      onPointerLeave={leave}
-      onFocus={enter}
-      onBlur={leave}
-    >
-      <OwnerMark index={index} />
-      <span class="owner-text">
-        <span class="owner-name">{name === '' ? id : name}</span>
-        <span class="faint">
-          {plural(gpus, 'GPU')} · {status}
-          {utilisation !== null && ` · load ${Math.round(utilisation * 100)} %`}
-        </span>
-      </span>
-    </button>
   )
 }
 
@@ -194,31 +181,22 @@ function Waiting({ fleet: { waiting, waiting_count } }: { fleet: Fleet }) {
   return (
     <Panel title="Waiting for GPUs">
       <ul class="plain">
-        {waiting.map(one => (
-          <Wait key={one.id} wait={one} />
+        {waiting.map(({ id, name, gpu, gpus, instances, since, sentence }) => (
+          <li key={id} class="rule" data-waiting={id}>
+            <ThingLink id={id} text={name} />
+            <div>{sentence}</div>
+            <div class="faint">
+              {plural(instances, 'instance')} of {gpus} × {gpu}
+              {since !== null && ', '}
+              <Since time={since} />
+            </div>
+          </li>
         ))}
       </ul>
       {waiting_count > waiting.length && (
         <p class="faint">{formatCount(waiting_count - waiting.length)} more are not listed.</p>
       )}
     </Panel>
-  )
-}
-
-function Wait({ wait: { id, name, gpu, gpus, instances, since, sentence } }: { wait: WaitingDeployment }) {
-  return (
-    <li class="rule" data-waiting={id}>
-      <ThingLink id={id} text={name} />
-      <div>{sentence}</div>
-      <div class="faint">
-        {plural(instances, 'instance')} of {gpus} × {gpu}
-        {since !== null && (
-          <>
-            , <Since time={since} />
-          </>
-        )}
-      </div>
-    </li>
   )
 }
 
@@ -243,18 +221,9 @@ function Pools({ groups }: { groups: readonly FleetGroup[] }) {
             <div class="faint">
               {pool} · {zone}
               {market === 'spot' && ' · spot'}
-              {unavailable !== null && (
-                <>
-                  {unavailable.since !== null && (
-                    <>
-                      {' · '}
-                      <Since time={unavailable.since} />
-                    </>
-                  )}
-                  {unavailable.until !== null &&
-                    `, until ${formatDay(unavailable.until)} ${formatTime(unavailable.until)}`}
-                </>
-              )}
+              {unavailable?.since && ' · '}
+              <Since time={unavailable?.since} />
+              {unavailable?.until && `, until ${formatDay(unavailable.until)} ${formatTime(unavailable.until)}`}
             </div>
           </li>
         ))}
@@ -264,12 +233,14 @@ function Pools({ groups }: { groups: readonly FleetGroup[] }) {
   )
 }
 
-/** A time, and how long ago it was: `since 00:30:00 (5 min)`. */
-function Since({ time }: { time: string }) {
-  const now = useSession().clock.value?.now ?? time
+/** A time, and how long ago it was: `since 00:30:00 (5 min)`. Nothing if it is unknown. */
+function Since({ time }: { time: string | null | undefined }) {
+  const now = useSession().clock.value?.now
+  if (time == null) return null
   return (
     <>
-      since <time dateTime={time}>{formatTime(time)}</time> ({formatDuration(Math.max(0, secondsBetween(time, now)))})
+      since <time dateTime={time}>{formatTime(time)}</time> (
+      {formatDuration(Math.max(0, secondsBetween(time, now ?? time)))})
     </>
   )
 }

@@ -7,7 +7,7 @@ import { type Column, ColumnList, Figure } from '../../parts/lists.tsx'
 import { Address, Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { COLORINGS, type Coloring, FleetMap } from './fleet-map.tsx'
+import { COLORINGS, FleetMap } from './fleet-map.tsx'
 import {
   colorOf,
   countGpus,
@@ -21,7 +21,7 @@ import {
 } from './fleet-model.ts'
 import { FleetSummary, OwnerMark } from './fleet-summary.tsx'
 
-const COLORING_TITLES: Readonly<Record<Coloring, string>> = { owner: 'Owner', load: 'Load', health: 'Health' }
+const COLORING_TITLES = { owner: 'Owner', load: 'Load', health: 'Health' } as const
 
 /** The nodes of the fleet, and who holds each GPU. */
 export function FleetView() {
@@ -157,11 +157,24 @@ function NodePanel({ fleet, node, gpu, onChooseGpu, onClose }: NodePanelProps) {
         )
       })}
       <ol class="node-gpus" aria-label={`GPUs of ${name}`}>
-        {node.gpus.map((code, index) => (
-          <li key={index}>
-            <GpuButton {...{ fleet, node, code, index }} isChosen={index === gpu} onChoose={onChooseGpu} />
-          </li>
-        ))}
+        {node.gpus.map((code, index) => {
+          const owner = fleet.owners.get(node.holders[code]?.owner ?? '')
+          const mark = code === GPU_CODES.broken ? '✗' : code === GPU_CODES.others ? '·' : index
+          return (
+            <li key={index}>
+              <button
+                type="button"
+                class={code === GPU_CODES.broken ? 'bad' : ''}
+                aria-pressed={index === gpu}
+                aria-label={describeGpu(fleet, node, index)}
+                style={owner && { background: `var(--${colorOf(owner.index)})`, color: 'var(--on-owner)' }}
+                onClick={() => onChooseGpu(index)}
+              >
+                {owner === undefined ? mark : lettersOf(owner.index)}
+              </button>
+            </li>
+          )
+        })}
       </ol>
       {chosen !== undefined && gpu! < node.gpus.length && (
         <>
@@ -219,37 +232,6 @@ function Holders({ fleet: { owners }, node: { holders } }: { fleet: Fleet; node:
         )
       })}
     </ul>
-  )
-}
-
-interface GpuButtonProps {
-  readonly fleet: Fleet
-  readonly node: FleetNode
-  readonly code: number
-  readonly index: number
-  readonly isChosen: boolean
-  readonly onChoose: (gpu: number) => void
-}
-
-function GpuButton({ fleet, node, code, index, isChosen, onChoose }: GpuButtonProps) {
-  const owner = fleet.owners.get(node.holders[code]?.owner ?? '')
-  return (
-    <button
-      type="button"
-      class={code === GPU_CODES.broken ? 'bad' : ''}
-      aria-pressed={isChosen}
-      aria-label={describeGpu(fleet, node, index)}
-      style={owner && { background: `var(--${colorOf(owner.index)})`, color: 'var(--on-owner)' }}
-      onClick={() => onChoose(index)}
-    >
-      {owner !== undefined
-        ? lettersOf(owner.index)
-        : code === GPU_CODES.broken
-          ? '✗'
-          : code === GPU_CODES.others
-            ? '·'
-            : index}
-    </button>
   )
 }
 

@@ -2,6 +2,7 @@
  * Where a time lies in the drawing. Times are microseconds since the epoch of the world; places are shares of the whole
  * width, from 0 to 1. A gap in which nothing happens may be compressed, so that what happens has the room.
  */
+import { TIME_STEPS } from '../../plots/ticks.ts'
 
 export interface IdleGap {
   readonly begin: number
@@ -104,17 +105,11 @@ export function findIdleGaps(times: readonly number[], from: number, to: number)
 }
 
 const SECOND = 1_000_000
-const MINUTE = 60 * SECOND
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
-const STEPS = [
-  ...[1, 2, 5, 10, 15, 30].map(count => count * SECOND),
-  ...[1, 2, 5, 10, 15, 30].map(count => count * MINUTE),
-  ...[1, 2, 3, 6, 12].map(count => count * HOUR),
-  ...[1, 2, 7, 14, 28].map(count => count * DAY),
-]
+/** Longer steps are multiples of four weeks. */
+const LONGEST_STEP = 2 * TIME_STEPS.at(-1)! * SECOND
 
 /** Returns a step between ticks that leaves at least so much time between them. */
 export function tickStep(least: number): number {
-  return STEPS.find(step => step >= least) ?? Math.ceil(least / (28 * DAY)) * 28 * DAY
+  const step = TIME_STEPS.find(seconds => seconds * SECOND >= least)
+  return step === undefined ? Math.ceil(least / LONGEST_STEP) * LONGEST_STEP : step * SECOND
 }
