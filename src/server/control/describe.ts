@@ -1,34 +1,30 @@
 /** Describes the control plane from its declarations, for `GET /_sim` and the page `docs/control.md`. */
 import * as z from 'zod'
+import { fieldsOf } from '../../lib/fields.ts'
 import { type AnyEndpoint, type FieldSchemas, routeParamNames } from '../../service/endpoint.ts'
 import { exampleTarget } from '../../service/openapi/examples.ts'
 import { givenBody } from './body-schema.ts'
 
-/** A parameter of an endpoint. */
-export interface EndpointParameter {
-  readonly in: 'path' | 'query' | 'body'
-  readonly name: string
-  /** The type as text: `string or number`, `'manual' or 'scaled'`. */
-  readonly type: string
-  readonly required: boolean
-}
+/** A parameter of an endpoint. `type` is a text: `string or number`, `'manual' or 'scaled'`. */
+export const ParameterSchema = z.object({
+  in: z.enum(['path', 'query', 'body']),
+  ...fieldsOf(z.string(), 'name', 'type'),
+  required: z.boolean(),
+})
+type EndpointParameter = z.output<typeof ParameterSchema>
 
-/** A request that succeeds in the default world. */
-export interface ExampleRequest {
-  /** Path and query. */
-  readonly target: string
-  readonly body?: unknown
-}
+/** A request that succeeds in the default world: path and query, and a body. */
+export const ExampleSchema = z.object({ target: z.string(), body: z.unknown().optional() })
 
 /** Returns the parameters of an endpoint in the order path, query, body. */
 export function parametersOf(endpoint: AnyEndpoint): EndpointParameter[] {
   const { path, query } = endpoint
   const names = routeParamNames(path).map(name => ({ in: 'path' as const, name, type: 'string', required: true }))
-  return [...names, ...fieldsOf('query', query), ...fieldsOf('body', shapeOf(endpoint))]
+  return [...names, ...parametersIn('query', query), ...parametersIn('body', shapeOf(endpoint))]
 }
 
 /** Returns the example of an endpoint's declaration. */
-export function exampleRequest(endpoint: AnyEndpoint): ExampleRequest {
+export function exampleRequest(endpoint: AnyEndpoint): z.output<typeof ExampleSchema> {
   const { body } = endpoint.example
   return { target: exampleTarget(endpoint), ...(body !== undefined && { body }) }
 }
@@ -38,7 +34,7 @@ function shapeOf(endpoint: AnyEndpoint): FieldSchemas {
   return body instanceof z.ZodObject ? (body.shape as FieldSchemas) : {}
 }
 
-function fieldsOf(place: 'query' | 'body', fields: FieldSchemas): EndpointParameter[] {
+function parametersIn(place: 'query' | 'body', fields: FieldSchemas): EndpointParameter[] {
   return Object.entries(fields).map(([name, schema]) => ({
     in: place,
     name,

@@ -20,15 +20,17 @@ export const PendingRequestSchema = z
   .meta({ id: 'WaitingRequest' })
 
 export function pendingRequestsOf(sim: Simulator): z.input<typeof PendingRequestSchema>[] {
-  return sim.pendingRequests.map(({ operation, request, id, model, deploy_id, since, waitedMs, until, ...rest }) => ({
-    operation: operation ?? null,
-    request,
-    id: id ?? null,
-    model: model ?? null,
-    deploy_id: deploy_id ?? null,
-    since,
-    waited_seconds: waitedMs / 1000,
-    for: rest.for,
-    until: until ?? null,
-  }))
+  return sim.pendingRequests.map(pending => {
+    const {
+      operation = null,
+      request,
+      id = null,
+      model = null,
+      deploy_id = null,
+      since,
+      waitedMs,
+      until = null,
+    } = pending
+    return { operation, request, id, model, deploy_id, since, waited_seconds: waitedMs / 1000, for: pending.for, until }
+  })
 }

@@ -74,32 +74,23 @@ export async function deliverFaultToSocket(
       return RESPONSE_ALREADY_SENT
     }
     case 'slow': {
-      if (isStreamed(answer)) {
-        if (pace === undefined) return answer.withoutFault
-        const signal = abortedOnClose(outgoing)
-        const isComplete = await sendChunks(outgoing, answer, answer.body!, async piece => {
-          const { size, interval: each } = chunkSchedule(piece.length, outcome.bytesPerSecond)
-          for (let at = 0; at < piece.length; at += size) {
-            if (await trackWait(delayUnlessAborted(each / 1000 / pace, signal)))
-              outgoing.write(piece.subarray(at, at + size))
-          }
-        })
-        if (isComplete) outgoing.end()
-        else socket.destroySoon()
-        return RESPONSE_ALREADY_SENT
-      }
-      const bytes = new Uint8Array(await answer.arrayBuffer())
-      const buffered = new Response(bytes, { status: answer.status, headers: answer.headers })
-      if (pace === undefined) return withDelayHeader(buffered, transferTime(bytes.length, outcome.bytesPerSecond))
-      const { size, interval: each } = chunkSchedule(bytes.length, outcome.bytesPerSecond)
-      outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': bytes.length })
-      outgoing.flushHeaders()
+      const bytes = isStreamed(answer) ? undefined : new Uint8Array(await answer.arrayBuffer())
+      const { status, headers } = answer
+      const whole = bytes === undefined ? answer.withoutFault : new Response(bytes, { status, headers })
+      if (pace === undefined && bytes === undefined) return whole
+      if (pace === undefined) return withDelayHeader(whole, transferTime(bytes!.length, outcome.bytesPerSecond))
+      if (bytes !== undefined) whole.headers.set('content-length', String(bytes.length))
       const signal = abortedOnClose(outgoing)
-      for (let at = 0; at < bytes.length; at += size) {
-        if (!(await trackWait(delayUnlessAborted(each / 1000 / pace, signal)))) return RESPONSE_ALREADY_SENT
-        outgoing.write(bytes.subarray(at, at + size))
-      }
-      outgoing.end()
+      const isComplete = await sendChunks(outgoing, whole, whole.body!, async piece => {
+        const { size, interval: each } = chunkSchedule(piece.length, outcome.bytesPerSecond)
+        for (let at = 0; at < piece.length; at += size) {
+          if (await trackWait(delayUnlessAborted(each / 1000 / pace, signal))) {
+            outgoing.write(piece.subarray(at, at + size))
+          }
+        }
+      })
+      if (isComplete) outgoing.end()
+      else socket.destroySoon()
       return RESPONSE_ALREADY_SENT
     }
   }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { fieldsOf } from '../../../lib/fields.ts'
 import { VERSION } from '../../../lib/version.ts'
 import { Bytes } from '../../../service/results.ts'
-import { exampleRequest, parametersOf } from '../describe.ts'
+import { ExampleSchema, exampleRequest, ParameterSchema, parametersOf } from '../describe.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
 import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
 
@@ -32,15 +32,8 @@ export const getOverview = control({
     endpoints: z.array(
       z.object({
         ...fieldsOf(z.string(), 'method', 'path', 'operation', 'summary'),
-        takes: z.array(
-          z.object({
-            in: z.enum(['path', 'query', 'body']),
-            name: z.string(),
-            type: z.string(),
-            required: z.boolean(),
-          }),
-        ),
-        example: z.object({ target: z.string(), body: z.unknown().optional() }),
+        takes: z.array(ParameterSchema),
+        example: ExampleSchema,
       }),
     ),
   }),

@@ -37,13 +37,7 @@ export function readSimulator(sim: Simulator, worlds: Worlds): MetricValues[] {
       values: Float64Array.of(count),
     })),
     ...(usage
-      ? [
-          {
-            table: PROCESS_METRICS,
-            labels: {},
-            values: Float64Array.of(usage.cpuSeconds, usage.residentBytes),
-          },
-        ]
+      ? [{ table: PROCESS_METRICS, labels: {}, values: Float64Array.of(usage.cpuSeconds, usage.residentBytes) }]
       : []),
   ]
 }

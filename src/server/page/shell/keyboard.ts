@@ -28,41 +28,37 @@ interface Openings {
 export function useKeyboard({ openFinder, toggleHelp, closeAll }: Openings): void {
   const session = useSession()
   useEffect(() => {
-    const act = (event: KeyboardEvent): boolean => {
-      if (event.key === 'k' && (event.ctrlKey || event.metaKey)) return done(openFinder)
-      if (event.key === 'Escape') return done(closeAll)
-      if (isTyping(event)) return false
-      if (/^[1-6]$/.test(event.key)) {
-        const view = viewsOf(session)[Number(event.key) - 1]
-        return view !== undefined && done(() => session.place.go({ view: view.name }))
-      }
+    const actOf = (event: KeyboardEvent): (() => unknown) | undefined => {
+      if (event.key === 'k' && (event.ctrlKey || event.metaKey)) return openFinder
+      if (event.key === 'Escape') return closeAll
+      if (isTyping(event)) return undefined
+      const view = /^[1-6]$/.test(event.key) ? viewsOf(session)[Number(event.key) - 1] : undefined
+      if (view !== undefined) return () => session.place.go({ view: view.name })
       switch (event.key) {
         case '/':
-          return done(() => document.querySelector<HTMLElement>('[data-filter]')?.focus())
+          return () => document.querySelector<HTMLElement>('[data-filter]')?.focus()
         case ' ':
           // A focused button is pressed by the space bar.
-          return !isWithin(event, 'button, a, summary, [data-arrow-keys]') && done(() => void togglePause(session))
+          return isWithin(event, 'button, a, summary, [data-arrow-keys]') ? undefined : () => togglePause(session)
         case 'ArrowRight':
-          return !isWithin(event, '[data-arrow-keys]') && done(() => void nextEvent(session))
+          return isWithin(event, '[data-arrow-keys]') ? undefined : () => nextEvent(session)
         case 'f':
-          return done(() => void forkWorld(session, session.world.peek()))
+          return () => forkWorld(session, session.world.peek())
         case '?':
-          return done(toggleHelp)
+          return toggleHelp
         default:
-          return false
+          return undefined
       }
     }
     const onKey = (event: KeyboardEvent) => {
-      if (act(event)) event.preventDefault()
+      const act = actOf(event)
+      if (act === undefined) return
+      event.preventDefault()
+      act()
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [session])
-}
-
-function done(act: () => void): true {
-  act()
-  return true
 }
 
 /** Returns whether the focus is in an element that uses the key itself. */

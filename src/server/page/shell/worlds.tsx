@@ -80,12 +80,8 @@ function CreateWorld() {
   const weather = useSignal('')
   const create = async (event: Event) => {
     event.preventDefault()
-    const fields = {
-      ...(fixtures.value !== '' && { fixtures: fixtures.value }),
-      ...(seed.value !== '' && { seed: seed.value }),
-      ...(weather.value !== '' && { weather: weather.value }),
-      clock: 'manual' as const,
-    }
+    const filled = Object.entries({ fixtures, seed, weather }).filter(([, { value }]) => value !== '')
+    const fields = { ...Object.fromEntries(filled.map(([name, { value }]) => [name, value])), clock: 'manual' as const }
     const made = await session.act('Create a world', 'POST /_sim/worlds', fields, DEFAULT_WORLD)
     if (made !== undefined) session.place.go({ world: made.world, origin: undefined })
   }

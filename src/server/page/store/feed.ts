@@ -129,44 +129,24 @@ export function readEntryColumns({ epoch, kinds, ...columns }: EntryColumns): Co
     seq += step
     time += columns.time[place]!
     const kind = kinds[columns.kind[place]!]!
-    return new ColumnEntry(
-      epochMs,
-      seq,
-      time,
-      kind,
-      columns.subject[place]!,
-      columns.cause[place]!,
-      columns.fields[place],
-    )
+    const [subject, cause, fields] = [columns.subject[place]!, columns.cause[place]!, columns.fields[place]]
+    return new ColumnEntry(epochMs, { seq, time, kind, subject, cause, ...(fields && { fields }) })
   })
 }
 
 /** An entry whose time becomes a text when it is shown: the page has far more entries than it shows. */
 class ColumnEntry implements ControlEntry {
   readonly #epochMs: number
-  readonly seq: number
-  readonly time: number
-  readonly kind: string
-  readonly subject: string
-  readonly cause: number
-  readonly fields?: NonNullable<ControlEntry['fields']>
+  declare readonly seq: number
+  declare readonly time: number
+  declare readonly kind: string
+  declare readonly subject: string
+  declare readonly cause: number
+  declare readonly fields?: NonNullable<ControlEntry['fields']>
 
-  constructor(
-    epochMs: number,
-    seq: number,
-    time: number,
-    kind: string,
-    subject: string,
-    cause: number,
-    fields: ControlEntry['fields'],
-  ) {
+  constructor(epochMs: number, entry: Omit<ControlEntry, 'at'>) {
     this.#epochMs = epochMs
-    this.seq = seq
-    this.time = time
-    this.kind = kind
-    this.subject = subject
-    this.cause = cause
-    if (fields !== undefined) this.fields = fields
+    Object.assign(this, entry)
   }
 
   get at(): string {

@@ -31,7 +31,7 @@ export function useAnswer<Route extends ControlRoute>(
   { refresh = 'changes', pauseMs, restMs, world }: AskOptions = {},
 ): Asked<AnswersByRoute[Route]> {
   const session = useSession()
-  const answer = useMemo(() => new LiveAnswer(session, route, { pauseMs, restMs }), [session, route, pauseMs, restMs])
+  const answer = useMemo(() => new LiveAnswer(session, route, pauseMs, restMs), [session, route, pauseMs, restMs])
   const shown = world ?? session.world.value
   const key = JSON.stringify(fields)
   useEffect(() => {
@@ -63,14 +63,6 @@ interface Asked<Answer> {
 
 const NOTHING = { value: undefined, error: undefined }
 
-/** When an answer is asked for again. */
-interface Pauses {
-  /** Least real milliseconds between the end of one request and the begin of the next. Default: 500. */
-  readonly pauseMs?: number | undefined
-  /** Asks only when nothing has changed for so many real milliseconds, or after twice `pauseMs`. Default: 0. */
-  readonly restMs?: number | undefined
-}
-
 class LiveAnswer<Route extends ControlRoute> {
   readonly asked = signal<Asked<AnswersByRoute[Route]>>(NOTHING)
   readonly #session: Session
@@ -90,7 +82,7 @@ class LiveAnswer<Route extends ControlRoute> {
   #tookMs = 0
   #timer: unknown
 
-  constructor(session: Session, route: Route, { pauseMs = DEFAULT_PAUSE_MS, restMs = 0 }: Pauses = {}) {
+  constructor(session: Session, route: Route, pauseMs = DEFAULT_PAUSE_MS, restMs = 0) {
     this.#pauseMs = pauseMs
     this.#restMs = restMs
     this.#session = session

@@ -1,5 +1,6 @@
 /** The requests of clients: a list with a filter, and everything about the selected one. */
 import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { plural } from '../../../lib/text/format-count.ts'
 import type { ControlRequest } from '../../control/client/index.ts'
@@ -151,36 +152,24 @@ function RequestDetails({ request, close }: { request: ControlRequest; close: ()
       </DetailsHead>
       <p class="mono break">{path}</p>
       <dl class="facts">
-        <dt>Operation</dt>
-        <dd>{operation === '' ? 'unknown path' : operation}</dd>
-        <dt>Sent</dt>
-        <dd>
+        <Fact title="Operation">{operation === '' ? 'unknown path' : operation}</Fact>
+        <Fact title="Sent">
           <time dateTime={sentAt}>{formatTime(sentAt)}</time>
           {waited > 0 && ` · answered after ${formatDuration(waited)} of virtual time`}
-        </dd>
-        {retryAfter !== undefined && (
-          <>
-            <dt>Retry-After</dt>
-            <dd>{retryAfter} s</dd>
-          </>
-        )}
-        <dt>Client</dt>
-        <dd>{client === '' ? 'no token' : client}</dd>
+        </Fact>
+        {retryAfter !== undefined && <Fact title="Retry-After">{retryAfter} s</Fact>}
+        <Fact title="Client">{client === '' ? 'no token' : client}</Fact>
         {subjects.length > 0 && (
-          <>
-            <dt>About</dt>
-            <dd class="links">
-              {subjects.map(id => (
-                <ThingLink key={id} id={id} />
-              ))}
-            </dd>
-          </>
+          <Fact title="About" class="links">
+            {subjects.map(id => (
+              <ThingLink key={id} id={id} />
+            ))}
+          </Fact>
         )}
         {unread !== undefined && unread.length > 0 && (
-          <>
-            <dt>Unread</dt>
-            <dd class="warn">{unread.join(', ')}</dd>
-          </>
+          <Fact title="Unread" class="warn">
+            {unread.join(', ')}
+          </Fact>
         )}
       </dl>
       <h3>Why this answer</h3>
@@ -206,6 +195,15 @@ function RequestDetails({ request, close }: { request: ControlRequest; close: ()
       </div>
       {isEditing.value && kept !== undefined && <Resend request={request} kept={kept} />}
     </section>
+  )
+}
+
+function Fact({ title, class: style, children }: { title: string; class?: string; children: ComponentChildren }) {
+  return (
+    <>
+      <dt>{title}</dt>
+      <dd class={style}>{children}</dd>
+    </>
   )
 }
 
