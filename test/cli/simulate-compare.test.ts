@@ -40,7 +40,7 @@ test('two values of a limit have one table, and the answer names the one that lo
   expect(out).toMatch(/\n {2}cost of the capacity, \$ +[\d,]+\.\d\d +[\d,]+\.\d\d\n/)
   expect(out).toMatch(/\n {2}first day that differs from 10 +- +2026-01-01\n/)
   expect(out).toMatch(
-    /\nNo value suffices\. deployments\.acme\/chat\.settings\.max_instances=200 loses the fewest requests: /,
+    /\nNo value suffices\. deployments\.acme\/chat\.settings\.max_instances=200 loses the fewest requests: .*\.\nThe first of them is lost within 15s of the start, the last within 7m\.\n/,
   )
   expect(out).toContain('\nIt assumes fixture fleet, profile realistic, weather none and seed 1.')
   expect((await compared('deployments.acme/chat.settings.max_instances=10,200')).out).toBe(out)

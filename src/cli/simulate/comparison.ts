@@ -1,6 +1,7 @@
 /** Simulates one world once for each value of a setting, and says which values suffice. */
 
 import { loadProfile } from '../../data/profiles/load.ts'
+import { formatDuration } from '../../kernel/duration.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
 import { firstTokenOf } from '../../server/page/plots/report-charts.ts'
@@ -189,7 +190,8 @@ function sufficient(setting: string, values: readonly ComparedValue[], band: num
   const [chosen] = enough
   if (chosen === undefined) {
     const least = byCost.reduce((best, one) => (lostOf(one.report) < lostOf(best.report) ? one : best))
-    return [`No value suffices. ${named(least)} loses the fewest requests: ${lost(least.report)}.`]
+    const most = `No value suffices. ${named(least)} loses the fewest requests: ${lost(least.report)}.`
+    return [most, ...whenLost(least.report)]
   }
   const cheapest = enough.length > 1 ? ' and costs least' : ''
   const first = `${named(chosen)} suffices${cheapest}: it loses no request.`
@@ -216,6 +218,14 @@ function limitedByAccount(setting: string, values: readonly ComparedValue[]): st
   if (met.size === 0) return []
   const sentences = [...met].map(([limit, cases]) => `With ${cases.map(([, name]) => name).join(', ')}, ${limit}.`)
   return [...sentences, 'To compare without these limits, raise funds_cents or gpu_limits in account.json.']
+}
+
+/** Says by the end of which steps the first and the last request were lost, counted from the start. */
+function whenLost({ from, series }: SteppedReport): string[] {
+  const lossy = series.filter(({ refused, failed, left }) => refused + failed + left > 0)
+  const ends = lossy.map(({ time }) => formatDuration((Date.parse(time) - Date.parse(from)) * 1000))
+  if (ends.length === 0) return []
+  return [`The first of them is lost within ${ends[0]} of the start, the last within ${ends.at(-1)}.`]
 }
 
 /** Names the figures that an error of the engine changes more than the setting does. */
