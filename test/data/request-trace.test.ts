@@ -103,6 +103,14 @@ describe('a load from a trace', () => {
     const report = JSON.parse(simulated.stdout)
     const code = report.deployments.find(({ model_name }: { model_name: string }) => model_name === 'acme/code')
     expect([code.requests.arrived, code.tokens]).toEqual([3, { input: 1200, output: 60 }])
+    expect(simulated.stderr).toBe(
+      'The trace of acme/code ends after 30s of 10m. To repeat it, give its load "repeat": true in deployments.json.\n',
+    )
+    const compared = await commanded(['simulate', '--for', '10m', '--trace', file, '--compare', 'nodes=30,40'])
+    expect(compared.stderr).toMatch(/^The trace of .* ends after 30s of 10m\. .*\n$/)
+    const whole = await commanded(['simulate', '--for', '30s', '--trace', file])
+    const repeated = await commanded(['simulate', '--for', '10m', '--fixtures', folder])
+    expect([whole.stderr, repeated.stderr]).toEqual(['', ''])
     const unknown = await commanded(['simulate', '--for', '10m', '--trace', `acme/no=${file}`])
     expect(unknown.stderr).toContain('the world has no deployment acme/no. Give NAME=FILE')
   })

@@ -3,7 +3,7 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadFixture } from '../../data/fixtures/load.ts'
-import { OfferedLoad } from '../../data/offered-load.ts'
+import { OfferedLoad, parseLoadTrace } from '../../data/offered-load.ts'
 import { withWeather } from '../../data/profiles/load.ts'
 import type { FixtureInput } from '../../data/records/fixture.ts'
 import { DAY, formatDuration, HOUR, MINUTE, type Micros, SECOND } from '../../kernel/duration.ts'
@@ -148,8 +148,9 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   const fixtures = args.trace === undefined ? args.fixtures : withTrace(args.trace, args.fixtures)
   const world = { fixtures, profile: withWeather(args.profile, args.weather) }
   try {
-    if (args.compare !== undefined) return await compare(world, args.compare, { ...args, for: length }, io)
     const sim = createWorld(world, args)
+    noteEndingTraces(sim, length, io)
+    if (args.compare !== undefined) return await compare(world, args.compare, { ...args, for: length }, io)
     if (series !== undefined) requireRowLimit(sim, length, step)
     const recording = args.html === undefined ? undefined : recordSimulator(sim)
     const exitCode = await play(sim, { ...args, for: length }, io)
@@ -175,6 +176,20 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
     if (!(error instanceof InvariantError)) throw error
     io.error(`${error.message}\n`)
     return 1
+  }
+}
+
+/** Says which traces end before the simulation does. */
+function noteEndingTraces({ world }: Simulator, length: Micros, io: SimulateIo): void {
+  for (const [, { load: current, plan }] of world.deployments.entries()) {
+    const load = current?.curve.load
+    if (load?.kind !== 'trace' || load.repeat) continue
+    const last = parseLoadTrace(load.text!).at(-1)!
+    if (last.rps > 0 || last.at >= length) continue
+    const end = `${formatDuration(last.at)} of ${formatDuration(length)}`
+    io.error(
+      `The trace of ${plan.modelName} ends after ${end}. To repeat it, give its load "repeat": true in deployments.json.\n`,
+    )
   }
 }
 
