@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { DAY, formatDuration, type Micros, micros, SECOND } from '../kernel/duration.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { formatValue } from '../lib/zod-problems.ts'
-import { isRequestTrace, readRequestTrace } from './request-trace.ts'
+import { isRequestTrace, REQUEST_COLUMNS, readRequestTrace } from './request-trace.ts'
 
 /** Shortest period of a wave, a burst or a trace. */
 const MIN_PERIOD = SECOND
@@ -227,7 +227,8 @@ function parsePoint(seconds: string, rate: string, previous: LoadPoint | undefin
   const expect = (holds: boolean, what: string, got: string, advice = 'Fix that value') => {
     if (!holds) fail(`expected ${what}, got ${got}`, advice)
   }
-  expect(isNumber(seconds), 'a number of seconds', formatValue(seconds))
+  const known = `a number of seconds, or before requests a header with ${REQUEST_COLUMNS}`
+  expect(isNumber(seconds), known, formatValue(seconds))
   expect(isNumber(rate), 'a number of requests/s', formatValue(rate))
   const at = Math.round(Number(seconds) * SECOND)
   const rps = Number(rate)

@@ -25,18 +25,32 @@ export interface RequestTrace {
   readonly cached_share?: number
 }
 
-/** Names of columns and fields, in lower case without anything but letters. */
+/** Names of columns and fields. Case and all but letters are ignored. */
 const NAMES = {
-  seconds: ['timestamp', 'time', 'arrivedat', 'arrivaltime'],
-  prompt: ['contexttokens', 'inputlength', 'requesttokens', 'prompttokens', 'numprefilltokens', 'inputtokens'],
-  answer: ['generatedtokens', 'outputlength', 'responsetokens', 'answertokens', 'numdecodetokens', 'outputtokens'],
-  hashes: ['hashids'],
+  seconds: ['timestamp', 'time', 'arrived_at', 'arrival_time'],
+  prompt: ['prompt_tokens', 'input_tokens', 'context_tokens', 'request_tokens', 'num_prefill_tokens', 'input_length'],
+  answer: [
+    ...['answer_tokens', 'output_tokens', 'generated_tokens', 'response_tokens', 'num_decode_tokens'],
+    'output_length',
+  ],
+  hashes: ['hash_ids'],
 } as const
+type Column = keyof typeof NAMES
+
+const COLUMNS: ReadonlyMap<string, Column> = new Map(
+  (Object.keys(NAMES) as Column[]).flatMap(column => NAMES[column].map(name => [lettersOf(name), column] as const)),
+)
+
+/** The known names of the columns that a trace of requests needs. */
+export const REQUEST_COLUMNS = (['seconds', 'prompt', 'answer'] as const)
+  .map(column => NAMES[column].join(' or '))
+  .join(', ')
 
 /** Tells whether a text is a trace of single requests, and not one of rates. */
 export function isRequestTrace(text: string): boolean {
   const first = text.slice(0, text.indexOf('\n') + 1 || undefined).trim()
-  return first.startsWith('{') || columnsOf(first.split(',')).prompt >= 0
+  const { prompt, answer } = columnsOf(first.split(','))
+  return first.startsWith('{') || prompt >= 0 || answer >= 0
 }
 
 /**
@@ -102,20 +116,23 @@ function shareOfKnownBlocks(requests: readonly TracedRequest[]): number | undefi
   return blocks === 0 ? undefined : hits / blocks
 }
 
-function columnsOf(header: readonly string[]): Record<keyof typeof NAMES, number> {
-  const words = header.map(name => name.toLowerCase().replace(/[^a-z]/g, ''))
-  const find = (names: readonly string[]) => words.findIndex(word => names.includes(word))
+function columnsOf(header: readonly string[]): Record<Column, number> {
+  const columns = header.map(name => COLUMNS.get(lettersOf(name)))
   return {
-    ...{ seconds: find(NAMES.seconds), hashes: find(NAMES.hashes) },
-    ...{ prompt: find(NAMES.prompt), answer: find(NAMES.answer) },
+    ...{ seconds: columns.indexOf('seconds'), hashes: columns.indexOf('hashes') },
+    ...{ prompt: columns.indexOf('prompt'), answer: columns.indexOf('answer') },
   }
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().replace(/[^a-z]/g, '')
 }
 
 function csvRequests(text: string): TracedRequest[] {
   const [header = '', ...lines] = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   const columns = columnsOf(header.split(','))
-  if (columns.seconds < 0 || columns.answer < 0)
-    throw new RangeError('line 1: it needs columns of time and answer tokens')
+  if (Math.min(columns.seconds, columns.prompt, columns.answer) < 0)
+    throw new RangeError(`line 1: its header needs ${REQUEST_COLUMNS}`)
   return lines.flatMap((line, i) => {
     if (line.trim() === '') return []
     const cells = line.split(',')
@@ -147,7 +164,9 @@ function jsonRequests(text: string): TracedRequest[] {
 function toRequest(line: number, time: unknown, prompt: unknown, answer: unknown): TracedRequest {
   const request = { seconds: secondsOf(String(time ?? '')), prompt: Number(prompt), answer: Number(answer) }
   if (Number.isFinite(request.seconds) && request.prompt >= 0 && request.answer >= 0) return request
-  throw new RangeError(`line ${line}: it needs a time, tokens of the prompt and tokens of the answer`)
+  throw new RangeError(
+    `line ${line}: it needs a time, tokens of the prompt and tokens of the answer (${REQUEST_COLUMNS})`,
+  )
 }
 
 /** Returns the seconds of a number, or of a date with a time in UTC whose seconds may have a fraction. */

@@ -50,8 +50,19 @@ describe('a trace of requests', () => {
     expect([CSV, JSONL, 'seconds,rps\n0,5', '0,5\n60,8'].map(isRequestTrace)).toEqual([true, true, false, false])
   })
 
+  test('of rates with dates in place of seconds names the columns of requests', () => {
+    const { error } = OfferedLoad.safeParse({ kind: 'trace', text: 'arrival,in,out\n2026-03-02T09:00:00,8,2' })
+    expect(error!.issues[0]!.message).toContain(
+      'line 2: expected a number of seconds, or before requests a header with timestamp or time or arrived_at',
+    )
+  })
+
   test.each([
-    ['TIMESTAMP,ContextTokens\n0,1', 'line 1: it needs columns of time and answer tokens'],
+    [
+      'TIMESTAMP,ContextTokens\n0,1',
+      'line 1: its header needs timestamp or time or arrived_at or arrival_time, prompt_tokens or input_tokens or ',
+    ],
+    ['time,in,Output Tokens\n0,1,2', 'line 1: its header needs timestamp or time'],
     ['TIMESTAMP,ContextTokens,GeneratedTokens\nnoon,1,2', 'line 2: it needs a time, tokens of the prompt'],
     ['{"timestamp": 1, "input_length": 2}', 'line 1: it needs a time'],
     ['{"timestamp"', 'line 1: it is not a JSON object'],
