@@ -207,7 +207,7 @@ function coldStarts({ cold_starts: { count: total, phases } }: Report): string {
   return `${plural(total, 'cold start')}, seconds\n${formatTable(rows)}`
 }
 
-function failures({ failures: summary }: Report): string {
+function failures({ failures: summary, incidents: { count, first } }: Report): string {
   const things = [
     summary.node_crashes > 0 && formatCounted(summary.node_crashes, 'node crash', 'node crashes'),
     summary.node_preemptions > 0 && formatCounted(summary.node_preemptions, 'node preempted', 'nodes preempted'),
@@ -221,9 +221,14 @@ function failures({ failures: summary }: Report): string {
     .map(([what, times]) => `${formatCount(times)} to ${what.replaceAll('_', ' ')}`)
   const by = lost.length === 0 ? '' : `: ${lost.join(', ')}`
   const instances = `${plural(summary.instances_lost, 'instance')} lost${by}`
-  return things.length === 0 && summary.instances_lost === 0
-    ? 'No failures'
-    : `Failures: ${[...things, instances].join('; ')}`
+  const text =
+    things.length === 0 && summary.instances_lost === 0
+      ? 'No failures'
+      : `Failures: ${[...things, instances].join('; ')}`
+  if (count === 0) return text
+  const more = count > first.length ? `, the first ${first.length}` : ''
+  const rows = first.map(({ at, kind, times }) => [`${at.slice(0, 19)}Z`, kind, `x ${times}`])
+  return `${text}\n\n${plural(count, 'incident')}${more}\n${formatTable(rows, 2)}`
 }
 
 function batches({ batches: summary }: Report): string {

@@ -115,7 +115,12 @@ test('simulate applies weather and a file of commands', async () => {
   expect(failures.zone_outages).toBe(1)
   expect(failures.instances_lost_to.zone).toBeGreaterThan(10)
   const rough = await simulated({ weather: 'rough', for: 30 * DAY, json: true })
-  expect((JSON.parse(rough.out) as Report).failures.instances_lost).toBeGreaterThan(0)
+  const report = JSON.parse(rough.out) as Report
+  const { failures: lost, incidents } = report
+  expect(lost.instances_lost).toBeGreaterThan(0)
+  expect(incidents.first).toHaveLength(10)
+  const { at } = incidents.first[0]!
+  expect(formatReport(report)).toMatch(new RegExp(`\n\n[\\d,]+ incidents, the first 10\n  ${at.slice(0, 19)}`))
 })
 
 test('simulate prints the report so far and exits with the code of the signal when a signal ends it', async () => {

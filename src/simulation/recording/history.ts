@@ -284,14 +284,13 @@ export class UsageHistory {
     return { done, failed }
   }
 
-  /** Returns how often each counted event had happened at a time, of one GPU type if it is given. */
-  eventCountsAt(at: Micros, gpu?: GpuType): Record<CountedEvent, number> {
-    const counts = Object.fromEntries(COUNTED_EVENTS.map(kind => [kind, 0])) as Record<CountedEvent, number>
-    for (let line = 0; line < this.#countedEvents.length && this.#countedEvents.at(line, EVENT.at) <= at; line++) {
-      if (gpu !== undefined && this.#countedEvents.at(line, EVENT.gpuType) !== gpuIndex(gpu)) continue
-      counts[COUNTED_EVENTS[this.#countedEvents.at(line, EVENT.event)]!]++
+  /** Yields the counted events up to a time, oldest first. */
+  *eventsUntil(to: Micros): Generator<{ at: Micros; kind: CountedEvent; gpu: GpuType | undefined }> {
+    const log = this.#countedEvents
+    for (let line = 0; line < log.length && log.at(line, EVENT.at) <= to; line++) {
+      const kind = COUNTED_EVENTS[log.at(line, EVENT.event)]!
+      yield { at: log.at(line, EVENT.at), kind, gpu: GPU_TYPES[log.at(line, EVENT.gpuType)] }
     }
-    return counts
   }
 
   /** Returns the GPU-microseconds of a type up to a time: available ones, those on spot nodes, those of other customers. */

@@ -195,6 +195,11 @@ export interface Report {
     readonly gpu_failures: number
     readonly zone_outages: number
   }
+  /** Failures of the fleet, suspensions and declined top-ups: the first 10. Those of a kind at one instant are one. */
+  readonly incidents: {
+    readonly count: number
+    readonly first: readonly { readonly at: string; readonly kind: string; readonly times: number }[]
+  }
   readonly batches: {
     readonly created: number
     readonly completed: number

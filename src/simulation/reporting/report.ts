@@ -1,7 +1,9 @@
 import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import { HOUR, SECOND } from '../../kernel/duration.ts'
+import { groupBy } from '../../lib/group-by.ts'
 import type { MeteredUsage } from '../account/ledger-types.ts'
 import { gpuTimeCost, MICROCENTS_PER_CENT, type Microcents } from '../account/money.ts'
+import { COUNTED_EVENTS, type CountedEvent } from '../recording/history-records.ts'
 import { LOSS_CAUSES } from '../recording/instance-timeline.ts'
 import type { World } from '../world.ts'
 import { type CountedWindow, exclusiveStart, isWithin } from './counted-window.ts'
@@ -33,8 +35,18 @@ export function createReport(world: World, { from, to, step }: ReportWindow, fix
   const counted = deployments.filter(({ isCountedForBase }) => !isCountedForBase)
   const coldStarts = deployments.flatMap(({ coldStarts }) => coldStarts)
   const losses = deployments.flatMap(({ losses }) => losses)
-  const eventCounts = eventCountsBetween(world, window)
-  const gpus = allGpuFigures(world, window, deployments, metered)
+  const events = [...world.history.eventsUntil(to)].filter(({ at }) => isWithin(window, at))
+  const eventCounts = countByName(
+    COUNTED_EVENTS,
+    events.map(({ kind }) => kind),
+  )
+  // A zone or a spot pool takes many nodes at one instant.
+  const incidents = groupBy(
+    events.filter(({ kind }) => kind !== 'deployment.limited'),
+    ({ at, kind }) => `${at} ${kind}`,
+  )
+  const refusals = events.flatMap(({ kind, gpu }) => (kind === 'deployment.limited' ? [gpu] : []))
+  const gpus = allGpuFigures(world, window, deployments, metered, refusals)
   return {
     from: clock.iso(from),
     to: clock.iso(to),
@@ -76,13 +88,20 @@ export function createReport(world: World, { from, to, step }: ReportWindow, fix
       gpu_failures: eventCounts['gpu.failed'],
       zone_outages: eventCounts['zone.down'],
     },
+    incidents: {
+      count: incidents.size,
+      first: [...incidents.values()]
+        .slice(0, MAX_LISTED_INCIDENTS)
+        .map(same => ({ at: clock.iso(same[0]!.at), kind: same[0]!.kind, times: same.length })),
+    },
     batches: batchCounts(world, window),
     ...(step !== undefined && { series: [...reportSeries(world, { from, to, step })] }),
   }
 }
 
-/** Maximum number of commands that a report lists. */
+/** Maximum number of commands and of incidents that a report lists. */
 const MAX_LISTED_COMMANDS = 100
+const MAX_LISTED_INCIDENTS = 10
 
 function executedCommands(world: World, { after, to }: CountedWindow): Report['commands'] {
   const { count, newest } = world.commands.log.between(after, to, MAX_LISTED_COMMANDS)
@@ -122,11 +141,11 @@ interface GpuFigures {
 /** Returns the figures of every GPU type that had capacity or was held in the window. */
 function allGpuFigures(
   world: World,
-  window: CountedWindow,
+  { from, to }: CountedWindow,
   deployments: readonly DeploymentFigures[],
   metered: ReadonlyMap<string, MeteredUsage>,
+  refusals: readonly (GpuType | undefined)[],
 ): readonly GpuFigures[] {
-  const { from, to } = window
   const rentals = [...world.rentals.entries()].map(([, row]) => {
     const held = world.history.rentalTimeBetween(row, from, to) * row.numGpus
     return { gpu: row.gpu, held }
@@ -158,7 +177,7 @@ function allGpuFigures(
       utilisation: ratio(held + containers, capacity),
       rent_microcents: sumBy(meters, meter => meter.microcents),
       quota: world.gpuQuotas.get(gpu),
-      quota_refusals: eventCountsBetween(world, window, gpu)['deployment.limited'],
+      quota_refusals: refusals.filter(type => type === gpu).length,
     }
     return [{ report, capacity, containers }]
   })
@@ -185,7 +204,7 @@ function moneyReport(
   world: World,
   window: CountedWindow,
   metered: ReadonlyMap<string, MeteredUsage>,
-  counts: EventCounts,
+  counts: Readonly<Record<CountedEvent, number>>,
 ): Report['money'] {
   const { ledger } = world
   let opening = ledger.openingFunds - sumBy(ledger.meters.meteredUsage(0, window.from), usage => usage.microcents)
@@ -248,14 +267,4 @@ function moneyReport(
       .map(([model, units_microcents]) => ({ model, units_microcents }))
       .sort((a, b) => b.units_microcents - a.units_microcents || compareTexts(a.model, b.model)),
   }
-}
-
-/** The number of events by kind. */
-type EventCounts = ReturnType<World['history']['eventCountsAt']>
-
-/** Returns the number of events of each kind in the window, of one GPU type if it is given. */
-function eventCountsBetween({ history }: World, { after, to }: CountedWindow, gpu?: GpuType): EventCounts {
-  const [before, counts] = [history.eventCountsAt(after, gpu), history.eventCountsAt(to, gpu)]
-  for (const kind of Object.keys(counts) as (keyof typeof counts)[]) counts[kind] -= before[kind]
-  return counts
 }
