@@ -12,14 +12,14 @@ import { assertPlan } from './plan-form.ts'
 
 /**
  * A fault rule, or a command at a moment of the world. A rule without a count strikes each request of its operations, one
- * at a time. `passes`: a client can end as usual after it, so `recovers` judges it. Default: false.
+ * at a time. A rule for lines of batches is one point. `passes`: a client can end as usual after it, so `recovers` judges it. Default: false.
  */
 export type OwnFault = (FaultRule | CommandItem) & { readonly passes?: boolean }
 
 /** An own fault that is valid. */
 export interface CheckedFault {
   readonly item: PlanItem
-  /** The operations of a rule without a count; undefined for a fault that is one point. */
+  /** The operations of a rule that strikes each of their requests; undefined for a fault that is one point. */
   readonly operations?: ReadonlySet<string>
   /** Its name in reports. */
   readonly class: string
@@ -60,7 +60,7 @@ function checkOwnFault(given: OwnFault, operations: Operations, place: string): 
     const context = { operations, operationOf: () => undefined, kinds: JOURNAL_KINDS }
     const parsed = parseRuleWithoutWindow(rest, context)
     const name = rest.name ?? rest.fault.kind
-    const isCounted = ['nth', 'times', 'every', 'chance'].some(count => count in rest)
+    const isCounted = rest.in === 'batch' || ['nth', 'times', 'every', 'chance'].some(count => count in rest)
     if (isCounted) return { item: { fault: withContentName(rest), passes }, class: name }
     return { item: { fault: rest, passes }, operations: parsed.operations, class: name }
   } catch (error) {

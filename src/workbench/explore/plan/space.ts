@@ -240,17 +240,17 @@ function notServingPlaces(
 
 function ownPlaces(own: CheckedFault, coordinates: readonly Coordinate[], after: number | undefined): Place[] {
   const { item, operations, class: name } = own
-  if (!('fault' in item) || operations === undefined) {
+  const struck = coordinates.filter(({ operation }) => operations?.has(operation))
+  // A rule that no request meets is one point, so that the report names it as not reached.
+  if (!('fault' in item) || struck.length === 0) {
     const subject = 'fault' in item ? [item.fault.on].flat().join(' | ') : 'after' in item ? item.after.kind : ''
     return after === undefined ? [placeOf('own', subject, name, `${name} of the flow`, item)] : []
   }
-  return coordinates
-    .filter(({ operation }) => operations.has(operation))
-    .map(({ operation, method, path, nth, index, visibleStatus }) => {
-      const struck = { ...item, fault: withContentName({ ...item.fault, on: operation, path, nth }) }
-      const place = placeOf('own', operation, name, `${method} ${path}, ${nth}`, struck)
-      return { ...place, points: place.points.map(point => ({ ...point, index, visibleStatus })) }
-    })
+  return struck.map(({ operation, method, path, nth, index, visibleStatus }) => {
+    const one = { ...item, fault: withContentName({ ...item.fault, on: operation, path, nth }) }
+    const place = placeOf('own', operation, name, `${method} ${path}, ${nth}`, one)
+    return { ...place, points: place.points.map(point => ({ ...point, index, visibleStatus })) }
+  })
 }
 
 /** Returns the place in the middle of a run from which on the token of the client is no longer good. */

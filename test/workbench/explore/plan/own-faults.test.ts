@@ -5,6 +5,9 @@ import { flow } from '../../../../src/workbench/explore/declare-flow.ts'
 import { explore } from '../../../../src/workbench/explore/explore-flow.ts'
 import type { FlowContext, FlowOptions } from '../../../../src/workbench/explore/flow.ts'
 import { checkOwnFaults, type OwnFault } from '../../../../src/workbench/explore/plan/own-faults.ts'
+import { spaceOf } from '../../../../src/workbench/explore/plan/space.ts'
+import { createFlowRunner } from '../../../../src/workbench/explore/run/flow-runner.ts'
+import { shrink } from '../../../../src/workbench/explore/shrink/shrink.ts'
 
 /** Reads the page of batches three times, and takes any list for one. */
 async function readThrice({ fetch, url, token, sleep }: FlowContext): Promise<number> {
@@ -20,6 +23,38 @@ async function readThrice({ fetch, url, token, sleep }: FlowContext): Promise<nu
 
 const PAGE = { object: 'list', data: null, has_more: true }
 const NULL_PAGE: OwnFault = { name: 'null-page', on: 'listBatches', fault: { kind: 'status', status: 200, body: PAGE } }
+
+/** Asks two questions by a batch, and throws if one is not answered. */
+async function needEachLine({ fetch, url, token, sleep }: FlowContext): Promise<void> {
+  const call = async (path: string, body?: FormData | string) => {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(typeof body === 'string' && { 'content-type': 'application/json' }),
+    }
+    const init = body === undefined ? { headers } : { method: 'POST', headers, body }
+    const response = await fetch(`${url}/v1/${path}`, init)
+    return (await response.json()) as { id: string; status: string; request_counts: { completed: number } }
+  }
+  const endpoint = '/v1/chat/completions'
+  const lines = ['a', 'b'].map(content => {
+    const body = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content }], max_tokens: 2 }
+    return JSON.stringify({ custom_id: content, method: 'POST', url: endpoint, body })
+  })
+  const form = new FormData()
+  form.append('purpose', 'batch')
+  form.append('file', new Blob([lines.join('\n')]), 'in.jsonl')
+  const file = await call('files', form)
+  const batch = await call(
+    'batches',
+    JSON.stringify({ input_file_id: file.id, endpoint, completion_window: '24h', metadata: {} }),
+  )
+  for (let polls = 0; polls < 50; polls++) {
+    await sleep(60_000)
+    const { status, request_counts: counts } = await call(`batches/${batch.id}`)
+    if (status === 'completed' && counts.completed === 2) return
+  }
+  throw new Error('A line has no answer.')
+}
 
 async function exploreWith(
   faults: readonly OwnFault[],
@@ -48,6 +83,28 @@ describe('an own fault', () => {
     ])
     expect(matrix.filter(({ class: name }) => name === 'null-page')).toMatchObject([{ survived: 1, notReached: 0 }])
     expect(matrix.filter(({ class: name }) => name === 'late')).toMatchObject([{ notReached: 1 }])
+  })
+
+  test.each([{}, { every: 2 }, { chance: 0.9 }])('for lines of batches stays one point as declared: %j', async count => {
+    const rule: OwnFault = { on: 'createChatCompletion', in: 'batch', ...count, fault: { kind: 'status', status: 500 } }
+    const runner = createFlowRunner({
+      name: 'lines',
+      options: { fixtures: 'empty', invariants: throws },
+      run: needEachLine,
+    })
+    const own = checkOwnFaults({ faults: [rule] }, 'Failed')
+    const { kinds } = spaceOf(await runner.run([]), { operations: runner.operations, own })
+    const points = kinds.filter(({ kind }) => kind === 'own').flatMap(({ places }) => places[0]!.points)
+    const plan = points.map(({ item }) => item)
+    const { broken, fired } = await runner.run(plan)
+    expect(fired.size).toBe(1)
+    const { signature } = broken.find(({ invariant }) => invariant === 'throwsNever')!
+    expect(await shrink({ runner, plan, signature })).toMatchObject({ plan: [{ fault: rule }], isMinimal: true })
+  })
+
+  test('that no request meets is not reached', async () => {
+    const { unreached } = await exploreWith([{ ...NULL_PAGE, on: 'cancelBatch' }])
+    expect(unreached).toMatchObject([{ operation: 'cancelBatch', class: 'null-page', reason: 'notFired' }])
   })
 
   test('can be a command at a moment', async () => {
