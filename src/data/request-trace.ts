@@ -70,17 +70,24 @@ export function readRequestTrace(
     .filter(({ seconds }) => seconds >= start && seconds < start + lasts)
     .sort((a, b) => a.seconds - b.seconds)
   if (requests.length === 0) throw new RangeError('it has no request in this span')
-  const bins = new Float64Array(Math.floor((requests.at(-1)!.seconds - start) / BIN) + 1)
-  for (const { seconds } of requests) bins[Math.floor((seconds - start) / BIN)]!++
-  const rates = [...bins].map((count, i) => `${i * BIN},${count / BIN}`)
+  const counts = new Map<number, number>()
+  for (const { seconds } of requests) {
+    const bin = Math.floor((seconds - start) / BIN)
+    counts.set(bin, (counts.get(bin) ?? 0) + 1)
+  }
+  const last = [...counts.keys()].at(-1)!
+  // A row of bins without requests has one line. The last two lines tell the period of a load that is repeated.
+  const lines = new Set([0, last - 1, ...[...counts.keys()].flatMap(bin => [bin, bin + 1])])
+  const end = isRepeated ? last : last + 1
+  const kept = [...lines].filter(bin => bin >= 0 && bin <= end).sort((a, b) => a - b)
   const prompts = requests.map(({ prompt }) => prompt)
   const prompt = meanOf(prompts)
   const cachedShare = shareOfKnownBlocks(requests)
   return {
-    text: [...rates, ...(isRepeated ? [] : [`${bins.length * BIN},0`])].join('\n'),
+    text: kept.map(bin => `${bin * BIN},${(counts.get(bin) ?? 0) / BIN}`).join('\n'),
     prompt_tokens: Math.max(1, prompt),
     output_tokens: Math.max(1, meanOf(requests.map(({ answer }) => answer))),
-    burstiness: Math.max(1, dispersionOf(bins)),
+    burstiness: Math.max(1, dispersionOf(counts, last + 1)),
     prompt_spread: meanOf(prompts.map(tokens => (tokens / prompt - 1) * (tokens / prompt - 1))),
     ...(cachedShare !== undefined && { cached_share: cachedShare }),
   }
@@ -90,17 +97,17 @@ function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-/** Returns variance over mean of counts, around the mean of each window. */
-function dispersionOf(bins: Float64Array): number {
-  let [squares, degrees, total] = [0, 0, 0]
-  for (let i = 0; i < bins.length; i += WINDOW) {
-    const window = [...bins.subarray(i, i + WINDOW)]
+/** Returns variance over mean of the counts of so many bins, around the mean of each window. */
+function dispersionOf(counts: ReadonlyMap<number, number>, bins: number): number {
+  let [squares, total] = [0, 0]
+  for (const first of new Set([...counts.keys()].map(bin => bin - (bin % WINDOW)))) {
+    const window = Array.from({ length: Math.min(WINDOW, bins - first) }, (_, i) => counts.get(first + i) ?? 0)
     const mean = meanOf(window)
     squares += window.reduce((sum, count) => sum + (count - mean) * (count - mean), 0)
-    degrees += window.length - 1
     total += mean * window.length
   }
-  return degrees > 0 ? squares / degrees / (total / bins.length) : 1
+  const degrees = bins - Math.ceil(bins / WINDOW)
+  return degrees > 0 ? squares / degrees / (total / bins) : 1
 }
 
 function shareOfKnownBlocks(requests: readonly TracedRequest[]): number | undefined {

@@ -46,6 +46,16 @@ describe('a trace of requests', () => {
     expect(burstinessOf(4)).toBeLessThan(5)
   })
 
+  test('costs no more for the time between its requests', () => {
+    const [days, seconds] = [300, 300 * 86_400]
+    const text = `Timestamp,Request tokens,Response tokens\n0,100,10\n${seconds},300,10`
+    const zeros = `0,0.1\n10,0\n${seconds - 10},0\n${seconds},0.1`
+    expect(readRequestTrace(text)).toMatchObject({ text: `${zeros}\n${seconds + 10},0`, burstiness: 1 })
+    expect(readRequestTrace(text, { isRepeated: true }).text).toBe(zeros)
+    const load = { kind: 'trace', text: text.replace(String(seconds), String(seconds * days)) }
+    expect(OfferedLoad.safeParse(load).error!.issues[0]!.message).toContain('at most 10 years')
+  })
+
   test('differs from a trace of rates', () => {
     expect([CSV, JSONL, 'seconds,rps\n0,5', '0,5\n60,8'].map(isRequestTrace)).toEqual([true, true, false, false])
   })
