@@ -86,6 +86,7 @@ export const SECTIONS = {
     audioTime: milliseconds(8 * 3_600_000, 'the length of uploaded audio', '400'),
   },
   'Resources of an account': {
+    nodes: count(100_000, 'nodes of a world, each group at its `max`', 'the fixture is refused'),
     deployments: count(100_000, 'deployments', '429'),
     deploymentInstances: count(10_000, 'instances of a deployment', '422'),
     rentals: count(100_000, 'hosted instances and containers', '429'),

@@ -410,6 +410,14 @@ describe('a folder', () => {
       'nodes.json: $.pools[0].nodes[1].occupied: expected at most gpus_per_node, 8, got 9.',
     ],
     [
+      'more nodes in all groups than a world can have',
+      'nodes.json',
+      r => {
+        Object.assign(r.pools[0].nodes[1], { min: 0, max: 1e9 })
+      },
+      'nodes.json: $.pools[0].nodes[1].max: expected at most 100000 nodes in all groups, got 1000000',
+    ],
+    [
       'fewer instances at most than at least',
       'deployments.json',
       r => {
