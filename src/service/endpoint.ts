@@ -20,10 +20,12 @@ export type Provenance = 'documented' | 'neighbour' | 'assumed'
  * What an operation is for the rules about clients: it creates a thing of a kind, reads one, lists them, shows them among
  * others, or gives the content of one. A list comes before what shows things among others.
  */
-export type Role = `${'create' | 'read' | 'list' | 'show' | 'content'} ${string}`
+export type Role = `${(typeof ROLE_VERBS)[number]} ${string}`
+export const ROLE_VERBS = ['create', 'read', 'list', 'show', 'content'] as const
 
 /** `token`: an API token is required; `optional`: judged when it is sent; `none`: not looked at. */
-export type AuthRule = 'token' | 'optional' | 'none'
+export type AuthRule = (typeof AUTH_RULES)[number]
+export const AUTH_RULES = ['token', 'optional', 'none'] as const
 
 /**
  * Shape of refusals: `{"error": m}`, `{"detail": m}`, `{"detail": {"error": m}}`, or that of the OpenAI-compatible

@@ -1,18 +1,22 @@
 /** Endpoints of a user, which a simulator serves beside those of the provider. */
 import type * as z from 'zod'
 import type { Clock } from '../kernel/clock.ts'
+import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { quote } from '../lib/quote.ts'
 import { describeProblems } from '../lib/zod-problems.ts'
-import type { AnySchema, OutputOf } from '../simulation/account/own-records.ts'
+import { type AnySchema, type OutputOf, RECORD_KIND } from '../simulation/account/own-records.ts'
 import type { World } from '../simulation/world.ts'
 import type { ApiScope } from './api-scope.ts'
 import {
+  AUTH_RULES,
   type AnyEndpoint,
   createEndpointFactory,
   type Declaration,
+  ERROR_SHAPES,
   endpointPaths,
   type Operations,
+  ROLE_VERBS,
   type RouteParamNames,
   SUCCESS_STATUSES,
 } from './endpoint.ts'
@@ -70,6 +74,8 @@ const KEYS = [
   ...['route', 'summary', 'roles', 'refusals', 'auth', 'errorShape', 'params', 'query', 'body', 'consumes', 'returns'],
   ...['status', 'example', 'handle'],
 ]
+/** The fields whose value is one of some words. */
+const WORDS = { auth: AUTH_RULES, errorShape: ERROR_SHAPES, consumes: ['json', 'form'] } as const
 const ROUTE = /^(?:GET|POST|PUT|PATCH|DELETE) (?:\/(?:\w[\w.~-]*|\{\w+\}))+$/
 const declare = createEndpointFactory<ApiScope>({ provenance: 'assumed', assumptions: [] })
 
@@ -98,6 +104,25 @@ export function ownEndpoint<
 >(declaration: OwnDeclaration<Route, Params, Query, Body, Returns>): OwnEndpoint {
   assertKnownKeys(declaration, KEYS, 'Failed to declare an endpoint', { noun: 'field' })
   const { route, roles = [], returns, handle } = declaration
+  const unknown = (field: string, value: unknown, known: readonly string[]) => {
+    const word = String(value)
+    const advice = formatSuggestion(word, known, `Give one of ${known.join(', ')}.`)
+    return new RangeError(`Failed to declare the endpoint '${route}': unknown ${field} '${word}'. ${advice}`)
+  }
+  for (const [field, known] of Object.entries(WORDS)) {
+    const word = declaration[field as keyof typeof WORDS] ?? known[0]!
+    if (!(known as readonly string[]).includes(word)) throw unknown(field, word, known)
+  }
+  for (const role of roles) {
+    const [verb, kind, ...rest] = String(role).split(' ')
+    const isKnown = ROLE_VERBS.some(one => one === verb) && RECORD_KIND.test(kind ?? '') && rest.length === 0
+    if (!isKnown)
+      throw unknown(
+        'role',
+        role,
+        ROLE_VERBS.map(one => `${one} ${kind || rest.at(-1) || 'pod'}`),
+      )
+  }
   const [verb, table] = roles.find(role => /^(?:read|list) /.test(role))?.split(/ (.*)/s) ?? []
   const findPolledResource: AnyEndpoint['findPolledResource'] = params => ({
     ...{ kind: 'ownRecords', table },
@@ -159,6 +184,8 @@ function combine({ operations, routes }: ServedOperations, own: OwnEndpoints): S
     if (!ROUTE.test(endpoint.route) || endpoint.path.startsWith('/_sim')) {
       throw problem(`the route '${endpoint.route}' is invalid. Give a method and a path, as in 'GET /v2/pods/{id}'.`)
     }
+    const twice = endpoint.path.match(/\{(\w+)\}(?=.*\{\1\})/)
+    if (twice !== null) throw problem(`the route has the parameter ${twice[0]} twice. Give each another name.`)
     for (const key of keysOf(endpoint)) {
       if (taken.has(key)) throw problem(`${endpoint.route} is the route of ${taken.get(key)}. Give it another path.`)
       taken.set(key, id)

@@ -2,6 +2,7 @@
 
 import type { DecidedBy } from '../kernel/journal.ts'
 import { LIMITS } from '../lib/limits.ts'
+import { quote } from '../lib/quote.ts'
 import type { ValidationDetail } from './http/validation-errors.ts'
 
 /** A refusal of the service. Any other exception of a handler is a bug of the simulator. */
@@ -38,8 +39,11 @@ export class RefusalError extends Error {
  * @example world.deployments.get(id) ?? refuse(404, `no deployment ${id}`)
  */
 export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): never {
-  if (!(status >= 400 && status <= 599)) {
+  if (!(Number.isInteger(status) && status >= 400 && status <= 599)) {
     throw new RangeError(`Failed to refuse with the status ${status}. Give one from 400 to 599.`)
+  }
+  if (typeof message !== 'string') {
+    throw new TypeError(`Failed to refuse with the status ${status}: the message is ${quote(message)}. Give a text.`)
   }
   throw new RefusalError(status, message, headers)
 }

@@ -129,6 +129,10 @@ test.each([
   ['endpoints.a: POST /deploy/llm is the route of createLlmDeployment.', { a: declared('POST /deploy/llm') }],
   ['endpoints.b: GET /rest/v1/pods/{podId} is the route of a. Give it another path.', { a: getPod, b: getPod }],
   ["endpoints.a: the route 'GET /_sim/pods' is invalid.", { a: declared('GET /_sim/pods') }],
+  [
+    'endpoints.a: the route has the parameter {id} twice. Give each another name.',
+    { a: declared('GET /a/{id}/b/{id}') },
+  ],
   ["endpoints.a: the route 'pods' is invalid. Give a method and a path,", { a: declared('pods') }],
 ])('an endpoint is refused with %s', (problem, given) => {
   expect(() => made({ endpoints: given as never })).toThrow(`Failed to make a simulator: ${problem}`)
@@ -165,13 +169,41 @@ test('bugs of an endpoint are answered with 500, and named', async () => {
   expect(await bugOf(put, 'PUT', '/a', renamed)).toContain(
     "the 'set' of a later change has another id. Leave id out of 'set'.",
   )
-  const batches = { a: putThing(recordTable({ ...things, kind: 'batch' })) }
+  const batches = { a: putThing({ ...things, kind: 'batch' as 'thing' }) }
   const refused = made({ endpoints: batches, onBug: bug => bugs.push(String(bug)) })
   await call(refused, 'PUT', '/a', { id: 'y', status: 'on' })
-  expect(bugs.at(-1)).toContain('its kind is empty, or the provider uses it')
+  expect(bugs.at(-1)).toContain("the table 'batch': its kind is not one word, or the provider uses it")
   expect(await bugOf({ a: answer(undefined) }, 'GET', '/answer')).toContain("does not fit 'returns'")
   expect(await bugOf({ a: answer(Promise.resolve({})) }, 'GET', '/answer')).toContain('returned a promise')
   expect(() => refuse(204, 'no')).toThrow('Failed to refuse with the status 204. Give one from 400 to 599.')
+  expect(() => refuse(404.5, 'no')).toThrow('Failed to refuse with the status 404.5.')
+  expect(() => refuse(400, undefined as never)).toThrow('the status 400: the message is undefined. Give a text.')
+})
+
+test.each([
+  [
+    { roles: ['delete pod'] },
+    "unknown role 'delete pod'. Give one of create pod, read pod, list pod, show pod, content pod.",
+  ],
+  [{ roles: ['creates pod'] }, "unknown role 'creates pod'. Did you mean 'create pod'?"],
+  [{ roles: ['read  pod'] }, "unknown role 'read  pod'. Did you mean 'read pod'?"],
+  [{ auth: 'nobody' }, "unknown auth 'nobody'. Give one of token, optional, none."],
+  [{ errorShape: 'simpel' }, "unknown errorShape 'simpel'. Did you mean 'simple'?"],
+  [{ consumes: 'xml' }, "unknown consumes 'xml'. Give one of json, form."],
+])('a declaration with %j is refused', (fields, problem) => {
+  const declare = () => endpoint({ route: 'GET /x', summary: 'x', returns, handle: () => ({}), ...(fields as object) })
+  expect(declare).toThrow(`Failed to declare the endpoint 'GET /x': ${problem}`)
+})
+
+test.each([
+  [{ kind: 'pod template' }, "Failed to use the table 'pod template': its kind is not one word, or the provider"],
+  [{ kind: '' }, "Failed to use the table '': its kind is not one word"],
+  [{ kind: 'file' }, "Failed to use the table 'file': its kind is not one word, or the provider uses it."],
+  [{ key: 'ids' }, "the table 'thing': key is 'ids', a field that its record lacks. Did you mean 'id'?"],
+  [{ status: 'phase' }, "status is 'phase', a field that its record lacks. Add it to the schema."],
+  [{ usdPerHour: 'cost' }, "usdPerHour is 'cost', a field that its record lacks. Add it to the schema."],
+])('a table with %j is refused', (fields, problem) => {
+  expect(() => recordTable({ ...things, ...(fields as object) })).toThrow(problem)
 })
 
 test('a price follows the record, ends while the account is cut off, and starts again with a record of the same key', async () => {

@@ -5,6 +5,7 @@ import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { deepFreeze } from '../../lib/deep-freeze.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { describeProblems } from '../../lib/zod-problems.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
@@ -13,7 +14,9 @@ import type { Ledger } from './ledger.ts'
 
 const ID = purpose('ownRecord.id')
 /** Kinds that no table can have: rules of judge and explore know the things of the provider by them. */
-const PROVIDER_KINDS = /^(?:|deployment|adapter|hosted|container|batch|file)$/
+const PROVIDER_KINDS = /^(?:deployment|adapter|hosted|container|batch|file)$/
+/** The form of a kind. It has no space, since one parts it from the key of a record, and from the verb of a role. */
+export const RECORD_KIND = /^[a-z][\w-]*$/i
 
 /** A schema of zod 4. The user's copy of zod need not be ours, and two copies are slow to compare. */
 export interface AnySchema<Output = unknown> {
@@ -42,11 +45,29 @@ export interface RecordTable<R extends object = object> {
 /**
  * Declares a table of records that your endpoints keep in a world.
  *
+ * @throws RangeError for a kind that it cannot have, and for a field that the schema of the record lacks
  * @example
  * const pods = recordTable({ kind: 'pod', record: Pod, key: 'id', status: 'desiredStatus', ended: ['TERMINATED'] })
  */
 export function recordTable<R extends object>(table: RecordTable<R>): RecordTable<R> {
+  const { kind, record, key, status, usdPerHour } = table
+  assertKind(kind)
+  const { shape } = record as { readonly shape?: object }
+  for (const [role, field] of Object.entries({ key, status, usdPerHour })) {
+    if (field === undefined || shape === undefined || Object.hasOwn(shape, field)) continue
+    const advice = formatSuggestion(field, Object.keys(shape), 'Add it to the schema.')
+    throw new RangeError(
+      `Failed to declare the table '${kind}': ${role} is '${field}', a field that its record lacks. ${advice}`,
+    )
+  }
   return table
+}
+
+function assertKind(kind: string): void {
+  if (RECORD_KIND.test(kind) && !PROVIDER_KINDS.test(kind)) return
+  throw new RangeError(
+    `Failed to use the table '${kind}': its kind is not one word, or the provider uses it. Give the table another kind.`,
+  )
 }
 
 /** A change that a record undergoes on its own: some time after the change before it, it gets these fields. */
@@ -142,11 +163,7 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
   /** @throws RangeError if another table or the provider has this kind */
   of<R extends object>(declared: RecordTable<R>): Records<R> {
     const { kind } = declared
-    if (PROVIDER_KINDS.test(kind)) {
-      throw new RangeError(
-        `Failed to use the table '${kind}': its kind is empty, or the provider uses it. Give the table another kind.`,
-      )
-    }
+    assertKind(kind)
     const known = this.#declared.get(kind)
     if (known !== undefined && known !== (declared as unknown)) {
       throw new RangeError(
