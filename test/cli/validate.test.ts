@@ -130,6 +130,14 @@ describe('a calibration', () => {
     )
   })
 
+  test('is refused if its fit leaves the bounds of a profile', async () => {
+    const file = join(temporaryFolder(), 'rows.json')
+    writeFileSync(file, JSON.stringify([{ ...ROW, value: 1e-300 }]))
+    const { code, stdout, stderr } = await commanded(['validate', '--calibrate', file])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(`Failed to calibrate with ${file}: the fit leaves the bounds of a profile: $.engine.`)
+  })
+
   test('needs rows that can be computed', async () => {
     const file = join(temporaryFolder(), 'rows.json')
     writeFileSync(file, JSON.stringify([{ ...ROW, setup: { ...ROW.setup, gpu: 'TPU' } }]))
@@ -168,6 +176,17 @@ describe('rows of a file', () => {
     }
   })
 
+  test('have no control characters in the terminal', async () => {
+    const file = join(temporaryFolder(), 'rows.json')
+    const red = { ...ROW, id: '\u001b[31mred', setup: { ...ROW.setup, model: '\u001b[32mg' } }
+    writeFileSync(file, JSON.stringify([red, { ...red, value: 0 }]))
+    const { stdout, stderr } = await commanded(['validate', file])
+    expect(stdout).toContain('\\u001b[31mred')
+    expect(stdout).toContain('\\u001b[32mg')
+    expect(stderr).toContain('\\u001b[31mred')
+    expect(`${stdout}${stderr}`).not.toContain('\u001b')
+  })
+
   test('that cannot be computed are named, and the others are compared', async () => {
     const bad = [
       { ...ROW, id: 'gpu', setup: { ...ROW.setup, gpu: 'TPU' } },
@@ -185,7 +204,11 @@ describe('rows of a file', () => {
   test.each([
     ['a concurrency below 0', { concurrency: -5 }, '$.setup.concurrency: expected more than 0, got -5'],
     ['a rate of 0', { rate: 0 }, '$.setup.rate: '],
-    ['no GPU', { gpus: 0 }, '$.setup.gpus: expected more than 0, got 0'],
+    ['no GPU', { gpus: 0 }, '$.setup.gpus: expected at least 1, got 0'],
+    ['more GPUs than a node has', { gpus: 1e6 }, '$.setup.gpus: expected at most 16, got 1000000'],
+    ['an unknown field', { promptToken: 5 }, '$.setup.promptToken: unknown field'],
+    ['an unknown format', { precision: 'zzz' }, "$.setup.precision: expected a format with its bits, such as 'fp8'"],
+    ['a prefix longer than the prompt', { prefixTokens: 501 }, '$.setup.prefixTokens: expected at most promptTokens'],
     ['text for a number', { parameters: '8e9' }, "$.setup.parameters: expected a number, got '8e9'"],
     ['a number for text', { precision: 16 }, '$.setup.precision: expected a string, got 16'],
     ['far too many tokens', { promptTokens: 1e300 }, '$.setup.promptTokens: expected at most 100000000, got 1e+300'],

@@ -1,4 +1,7 @@
 /** `modelhost-sim validate`: how far the engine is from published measurements, or from your own. */
+import { loadProfile } from '../../data/profiles/load.ts'
+import { ProfileError } from '../../data/profiles/problems.ts'
+import { escapeControls } from '../../lib/text/control-characters.ts'
 import { UsageError } from '../command.ts'
 import { type ArgumentsOf, flag, toggle } from '../flags.ts'
 import { calibrate } from '../validate/calibration.ts'
@@ -41,10 +44,11 @@ export function handler({ files, json, calibrate: own }: ArgumentsOf<typeof flag
   }
   const rows = files.length === 0 ? publishedRows() : files.flatMap(readRows)
   const { compared, problems } = compareRows(rows)
-  for (const { id, reason } of problems) process.stderr.write(`Failed to compare ${id}: ${reason}. Correct that row.\n`)
+  for (const { id, reason } of problems)
+    process.stderr.write(escapeControls(`Failed to compare ${id}: ${reason}. Correct that row.\n`))
   if (problems.length > 0) process.exitCode = 1
   if (compared.length === 0) return
-  process.stdout.write(json ? `${JSON.stringify({ rows: compared }, null, 2)}\n` : summary(compared))
+  process.stdout.write(json ? `${JSON.stringify({ rows: compared }, null, 2)}\n` : escapeControls(summary(compared)))
 }
 
 /** Prints a profile whose engine is fitted to the rows of a file. */
@@ -61,7 +65,16 @@ function printProfile(file: string): void {
   const engine = {
     ...{ efficiency: setting(efficiency), fixed_time: setting(fixedTime), server_time: setting(serverTime) },
   }
-  process.stdout.write(`${JSON.stringify({ extends: 'realistic', engine }, null, 2)}\n`)
+  const profile = { extends: 'realistic', engine }
+  try {
+    loadProfile(profile)
+  } catch (error) {
+    if (!(error instanceof ProfileError)) throw error
+    throw new UsageError(
+      `Failed to calibrate with ${file}: the fit leaves the bounds of a ${error.problems[0]} Check units and set-ups of its rows.`,
+    )
+  }
+  process.stdout.write(`${JSON.stringify(profile, null, 2)}\n`)
 }
 
 function summary(compared: readonly ComparedRow[]): string {

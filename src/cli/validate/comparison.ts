@@ -16,31 +16,39 @@ const tokens = z.number().positive().max(1e8)
 const whole = z.int().positive().max(1e9).nullish()
 
 /** What was measured. A field that is missing or null has its default. */
-export const SetUp = z.looseObject({
-  model: z.string().nullish(),
-  parameters: z.number().positive().max(1e15),
-  ...{ active: above0, layers: whole, hidden: whole, attentionWidth: whole, kvBytesPerToken: above0 },
-  experts: z.int().min(0).max(1e6).nullish(),
-  expertsPerToken: z.int().min(0).max(1e6).nullish(),
-  /** Format of the weights. Default: 16 bit. */
-  precision: z.string().nullish(),
-  gpu: z.string(),
-  /** Default: 1. */
-  gpus: whole,
-  /** Default: vLLM. */
-  engine: z.string().nullish(),
-  attentionDataParallel: z.boolean().nullish(),
-  promptTokens: tokens,
-  outputTokens: tokens,
-  /** Requests/s, or `max` for all at once. */
-  rate: z.union([z.number().positive().max(1e9), z.literal('max')]).nullish(),
-  /** Requests that a closed loop keeps in work, and how many requests there were. */
-  ...{ concurrency: above0, requests: above0, maxBatch: whole, maxTokens: whole },
-  /** Whether no server was between. */
-  direct: z.boolean().nullish(),
-  /** Tokens that prompts of a group share: a load of few prompts that come again and again. */
-  prefixTokens: z.number().min(0).nullish(),
-})
+export const SetUp = z
+  .strictObject({
+    model: z.string().nullish(),
+    parameters: z.number().positive().max(1e15),
+    ...{ active: above0, layers: whole, hidden: whole, attentionWidth: whole, kvBytesPerToken: above0 },
+    experts: z.int().min(0).max(1e6).nullish(),
+    expertsPerToken: z.int().min(0).max(1e6).nullish(),
+    /** Format of the weights. Default: 16 bit. */
+    precision: z
+      .string()
+      .refine(text => /16|8|4|awq|gptq/i.test(text), "a format with its bits, such as 'fp8', 'awq' or 'bf16'")
+      .nullish(),
+    gpu: z.string(),
+    /** Default: 1. */
+    gpus: z.int().min(1).max(16).nullish(),
+    /** Default: vLLM. */
+    engine: z.string().nullish(),
+    attentionDataParallel: z.boolean().nullish(),
+    promptTokens: tokens,
+    outputTokens: tokens,
+    /** Requests/s, or `max` for all at once. */
+    rate: z.union([z.number().positive().max(1e9), z.literal('max')]).nullish(),
+    /** Requests that a closed loop keeps in work, and how many requests there were. */
+    ...{ concurrency: above0, requests: above0, maxBatch: whole, maxTokens: whole },
+    /** Whether no server was between. */
+    direct: z.boolean().nullish(),
+    /** Tokens that prompts of a group share: a load of few prompts that come again and again. */
+    prefixTokens: z.number().min(0).nullish(),
+  })
+  .refine(({ prefixTokens, promptTokens }) => (prefixTokens ?? 0) <= promptTokens, {
+    path: ['prefixTokens'],
+    error: 'at most promptTokens',
+  })
 export type SetUp = z.output<typeof SetUp>
 
 /** A measurement. Times are in seconds. */
