@@ -1,6 +1,7 @@
 /** `modelhost-sim merge`: joins the results of shards. */
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '../../lib/attempt.ts'
 import { formatCount, plural } from '../../lib/text/format-count.ts'
 import { type MergedFinding, type MergeReport, mergeResults } from '../../workbench/explore/shards/merge.ts'
 import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
@@ -41,11 +42,17 @@ export async function merge(
   folder = process.cwd(),
 ): Promise<number> {
   const known = await KnownFindings.read(knownFile, folder)
-  const report = mergeResults(files.flatMap(listResultsFiles))
+  const results = files.flatMap(listResultsFiles)
+  // A file that is given twice, as itself and by its folder, counts once.
+  const report = mergeResults([...new Map(results.map(file => [realpathOf(file), file])).values()])
   const findings = report.findings.map(finding => ({ ...finding, known: known.find(finding.test, finding.signature) }))
   write(json ? `${JSON.stringify({ ...report, findings })}\n` : formatMerge(report, findings))
   if (report.missing > 0) return 3
   return findings.some(finding => finding.known === undefined) || report.differing.length > 0 ? findingCode : 0
+}
+
+function realpathOf(path: string): string {
+  return attempt(() => realpathSync(path)) ?? path
 }
 
 /** Returns the path, or the results files of a folder at any depth: a CI server gives each artifact a folder. */

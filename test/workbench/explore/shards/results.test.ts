@@ -5,6 +5,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { merge } from '../../../../src/cli/commands/merge.ts'
 import { mergeResults } from '../../../../src/workbench/explore/shards/merge.ts'
 import { playShard, type RunnableTest, type SeedOutcome } from '../../../../src/workbench/explore/shards/play-shard.ts'
 import {
@@ -232,6 +233,13 @@ describe('merge', () => {
     Promise.all(Array.from({ length: count }, (_, i) => play({ index: i + 1, count, out }))).then(all =>
       all.map(({ path }) => path),
     )
+
+  test('a file that is given twice counts once', async () => {
+    const { path } = await play()
+    const written: string[] = []
+    await merge({ files: [path, folder], json: true, known: undefined }, text => written.push(text), folder)
+    expect(JSON.parse(written.join(''))).toMatchObject({ files: 1, runs: 60, repeated: 0 })
+  })
 
   test('any division into shards gives what one process gives', async () => {
     const { path } = await play()
