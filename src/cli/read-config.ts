@@ -83,8 +83,9 @@ function isFile(path: string): boolean {
 async function readFields(file: string): Promise<Readonly<Record<string, unknown>>> {
   // Both are loaded on demand: most projects have no such file.
   const value = /\.[mc]?[jt]s$/.test(file)
-    ? (await (await import('../workbench/scenario/runner/import-script.ts')).importScript(resolve(file), process.cwd()))
-        .default
+    ? await (
+        await (await import('../workbench/scenario/runner/import-script.ts')).importScript(resolve(file), process.cwd())
+      ).default
     : ((await import('./conform/file.ts')).readDataFile(file, file) ?? {})
   if (value === undefined) {
     throw new UsageError(`Failed to read ${file}: its default export is missing. Write export default { … } there.`)

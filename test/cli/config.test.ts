@@ -31,6 +31,10 @@ test.each([
     'export default { seed: 7, fixtures: "empty", allowHost: ["a.example", "b.example"], check: true as const }',
   ],
   ['config.mjs', 'export default { seed: 7, fixtures: "empty", allowHost: ["a.example", "b.example"], check: true }'],
+  [
+    'config.js',
+    'export default Promise.resolve({ seed: 7, fixtures: "empty", allowHost: ["a.example", "b.example"], check: true })',
+  ],
 ])('a flag takes precedence over a variable, and a variable over %s', async (name, text) => {
   const file = fileOf(name, text)
   const lines = await printed(['serve', '--config', file, '--port', '5000', '--allow-webhook=c'], {
