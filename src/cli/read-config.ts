@@ -69,9 +69,9 @@ export async function readConfig(args: readonly string[]): Promise<void> {
   setConfig({ ...flags, ...(endpoints !== undefined && { endpoints: endpoints as OwnEndpoints }) }, file)
 }
 
-/** Returns the own endpoints of the configuration file, for a command that reads nothing else of it. */
-export async function readEndpoints(): Promise<Pick<SimulatorOptions, 'endpoints'>> {
-  await readConfig([])
+/** Returns the own endpoints of the given or usual configuration file, for a command that reads nothing else of it. */
+export async function readEndpoints(file?: string): Promise<Pick<SimulatorOptions, 'endpoints'>> {
+  await readConfig(file === undefined ? [] : [`--config=${file}`])
   return configEndpoints()
 }
 

@@ -4,13 +4,16 @@ import { shellQuote } from '../lib/quote.ts'
 import { type ParsedRecording, withEndpoints } from '../simulator/history/file.ts'
 import { readRecording } from '../simulator/history/read-recording.ts'
 import { UsageError } from './command.ts'
-import { toggle } from './flags.ts'
+import { argument, toggle } from './flags.ts'
 
 /** The mode of a file that is made of a recording. It contains prompts, as the recording does. */
 export const ONLY_OWNER = 0o600
 
 /** Accepts a recording without an end. */
 export const partial = toggle('Accept a recording without an end, as a killed process leaves it')
+
+/** The file that has the own endpoints of the recorded world. */
+export const endpointsFile = argument('File with your own endpoints. Default: the configuration file of this folder')
 
 /**
  * Reads a recording for a command that writes something of it. If an accepted recording has no end, stderr says so.
@@ -32,9 +35,9 @@ export function readRecordingToEnd(file: string, isPartialAccepted: boolean): Pa
   return recording
 }
 
-/** Returns a recording whose world has the own endpoints of the configuration file. */
-export async function withProjectEndpoints(recording: ParsedRecording): Promise<ParsedRecording> {
+/** Returns a recording whose world has the own endpoints of a configuration file. Default: that of this folder. */
+export async function withProjectEndpoints(recording: ParsedRecording, file?: string): Promise<ParsedRecording> {
   // Loaded on demand: other users of this module read no configuration.
   const { readEndpoints } = await import('./read-config.ts')
-  return withEndpoints(recording, (await readEndpoints()).endpoints)
+  return withEndpoints(recording, (await readEndpoints(file)).endpoints)
 }

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { shellQuote } from '../../lib/quote.ts'
 import { commandEnvironment } from '../../server/worlds/served-world.ts'
 import { ProcessGroups } from '../../workbench/explore/command/client-process.ts'
 import { UsageError } from '../command.ts'
@@ -39,6 +40,7 @@ export const epilogue =
 
 interface Arguments extends ServeArguments {
   wait: boolean
+  config?: string
   /** The words after `--`. */
   otherCommand?: readonly string[]
 }
@@ -70,8 +72,9 @@ export async function handler(argv: Arguments): Promise<void> {
     if (folder !== undefined && !hasFailed) rmSync(folder, { recursive: true, force: true })
   }
   if (hasFailed) {
+    const config = argv.config === undefined ? '' : ` --config ${shellQuote(argv.config)}`
     process.stderr.write(
-      `The command failed with exit code ${process.exitCode}. To replay its requests:\n  npx modelhost-sim replay ${record}\n`,
+      `The command failed with exit code ${process.exitCode}. To replay its requests:\n  npx modelhost-sim replay ${record}${config}\n`,
     )
   }
   exitProcess()

@@ -5,6 +5,7 @@ import { relative, resolve } from 'node:path'
 import { given } from '../../lib/fields.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
+import type { ParsedRecording } from '../../simulator/history/file.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
 import { replayRecording } from '../../simulator/history/replay/perform-lines.ts'
 import type { JudgeFinding, Judgement, JudgeOptions } from '../../simulator/judge/judgement.ts'
@@ -18,7 +19,7 @@ import { importScript, LoadError } from '../../workbench/scenario/runner/import-
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
 import { type ArgumentsOf, flag, toggle } from '../flags.ts'
-import { partial, withProjectEndpoints } from '../recording-files.ts'
+import { endpointsFile, partial, withProjectEndpoints } from '../recording-files.ts'
 import { askServer, SERVER_FLAGS } from '../server-client.ts'
 import { positive, texts } from '../values.ts'
 
@@ -41,6 +42,7 @@ export const flags = {
   junit: flag('Also write the findings to this file, in the format of JUnit'),
   json: toggle('Print one JSON object'),
   partial,
+  config: endpointsFile,
 }
 export const positional = {
   recording: { type: 'string', describe: 'A file of serve --record or sim.record(), in place of a server' },
@@ -122,14 +124,15 @@ function readFailOn(
 /** Judges a recording. A recording without an end is judged as far as it goes. Without --partial, that is a problem. */
 async function judgeFile(
   file: string,
-  { url, off = [], keep, pollsAtMost, client, partial }: JudgeArguments,
+  { url, off = [], keep, pollsAtMost, client, partial, config }: JudgeArguments,
   own: ReadonlyMap<string, ConductRule> = new Map(),
 ): Promise<CliJudgement> {
   if (url !== undefined) {
     throw new UsageError(`Failed to judge '${file}': --url is for a server. Leave out the file, or --url.`)
   }
   const rulesOff = off.filter(isConductRule).map(name => [name, false] as const)
-  const { judgement, cut } = await judgeRecording(file, {
+  const recording = await withProjectEndpoints(readRecording(file), config)
+  const { judgement, cut } = await judgeRecording(recording, shellQuote(file), {
     rules: { ...Object.fromEntries(rulesOff), ...Object.fromEntries(own) },
     ...given({ keep, pollsAtMost, client }),
   })
@@ -230,11 +233,10 @@ function isCheck(value: unknown): boolean {
  *
  * @throws RecordingError for an invalid recording, UsageError for one whose replay differs, and for invalid options
  */
-async function judgeRecording(file: string, options: JudgeOptions) {
-  const what = shellQuote(file)
+async function judgeRecording(recording: ParsedRecording, what: string, options: JudgeOptions) {
   const worlds = new JudgedWorlds(options)
   let replayed: Simulator | undefined
-  const { divergence, cut } = await replayRecording(await withProjectEndpoints(readRecording(file)), what, {
+  const { divergence, cut } = await replayRecording(recording, what, {
     onBegin: sim => {
       replayed = sim
     },

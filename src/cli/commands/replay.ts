@@ -7,6 +7,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { given } from '../../lib/fields.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { shellQuote } from '../../lib/quote.ts'
+import { escapeControls } from '../../lib/text/control-characters.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import type { ParsedRecording } from '../../simulator/history/file.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
@@ -21,7 +22,7 @@ import { exportRecording } from '../export-recording.ts'
 import { type ArgumentsOf, flag } from '../flags.ts'
 import { tableRow } from '../markdown.ts'
 import { progressOnTerminal } from '../progress.ts'
-import { partial, readRecordingToEnd, withProjectEndpoints } from '../recording-files.ts'
+import { endpointsFile, partial, readRecordingToEnd, withProjectEndpoints } from '../recording-files.ts'
 
 export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
@@ -36,6 +37,7 @@ export const flags = {
     'Write the recording to this file: *.test.ts for vitest, *.yaml or another *.ts for a scenario with its trace',
   ),
   partial,
+  config: endpointsFile,
   record: flag('Play a HAR file into a new world, and record it in this file'),
   'base-path': flag('With --record: the path before that of the service, as in /api'),
   fixtures: flag('With --record: the world at the start. Default: default'),
@@ -64,7 +66,7 @@ export async function handler(args: Arguments): Promise<void> {
   let recording: ParsedRecording
   try {
     const read = isChanged ? readRecordingToEnd(file, partial) : readRecording(file)
-    recording = await withProjectEndpoints(read)
+    recording = await withProjectEndpoints(read, args.config)
   } catch (error) {
     if (!isHar(file)) throw error
     throw new UsageError(
@@ -73,7 +75,7 @@ export async function handler(args: Arguments): Promise<void> {
   }
   if (isChanged) {
     const consequences = await replayChanged(recording, shellQuote(file), { without, set, profile, weather })
-    process.stdout.write(formatConsequences(consequences))
+    process.stdout.write(escapeControls(formatConsequences(consequences)))
     return
   }
   const progress = progressOnTerminal(PROCESS_IO)
@@ -122,9 +124,9 @@ function formatConsequences(consequences: readonly Consequence[]): string {
 
 /** Rejects flags that the given use of the file does not read. */
 function requireFittingFlags(args: Arguments): void {
-  const { record, without, set, profile, weather, basePath, fixtures, names, seed } = args
+  const { record, without, set, profile, weather, config, basePath, fixtures, names, seed } = args
   const ofHar = { 'base-path': basePath, fixtures, names, seed }
-  const ofChange = { without, set, weather }
+  const ofChange = { without, set, weather, config }
   const partial = args.partial || undefined
   const [unread, reason] =
     record !== undefined

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { endpoints } from '../../../examples/own-endpoints/pods.ts'
 import { createSimulator } from '../../../src/index.ts'
 import { createCrc32, formatCrc32 } from '../../../src/simulator/history/crc32.ts'
 import { commanded } from '../../cli/commanded.ts'
@@ -36,6 +37,26 @@ test('replay exits with 0 when nothing differs, and the file is for its owner al
     stdout: `${file}: 3 requests replayed, every answer is the same.\n`,
     stderr: '',
   })
+})
+
+test('replay and judge find own endpoints by --config, and what they print has no control characters', async () => {
+  const folder = temporaryFolder()
+  const [file, config] = [join(folder, 'run.ndjson'), join(folder, 'other.ts')]
+  const pods = new URL('../../../examples/own-endpoints/pods.ts', import.meta.url).href
+  writeFileSync(config, `import { endpoints } from '${pods}'\nexport default { endpoints }\n`)
+  const sim = createSimulator({ endpoints, fixtures: 'empty' })
+  const recording = sim.record({ file })
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const body = JSON.stringify({ name: 'a\u001b[31m', gpuTypeId: 'H100' })
+  await sim.fetch('http://sim/rest/v1/pods', { method: 'POST', headers, body })
+  recording.stop()
+  expect(await commanded(['replay', file])).toMatchObject({ code: 1 })
+  expect(await commanded(['replay', file, '--config', config])).toMatchObject({ code: 0 })
+  expect((await commanded(['judge', file])).code).toBe(2)
+  expect((await commanded(['judge', file, '--config', config])).stdout).toContain('1 request')
+  const { stdout } = await commanded(['replay', file, '--config', config, '--set', 'name=zz'])
+  expect(stdout).toContain('a\\u001b[31m')
+  expect(stdout).not.toContain('\u001b')
 })
 
 test('a recording has tokens of the world, and hashes of other credentials', async () => {
