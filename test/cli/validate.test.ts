@@ -209,6 +209,7 @@ describe('rows of a file', () => {
     ['an unknown field', { promptToken: 5 }, '$.setup.promptToken: unknown field'],
     ['an unknown format', { precision: 'zzz' }, "$.setup.precision: expected a format with its bits, such as 'fp8'"],
     ['a prefix longer than the prompt', { prefixTokens: 501 }, '$.setup.prefixTokens: expected at most promptTokens'],
+    ['two mistakes', { gpus: 0, rate: 0 }, '$.setup.gpus: expected at least 1, got 0; $.setup.rate: '],
     ['text for a number', { parameters: '8e9' }, "$.setup.parameters: expected a number, got '8e9'"],
     ['a number for text', { precision: 16 }, '$.setup.precision: expected a string, got 16'],
     ['far too many tokens', { promptTokens: 1e300 }, '$.setup.promptTokens: expected at most 100000000, got 1e+300'],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { findPackageFolder } from '../../data/fixtures/files.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { groupBy } from '../../lib/group-by.ts'
-import { jsonPath, type Problem, problemsOf } from '../../lib/zod-problems.ts'
+import { jsonPath, problemsOf } from '../../lib/zod-problems.ts'
 import { UsageError } from '../command.ts'
 import { type ComparedRow, classOf, compareRow, PublishedRow, type SetUp } from './comparison.ts'
 
@@ -56,8 +56,8 @@ export function compareRows(rows: readonly PublishedRow[]): {
     try {
       const checked = PublishedRow.safeParse(row)
       if (!checked.success) {
-        const [{ path, text }] = problemsOf(PublishedRow, row, checked.error) as [Problem]
-        throw new Error(`${jsonPath(path)}: ${text.replace(/\.[^.]*\.$/, '')}`)
+        const all = problemsOf(PublishedRow, row, checked.error)
+        throw new Error(all.map(({ path, text }) => `${jsonPath(path)}: ${text.replace(/\.[^.]*\.$/, '')}`).join('; '))
       }
       compared.push(compareRow(row))
     } catch (error) {
