@@ -63,6 +63,7 @@ describe('the published rows', () => {
     const { stdout, stderr, code } = await commanded(['validate'])
     expect([stderr, code]).toEqual(['', 0])
     expect(stdout).toMatch(/tuned, throughput, dense +297 rows {2}median +5\.2 % {2}p90 +13 % {2}within 25 %: +96 %/)
+    expect(stdout).toMatch(/^Errors are factors less 1: 100 % is twice or half of the measurement\./)
     expect(stdout).toMatch(/Worst 10:\n(.+\n){10}$/)
   })
 })

@@ -86,7 +86,9 @@ function summary(compared: readonly ComparedRow[]): string {
     row =>
       `  ${row.id}  ${signed(row).padStart(7)}  ${row.metric} ${figure(row.published)}, model ${figure(row.model)}  ${setUpOf(row)}`,
   )
-  return `${[...classes, '', `Worst ${worst.length}:`, ...worst].join('\n')}\n`
+  const meaning =
+    'Errors are factors less 1: 100 % is twice or half of the measurement. +: the model has more. −: it has less.'
+  return `${[meaning, '', ...classes, '', `Worst ${worst.length}:`, ...worst].join('\n')}\n`
 }
 
 function worstOf(compared: readonly ComparedRow[]): readonly ComparedRow[] {
