@@ -148,6 +148,8 @@ test('the picture has a line for each value', async () => {
   await compared('nodes=10,40', { plot })
   const svg = readFileSync(plot, 'utf8')
   expect(svg).toContain('<title id="title">2026-01-01 to 2026-01-01 00:20, by nodes</title>')
+  expect(svg).toContain('Time to the first token, p95')
+  expect(svg).toContain('virtual time in UTC. The table has slower engines too')
   expect(svg).toMatch(/Refused requests, requests per hour\..*By series \(total\): nodes=10 [\d,.k]+; nodes=40 /)
 })
 

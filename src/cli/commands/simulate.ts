@@ -236,7 +236,10 @@ async function compare(
     const { title, detail } = captionOf(values[0]!.report)
     writeTextFile(
       args.plot,
-      drawFigure(comparisonCharts(reports, step / SECOND), { title: `${title}, by ${name}`, detail }),
+      drawFigure(comparisonCharts(reports, step / SECOND), {
+        title: `${title}, by ${name}`,
+        detail: `${detail}. The table has slower engines too`,
+      }),
       'plot',
     )
   }

@@ -68,7 +68,10 @@ export function comparisonCharts(reports: ReadonlyMap<string, PlottedReport>, st
       total(0),
     ),
     chart(
-      { ...LATENCY, description: 'Seconds from the arrival of a request to its first token: p95 of each step.' },
+      {
+        ...{ ...LATENCY, title: `${LATENCY.title}, p95` },
+        description: 'Seconds from the arrival of a request to its first token: p95 of each step.',
+      },
       (steps, i) => firstTokenOf(steps, 95, i),
       most(2),
     ),
