@@ -1,6 +1,6 @@
 /** Checks of options that name a kind of value, and readers of the seed and the epoch. The parts of the simulator check what is in a value. */
 import * as z from 'zod'
-import { DEFAULT_EPOCH_MS, elapsedAt } from '../kernel/clock.ts'
+import { DEFAULT_EPOCH_MS, elapsedAt, MAX_WORLD_AGE } from '../kernel/clock.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { formatCount } from '../lib/text/format-count.ts'
 import { isHost } from '../service/native/webhook-address.ts'
@@ -42,6 +42,8 @@ export function readSeed(seed: unknown): string | number {
   )
 }
 
+const LAST_EPOCH_MS = Date.UTC(9999, 11, 31) - MAX_WORLD_AGE / 1000
+
 /** Returns the epoch in milliseconds since 1970. */
 export function readEpoch(epoch: string | undefined): number {
   if (epoch === undefined) return DEFAULT_EPOCH_MS
@@ -49,6 +51,11 @@ export function readEpoch(epoch: string | undefined): number {
   if (!Number.isFinite(ms)) {
     throw new RangeError(
       `Failed to read the epoch '${epoch}': no time with an offset. Give ISO 8601, as in '2026-01-01T00:00:00Z'.`,
+    )
+  }
+  if (ms > LAST_EPOCH_MS) {
+    throw new RangeError(
+      `Failed to read the epoch '${epoch}': a world can become ${LIMITS.worldAge} years old, and the last year is 9999. Give an earlier time.`,
     )
   }
   return ms

@@ -281,6 +281,7 @@ describe('createSimulator', () => {
     [{ fixture: 'empty' }, "unknown option 'fixture'. Did you mean 'fixtures'?"],
     [{ seed: {} }, 'the seed is {}'],
     [{ epoch: 'yesterday' }, "Failed to read the epoch 'yesterday'"],
+    [{ epoch: '9999-12-31T23:59:59Z' }, 'a world can become 200 years old, and the last year is 9999.'],
     [{ epoch: '2026-02-30T00:00:00Z' }, "Failed to read the epoch '2026-02-30T00:00:00Z': no time with an offset."],
     [{ journalLimit: 0 }, 'journalLimit is 0'],
     [{ timers: 'ignor' }, `timers is "ignor". Give 'drive' or 'ignore'.`],
