@@ -1,7 +1,7 @@
 /** Fault rules: which requests they change, when, and how. */
 
 import * as z from 'zod'
-import type { Clock } from '../../kernel/clock.ts'
+import { type Clock, elapsedAt } from '../../kernel/clock.ts'
 import { DURATION_PATTERN, type Duration, type Micros, micros } from '../../kernel/duration.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { globOf } from '../../lib/glob.ts'
@@ -19,7 +19,6 @@ import type { FaultKind } from './kinds/kind.ts'
 import { MODEL_FIELDS, namesModelInForm } from './model-fields.ts'
 import { canHavePath } from './path-pattern.ts'
 
-const ISO = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
 /** The texts that are a valid time, as a pattern for JSON Schema. */
 export const TIME_INPUT_PATTERN = `${DURATION_PATTERN}|^\\d{4}-\\d\\d-\\d\\dT[\\d:.]+([Zz]|[+-]\\d\\d:?\\d\\d)$`
 /** A time: a duration from now, ISO 8601 with an offset, or a Date. */
@@ -27,8 +26,7 @@ const timeInput = z
   .custom<Duration | Date>(
     value =>
       isDuration(value) ||
-      (value instanceof Date && Number.isFinite(value.getTime())) ||
-      (typeof value === 'string' && ISO.test(value) && Number.isFinite(Date.parse(value))),
+      ((typeof value === 'string' || value instanceof Date) && Number.isFinite(elapsedAt(value, 0))),
     { error: "a duration from now like '10m', or ISO 8601 with an offset like '2026-01-01T01:00:00Z'" },
   )
   .meta({

@@ -95,7 +95,8 @@ export class RequestTap implements IncomingRequest {
 
   onAnswered(exchange: Exchange): void {
     this.isChanged = exchange.decidedBy === 'fault'
-    if (this.#waiter?.hasWaited && exchange.status !== 0) this.#sink.add({ ready: this.number, at: this.#sink.position, ...this.#clientTime })
+    if (this.#waiter?.hasWaited && exchange.status !== 0)
+      this.#sink.add({ ready: this.number, at: this.#sink.position, ...this.#clientTime })
     this.incoming.onAnswered?.(exchange)
   }
 

@@ -254,6 +254,16 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
     ],
     ['a list of too many patterns', { on: Array(1001).fill('*'), fault: DOWN }, '$.on: expected at most 1000 patterns'],
     [
+      'a date that does not exist',
+      { on: '*', from: '2026-02-30T00:00:00Z', fault: DOWN },
+      '$.from: expected a duration',
+    ],
+    [
+      'a header of a body in chunks',
+      { on: '*', fault: { kind: 'headers', headers: { Trailer: 'x-sum' } } },
+      '$.fault.headers: expected headers by name, without those that the connection decides',
+    ],
+    [
       'a header of the connection',
       { on: '*', fault: { kind: 'status', status: 503, headers: { 'Content-Length': '3' } } },
       '$.fault.headers: expected headers by name, without those that the connection decides',

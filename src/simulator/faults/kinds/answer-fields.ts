@@ -12,7 +12,7 @@ const RETRIED_STATUSES: readonly number[] = [429, 503]
 const NULL_BODY_STATUSES: readonly number[] = [204, 205, 304]
 
 /** Headers that the connection decides. */
-const CONNECTION_HEADERS = ['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'upgrade']
+const CONNECTION_HEADERS = ['connection', 'content-length', 'keep-alive', 'trailer', 'transfer-encoding', 'upgrade']
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/
 const headerValue = z
