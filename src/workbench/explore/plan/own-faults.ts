@@ -1,5 +1,6 @@
 /** Faults of a flow: rules and commands that are points beside the built-in classes. */
 
+import { formatValue } from '../../../lib/zod-problems.ts'
 import type { Operations } from '../../../service/endpoint.ts'
 import { servedBy } from '../../../service/http/service.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
@@ -46,15 +47,18 @@ export function checkOwnFaults(
 }
 
 function checkOwnFault(given: OwnFault, operations: Operations, place: string): CheckedFault {
-  const { passes = false, ...rest } = given ?? {}
+  if (typeof given !== 'object' || given === null) {
+    throw new TypeError(`${place}: expected a fault rule or a command, got ${formatValue(given)}. Give an object.`)
+  }
+  const { passes = false, ...rest } = given
   if (typeof passes !== 'boolean') throw new TypeError(`${place}.passes: expected true or false.`)
-  if (!('fault' in rest)) {
+  if ('command' in rest) {
     try {
       assertPlan([{ ...rest, passes }], place)
     } catch (error) {
       throw new TypeError((error as Error).message.replace(': plan[0]', '').replace('Items are', 'Give'))
     }
-    return { item: { ...rest, passes } as CommandItem, class: (rest as CommandItem).command.verb }
+    return { item: { ...rest, passes } as CommandItem, class: rest.command.verb }
   }
   try {
     const context = { operations, operationOf: () => undefined, kinds: JOURNAL_KINDS }

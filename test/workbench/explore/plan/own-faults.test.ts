@@ -85,22 +85,30 @@ describe('an own fault', () => {
     expect(matrix.filter(({ class: name }) => name === 'late')).toMatchObject([{ notReached: 1 }])
   })
 
-  test.each([{}, { every: 2 }, { chance: 0.9 }])('for lines of batches stays one point as declared: %j', async count => {
-    const rule: OwnFault = { on: 'createChatCompletion', in: 'batch', ...count, fault: { kind: 'status', status: 500 } }
-    const runner = createFlowRunner({
-      name: 'lines',
-      options: { fixtures: 'empty', invariants: throws },
-      run: needEachLine,
-    })
-    const own = checkOwnFaults({ faults: [rule] }, 'Failed')
-    const { kinds } = spaceOf(await runner.run([]), { operations: runner.operations, own })
-    const points = kinds.filter(({ kind }) => kind === 'own').flatMap(({ places }) => places[0]!.points)
-    const plan = points.map(({ item }) => item)
-    const { broken, fired } = await runner.run(plan)
-    expect(fired.size).toBe(1)
-    const { signature } = broken.find(({ invariant }) => invariant === 'throwsNever')!
-    expect(await shrink({ runner, plan, signature })).toMatchObject({ plan: [{ fault: rule }], isMinimal: true })
-  })
+  test.each([{}, { every: 2 }, { chance: 0.9 }])(
+    'for lines of batches stays one point as declared: %j',
+    async count => {
+      const rule: OwnFault = {
+        on: 'createChatCompletion',
+        in: 'batch',
+        ...count,
+        fault: { kind: 'status', status: 500 },
+      }
+      const runner = createFlowRunner({
+        name: 'lines',
+        options: { fixtures: 'empty', invariants: throws },
+        run: needEachLine,
+      })
+      const own = checkOwnFaults({ faults: [rule] }, 'Failed')
+      const { kinds } = spaceOf(await runner.run([]), { operations: runner.operations, own })
+      const points = kinds.filter(({ kind }) => kind === 'own').flatMap(({ places }) => places[0]!.points)
+      const plan = points.map(({ item }) => item)
+      const { broken, fired } = await runner.run(plan)
+      expect(fired.size).toBe(1)
+      const { signature } = broken.find(({ invariant }) => invariant === 'throwsNever')!
+      expect(await shrink({ runner, plan, signature })).toMatchObject({ plan: [{ fault: rule }], isMinimal: true })
+    },
+  )
 
   test('that no request meets is not reached', async () => {
     const { unreached } = await exploreWith([{ ...NULL_PAGE, on: 'cancelBatch' }])
@@ -140,8 +148,10 @@ test.each<[unknown, string]>([
     "faults[0].command.verb: unknown command 'batch.cancle'. Did you mean",
   ],
   [[{ command: { verb: 'hub.down' } }], 'faults[0].after: '],
-  [[{ on: 'listBatches' }], 'faults[0].on: unknown item'],
-  [[undefined], 'faults[0].passes: unknown item'],
+  [[{ on: 'listBatches' }], 'faults[0].fault: '],
+  [[{ fault: { kind: 'empty' } }], 'faults[0].on: '],
+  [[undefined], 'faults[0]: expected a fault rule or a command, got nothing. Give an object.'],
+  [[null], 'faults[0]: expected a fault rule or a command, got null. Give an object.'],
   [[{ ...NULL_PAGE, passes: 'yes' }], 'faults[0].passes: expected true or false.'],
 ])('%j is refused', (faults, message) => {
   const declare = () => flow('reader', { faults: faults as OwnFault[] }, readThrice)
