@@ -112,10 +112,20 @@ function describeExpected(issue: z.core.$ZodIssue): string {
     case 'invalid_format':
       return describeFormat(issue)
     case 'invalid_union':
-      return issue.message === 'Invalid input' ? 'a JSON value' : issue.message
+      return issue.message === 'Invalid input' ? describeForms(issue.errors) : issue.message
     default:
       return issue.message
   }
+}
+
+/** More forms than this are those of any JSON value. */
+const MAX_FORMS = 5
+
+/** Returns what each form of a union expects. */
+function describeForms(options: readonly (readonly z.core.$ZodIssue[])[]): string {
+  const first = options.flatMap(([issue]) => (issue?.path.length === 0 ? [issue] : []))
+  const forms = [...new Set(first.map(describeExpected))]
+  return forms.length === 0 || forms.length > MAX_FORMS ? 'a JSON value' : forms.join(' or ')
 }
 
 function describeBound(origin: string, relation: string, limit: number | bigint): string {

@@ -74,6 +74,7 @@ test('a file gives values to each command that can use them', async () => {
 test.each([
   ['a.yaml', 'prot: 1', "$.prot: unknown field. Did you mean 'port'? Rename or remove it."],
   ['a.yaml', 'port: lots', "$.port: expected a number, got 'lots'. Fix that value."],
+  ['a.yaml', 'seed: true', '$.seed: expected a string or a number, got true. Fix that value.'],
   ['a.yaml', 'port: [', 'Fix the YAML there.'],
   ['a.json', '{"port": 1,', 'Fix the JSON there.'],
   ['a.json', '[]', 'it holds no object. Give flags, as in { "fixtures": "empty" }.'],

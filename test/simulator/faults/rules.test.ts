@@ -264,6 +264,21 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
       '$.fault.headers: expected headers by name, without those that the connection decides',
     ],
     [
+      'a header that is a number',
+      { on: '*', fault: { kind: 'status', status: 503, headers: { 'Retry-After': 30 } } },
+      '$.fault.headers["Retry-After"]: expected a string or null, got 30.',
+    ],
+    [
+      'a part of an event',
+      { on: '*', fault: { kind: 'stream', after: 1.5 } },
+      "$.fault.after: expected a whole number or one of 'answer', 'toolCall', 'finish', got 1.5.",
+    ],
+    [
+      'a page with the status of no page',
+      { on: '*', fault: { kind: 'html', status: 418 } },
+      "$.fault.status: expected '200' or '500' or '502' or '503' or '504', got 418.",
+    ],
+    [
       'a header of the connection',
       { on: '*', fault: { kind: 'status', status: 503, headers: { 'Content-Length': '3' } } },
       '$.fault.headers: expected headers by name, without those that the connection decides',
