@@ -115,6 +115,13 @@ async function sendChunks(
   }
 }
 
+/** Sends an answer without a type, which the listener would give one. */
+export async function sendUntyped(outgoing: ServerResponse, answer: Response): Promise<Response> {
+  if (await sendChunks(outgoing, answer, answer.body!, piece => outgoing.write(piece))) outgoing.end()
+  else outgoing.req.socket.destroySoon()
+  return RESPONSE_ALREADY_SENT
+}
+
 /** Returns the response with its delay in a header, for a clock that does not move by itself. */
 function withDelayHeader(answer: Response, delay: Micros): Response {
   const headers = new Headers(answer.headers)

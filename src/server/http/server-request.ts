@@ -12,7 +12,7 @@ import type { Simulator } from '../../simulator/simulator.ts'
 import type { RoutedRequest } from '../routing/request-router.ts'
 import type { HttpRequest } from '../routing/world-routing.ts'
 import type { ServedWorld } from '../worlds/served-world.ts'
-import { cutWhenBroken, deliverFaultToSocket } from './fault-delivery.ts'
+import { cutWhenBroken, deliverFaultToSocket, sendUntyped } from './fault-delivery.ts'
 import { type HalfOpenConnections, untilClosed } from './half-open-clients.ts'
 import { createLatencyWaiter, type Latency } from './latency.ts'
 import { readTextOf } from './read-body.ts'
@@ -114,6 +114,9 @@ export class ServerRequest implements RoutedRequest {
       return RESPONSE_ALREADY_SENT
     }
     if (response instanceof WireFaultResponse) return this.#deliverFault(sim, response)
+    // A rule can leave out the type. The listener would add another one.
+    if (sim.faults.list().length > 0 && !response.headers.has('content-type') && response.body !== null)
+      return sendUntyped(this.#outgoing, response)
     // The headers of a response are created when they are first read, which costs a twentieth of a create.
     return this.mayStream ? cutWhenBroken(response, this.#outgoing) : response
   }

@@ -212,6 +212,16 @@ describe('a slow body', () => {
   })
 })
 
+test.each(TRANSPORTS)('%s: a type that a rule leaves out is missing', async name => {
+  const { ask } = await openTransport(name, [
+    { on: '*', fault: { kind: 'headers', headers: { 'content-type': null } } },
+  ])
+  const answer = await ask('/deploy/list')
+  expect([answer.headers.get('content-type'), await answer.json()]).toEqual([null, []])
+  expect((await ask('/deploy/list', { method: 'HEAD' })).headers.get('content-type')).toBeNull()
+  expect((await ask('/deploy/none')).status).toBe(404)
+})
+
 test('faults never apply to the control plane', async () => {
   const { sim, ask } = await openTransport('server', [{ on: '*', fault: { kind: 'reset' } }])
   expect((await ask('/_sim/health')).status).toBe(200)
