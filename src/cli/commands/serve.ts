@@ -185,7 +185,7 @@ export async function startServer(argv: ServeArguments, onRequest?: (request: Se
     )
   }
   const recordings =
-    argv.record === undefined ? undefined : new (await import('../record-worlds.ts')).WorldRecordings(sim, argv.record)
+    argv.record === undefined ? undefined : (await import('../record-worlds.ts')).recordWorlds(sim, argv.record)
   const server = await serve(sim, {
     port: argv.port,
     hostname: argv.host,

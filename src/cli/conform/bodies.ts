@@ -89,21 +89,15 @@ function toDifference(error: ErrorObject): SchemaDifference {
     case 'type':
       return { ...at, kind: 'type', says: [schema].flat().join(' or '), ours: formatShortJson(data) }
     case 'anyOf':
-    case 'oneOf':
-      return {
-        ...at,
-        kind: 'type',
-        says: 'one of several schemas',
-        ours: `${formatShortJson(data)}, which matches none of them`,
-      }
+    case 'oneOf': {
+      const ours = `${formatShortJson(data)}, which matches none of them`
+      return { ...at, kind: 'type', says: 'one of several schemas', ours }
+    }
     case 'enum':
-    case 'const':
-      return {
-        ...at,
-        kind: 'value',
-        says: `it is one of ${[schema].flat().map(formatShortJson).join(', ')}`,
-        ours: formatShortJson(data),
-      }
+    case 'const': {
+      const words = [schema].flat().map(formatShortJson).join(', ')
+      return { ...at, kind: 'value', says: `it is one of ${words}`, ours: formatShortJson(data) }
+    }
     default:
       return { ...at, kind: 'value', says: `${keyword} ${formatShortJson(schema)}`, ours: formatShortJson(data) }
   }

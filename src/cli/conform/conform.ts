@@ -7,7 +7,7 @@ import type { NamesProfile } from '../../service/naming/names-profile.ts'
 import { createExampleRequest } from '../../service/openapi/examples.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { BodyValidator } from './bodies.ts'
-import { DeclarationComparison } from './declarations.ts'
+import { compareDeclarations } from './declarations.ts'
 import {
   contentOf,
   type DocumentOperation,
@@ -196,14 +196,12 @@ class ConformanceCheck {
   readonly answers: Record<string, readonly number[]> = {}
   readonly #providerDocument: OpenapiDocument
   readonly #ownDocument: OpenapiDocument
-  readonly #declarations: DeclarationComparison
   readonly #probes: ProbeSender
   readonly #bodies: BodyValidator
 
   constructor(theirs: OpenapiDocument, ours: OpenapiDocument, probes: ProbeSender) {
     this.#providerDocument = theirs
     this.#ownDocument = ours
-    this.#declarations = new DeclarationComparison(theirs, ours)
     this.#probes = probes
     this.#bodies = new BodyValidator(theirs)
   }
@@ -215,7 +213,8 @@ class ConformanceCheck {
     const findings: Finding[] = []
     const report = (finding: Omit<Finding, 'operation'>) => findings.push({ ...finding, operation: theirs.name })
     const byFault = await this.#checkAnswers(theirs, matching, report)
-    this.#declarations.compare({ theirs, ours: matching, byFault, report })
+    const [providerDocument, ownDocument] = [this.#providerDocument, this.#ownDocument]
+    compareDeclarations({ theirs, ours: matching, byFault, report, providerDocument, ownDocument })
     await this.#checkValues(theirs, matching, report)
     // A difference is reported once: as seen in an answer, else in the schema, else in the refusal of a value.
     const seen = new Set<string>()

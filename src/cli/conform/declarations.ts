@@ -14,134 +14,122 @@ export interface OperationPair {
   /** Statuses that only a fault rule has produced. */
   readonly byFault: ReadonlySet<number>
   readonly report: ReportFinding
+  readonly providerDocument: OpenapiDocument
+  readonly ownDocument: OpenapiDocument
 }
 
-export class DeclarationComparison {
-  readonly #providerDocument: OpenapiDocument
-  readonly #ownDocument: OpenapiDocument
+/** Reports every difference between the two declarations of an operation. */
+export function compareDeclarations(pair: OperationPair): void {
+  compareParameters(pair)
+  compareRequestBodies(pair)
+  compareResponses(pair)
+}
 
-  constructor(theirs: OpenapiDocument, ours: OpenapiDocument) {
-    this.#providerDocument = theirs
-    this.#ownDocument = ours
-  }
-
-  /** Reports every difference between the two declarations of an operation. */
-  compare(pair: OperationPair): void {
-    this.#compareParameters(pair)
-    this.#compareRequestBodies(pair)
-    this.#compareResponses(pair)
-  }
-
-  #compareParameters({ theirs, ours: found, report }: OperationPair): void {
-    const [one, other] = [theirs, found].map(({ parameters }) => parameters.filter(({ value }) => value.in !== 'path'))
-    const keyHeaders = this.#ownDocument.keyHeadersOf(found)
-    const isRead = ({ value }: DocumentPart) =>
-      value.in === 'header' &&
-      (STANDARD_HEADERS.test(String(value.name)) || keyHeaders.has(String(value.name).toLowerCase()))
-    for (const parameter of one!.filter(part => !isRead(part))) {
-      const { name, in: place, required } = parameter.value
-      const at = { kind: 'parameter' as const, place: `${place} ${name}`, pointer: parameter.pointer }
-      const same = other!.find(({ value }) => value.in === place && isSameName(value, parameter.value))
-      if (same === undefined) {
-        if (place !== 'cookie') report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
-        continue
-      }
-      if (same.value.required === true && required !== true) {
-        report({ ...at, severity: 'break', says: 'it is optional', ours: 'it is required' })
-      }
-      const [theirSchema, ourSchema] = [
-        this.#providerDocument.partAt(parameter, 'schema'),
-        this.#ownDocument.partAt(same, 'schema'),
-      ]
-      if (theirSchema === undefined || ourSchema === undefined) continue
-      const sides = [
-        { document: this.#providerDocument, schema: theirSchema },
-        { document: this.#ownDocument, schema: ourSchema },
-      ] as const
-      for (const difference of compareSchemas(sides[0], sides[1], 'asked')) {
-        // Everything in an address is text, and null is an omitted parameter.
-        if (difference.kind === 'type' && isTextual(difference)) continue
-        report({ ...difference, place: at.place })
-      }
+function compareParameters({ theirs, ours: found, report, providerDocument, ownDocument }: OperationPair): void {
+  const [one, other] = [theirs, found].map(({ parameters }) => parameters.filter(({ value }) => value.in !== 'path'))
+  const keyHeaders = ownDocument.keyHeadersOf(found)
+  const isRead = ({ value }: DocumentPart) =>
+    value.in === 'header' &&
+    (STANDARD_HEADERS.test(String(value.name)) || keyHeaders.has(String(value.name).toLowerCase()))
+  for (const parameter of one!.filter(part => !isRead(part))) {
+    const { name, in: place, required } = parameter.value
+    const at = { kind: 'parameter' as const, place: `${place} ${name}`, pointer: parameter.pointer }
+    const same = other!.find(({ value }) => value.in === place && isSameName(value, parameter.value))
+    if (same === undefined) {
+      if (place !== 'cookie') report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
+      continue
     }
-    for (const { value } of other!) {
-      if (value.required !== true || one!.some(part => part.value.in === value.in && isSameName(part.value, value)))
-        continue
-      const at = {
-        severity: 'break',
-        kind: 'parameter',
-        place: `${value.in} ${value.name}`,
-        pointer: theirs.at.pointer,
-      } as const
-      report({ ...at, says: 'it is not declared', ours: 'it is required' })
+    if (same.value.required === true && required !== true) {
+      report({ ...at, severity: 'break', says: 'it is optional', ours: 'it is required' })
     }
-  }
-
-  #compareRequestBodies({ theirs, ours: found, report }: OperationPair): void {
-    const [one, other] = [theirs.body, found.body]
-    if (one === undefined || other === undefined) {
-      if (one === undefined && other?.value.required !== true) return
-      const at = { kind: 'field', place: 'the body', pointer: one?.pointer ?? theirs.at.pointer } as const
-      if (one === undefined) report({ ...at, severity: 'break', says: 'it is not declared', ours: 'it is required' })
-      else report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
-      return
-    }
-    const media = mediaTypesOf(one).find(type => mediaTypesOf(other).includes(type))
-    if (media === undefined) {
-      const at = { severity: 'break', kind: 'media', place: 'the body', pointer: `${one.pointer}/content` } as const
-      report({
-        ...at,
-        says: `it is ${mediaTypesOf(one).join(' or ')}`,
-        ours: `it is ${mediaTypesOf(other).join(' or ')}`,
-      })
-      return
-    }
-    this.#compareBodies('asked', [one, other], media, 'request', report)
-  }
-
-  #compareResponses({ theirs, ours: found, byFault, report }: OperationPair): void {
-    for (const [status, ours] of found.responses) {
-      const response = findResponse(theirs, Number(status))
-      const shared =
-        response === undefined ? [] : mediaTypesOf(response).filter(type => mediaTypesOf(ours).includes(type))
-      for (const media of shared) {
-        this.#compareBodies('answered', [response!, ours], media, `answer ${status}`, report)
-      }
-    }
-    for (const [status, { pointer }] of theirs.responses) {
-      // A missing success is reported with the answers.
-      const isReported = status.startsWith('2') && findResponse(theirs, 200) === undefined
-      if (!/^\d+$/.test(status) || found.responses.has(status) || isReported) continue
-      const says = `${status} is an answer`
-      const isFault = byFault.has(Number(status))
-      const ours = isFault ? 'only a fault rule produces it' : 'it is never answered'
-      report({ severity: 'note', kind: 'status', place: `answer ${status}`, pointer, says, ours })
-    }
-    const stream = streamOf(this.#providerDocument, theirs)
-    if (stream === undefined || streamOf(this.#ownDocument, found) !== undefined) return
-    const at = { severity: 'break', kind: 'media', place: 'answer 200', pointer: stream.pointer } as const
-    report({ ...at, says: `the content may be ${EVENT_STREAM}`, ours: 'it is never streamed' })
-  }
-
-  #compareBodies(
-    way: 'asked' | 'answered',
-    parts: readonly [DocumentPart, DocumentPart],
-    media: string,
-    place: string,
-    report: ReportFinding,
-  ): void {
-    const [theirs, ours] = [
-      bodySchemaOf(this.#providerDocument, parts[0], media),
-      bodySchemaOf(this.#ownDocument, parts[1], media),
-    ]
-    if (theirs === undefined || ours === undefined) return
+    const [theirSchema, ourSchema] = [providerDocument.partAt(parameter, 'schema'), ownDocument.partAt(same, 'schema')]
+    if (theirSchema === undefined || ourSchema === undefined) continue
     const sides = [
-      { document: this.#providerDocument, schema: theirs },
-      { document: this.#ownDocument, schema: ours },
+      { document: providerDocument, schema: theirSchema },
+      { document: ownDocument, schema: ourSchema },
     ] as const
-    const within = media === EVENT_STREAM ? `${place}, each event` : place
-    for (const difference of compareSchemas(sides[0], sides[1], way)) report(withPlace(difference, within))
+    for (const difference of compareSchemas(sides[0], sides[1], 'asked')) {
+      // Everything in an address is text, and null is an omitted parameter.
+      if (difference.kind === 'type' && isTextual(difference)) continue
+      report({ ...difference, place: at.place })
+    }
   }
+  for (const { value } of other!) {
+    if (value.required !== true || one!.some(part => part.value.in === value.in && isSameName(part.value, value)))
+      continue
+    const at = {
+      severity: 'break',
+      kind: 'parameter',
+      place: `${value.in} ${value.name}`,
+      pointer: theirs.at.pointer,
+    } as const
+    report({ ...at, says: 'it is not declared', ours: 'it is required' })
+  }
+}
+
+function compareRequestBodies(pair: OperationPair): void {
+  const { theirs, ours: found, report } = pair
+  const [one, other] = [theirs.body, found.body]
+  if (one === undefined || other === undefined) {
+    if (one === undefined && other?.value.required !== true) return
+    const at = { kind: 'field', place: 'the body', pointer: one?.pointer ?? theirs.at.pointer } as const
+    if (one === undefined) report({ ...at, severity: 'break', says: 'it is not declared', ours: 'it is required' })
+    else report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
+    return
+  }
+  const media = mediaTypesOf(one).find(type => mediaTypesOf(other).includes(type))
+  if (media === undefined) {
+    const at = { severity: 'break', kind: 'media', place: 'the body', pointer: `${one.pointer}/content` } as const
+    report({
+      ...at,
+      says: `it is ${mediaTypesOf(one).join(' or ')}`,
+      ours: `it is ${mediaTypesOf(other).join(' or ')}`,
+    })
+    return
+  }
+  compareBodies(pair, 'asked', [one, other], media, 'request')
+}
+
+function compareResponses(pair: OperationPair): void {
+  const { theirs, ours: found, byFault, report, providerDocument, ownDocument } = pair
+  for (const [status, ours] of found.responses) {
+    const response = findResponse(theirs, Number(status))
+    const shared =
+      response === undefined ? [] : mediaTypesOf(response).filter(type => mediaTypesOf(ours).includes(type))
+    for (const media of shared) {
+      compareBodies(pair, 'answered', [response!, ours], media, `answer ${status}`)
+    }
+  }
+  for (const [status, { pointer }] of theirs.responses) {
+    // A missing success is reported with the answers.
+    const isReported = status.startsWith('2') && findResponse(theirs, 200) === undefined
+    if (!/^\d+$/.test(status) || found.responses.has(status) || isReported) continue
+    const says = `${status} is an answer`
+    const isFault = byFault.has(Number(status))
+    const ours = isFault ? 'only a fault rule produces it' : 'it is never answered'
+    report({ severity: 'note', kind: 'status', place: `answer ${status}`, pointer, says, ours })
+  }
+  const stream = streamOf(providerDocument, theirs)
+  if (stream === undefined || streamOf(ownDocument, found) !== undefined) return
+  const at = { severity: 'break', kind: 'media', place: 'answer 200', pointer: stream.pointer } as const
+  report({ ...at, says: `the content may be ${EVENT_STREAM}`, ours: 'it is never streamed' })
+}
+
+function compareBodies(
+  { providerDocument, ownDocument, report }: OperationPair,
+  way: 'asked' | 'answered',
+  parts: readonly [DocumentPart, DocumentPart],
+  media: string,
+  place: string,
+): void {
+  const [theirs, ours] = [bodySchemaOf(providerDocument, parts[0], media), bodySchemaOf(ownDocument, parts[1], media)]
+  if (theirs === undefined || ours === undefined) return
+  const sides = [
+    { document: providerDocument, schema: theirs },
+    { document: ownDocument, schema: ours },
+  ] as const
+  const within = media === EVENT_STREAM ? `${place}, each event` : place
+  for (const difference of compareSchemas(sides[0], sides[1], way)) report(withPlace(difference, within))
 }
 
 /** Returns the schema of a body of one content type; of a stream, the schema of each event. */

@@ -1,6 +1,7 @@
 /** What the page knows and does: one world of one simulator, its live events, and what the person did. */
 
 import { computed, signal } from '@preact/signals'
+import { attempt } from '../../../lib/attempt.ts'
 import { monotonicMs, setRealTimeout } from '../../../lib/real-time.ts'
 import {
   type AnswersByRoute,
@@ -217,16 +218,11 @@ export class Session {
       this.clock.value = clock
       this.revision.value++
     } catch (error) {
-      if (error instanceof AskError && error.status === 404) this.leaveMissingWorld(error.message)
       // Otherwise the feed says that the server is away.
+      if (!(error instanceof AskError) || error.status !== 404 || world === DEFAULT_WORLD) return
+      this.notice.value = { kind: 'failed', text: error.message }
+      this.place.go({ world: undefined })
     }
-  }
-
-  /** Goes back to the default world, because the shown one is gone. */
-  private leaveMissingWorld(message: string): void {
-    if (this.world.peek() === DEFAULT_WORLD) return
-    this.notice.value = { kind: 'failed', text: message }
-    this.place.go({ world: undefined })
   }
 }
 
@@ -255,7 +251,7 @@ type Theme = (typeof THEMES)[number]
 const KEY = 'modelhost-sim theme'
 
 class ThemeChoice {
-  readonly current = signal<Theme>(readTheme())
+  readonly current = signal(readTheme())
 
   /** Applies the theme to the page now and whenever it changes. */
   apply(): void {
@@ -263,11 +259,8 @@ class ThemeChoice {
       const { dataset } = document.documentElement
       if (theme === 'system') delete dataset.theme
       else dataset.theme = theme
-      try {
-        localStorage.setItem(KEY, theme)
-      } catch {
-        // A page from a file may have no storage. The choice then lasts as long as the page.
-      }
+      // A page from a file may have no storage. The choice then lasts as long as the page.
+      attempt(() => localStorage.setItem(KEY, theme))
     })
   }
 
@@ -278,12 +271,8 @@ class ThemeChoice {
 }
 
 function readTheme(): Theme {
-  try {
-    const stored = localStorage.getItem(KEY) as Theme
-    return THEMES.includes(stored) ? stored : 'system'
-  } catch {
-    return 'system'
-  }
+  const stored = attempt(() => localStorage.getItem(KEY)) as Theme
+  return THEMES.includes(stored) ? stored : 'system'
 }
 
 /** Forks a world and shows the fork, whose clock is manual. Returns its name; undefined if that failed. */
