@@ -16,7 +16,7 @@ import { exitProcess, exitWhenWritten } from '../exit.ts'
 import { type ArgumentsOf, argument, toggle } from '../flags.ts'
 import { progressOnTerminal } from '../progress.ts'
 import { list } from '../run/list.ts'
-import { RunPage } from '../run/run-page.ts'
+import { prepareRunPage, type RunPage } from '../run/run-page.ts'
 import { SHARD_FLAGS } from '../shards/play.ts'
 import { runSharded } from '../shards/run-scenarios.ts'
 import { onSignals } from '../signals.ts'
@@ -203,7 +203,7 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
   let results: FileResult[] = []
   try {
     // In the try: scenarios that cannot be loaded are an error of both.
-    if (args.html !== undefined) page = await RunPage.prepare(args.html, scenarios, options, args)
+    if (args.html !== undefined) page = await prepareRunPage(args.html, scenarios, options, args)
     results = await runFiles(scenarios, options)
   } catch (error) {
     if (!(error instanceof LoadError)) throw error

@@ -24,70 +24,65 @@ import { applyChange, type Probe, probesOf, type RequestChange } from './probes.
 import { viewOf } from './schema-views.ts'
 import { EVENT_STREAM, findStreamDifferences } from './streams.ts'
 
-/** Sends the probes of an operation, each to its own fork of a world. */
-class ProbeSender {
-  readonly #sim: Simulator
-
-  constructor(sim: Simulator) {
-    this.#sim = sim
+/** Sends every probe of an operation, each to its own fork of a world, and requests for a stream if `streams`. */
+async function sendProbes(sim: Simulator, found: DocumentOperation, streams: boolean): Promise<Response[]> {
+  const { operation, endpoint, operations } = declarationOf(sim, found)
+  const probes = probesOf(operations, operation)
+  if (streams && endpoint.streamEvent !== undefined) {
+    const usage = { stream_options: { include_usage: true } }
+    probes.push(...[{}, usage].map(more => ({ change: { fields: { stream: true, ...more } } })))
   }
+  return Promise.all(probes.map(probe => answerTo(sim.fork(), found, probe)))
+}
 
-  /** Sends every probe of an operation, and requests for a stream if `streams`. */
-  async sendProbes(found: DocumentOperation, streams: boolean): Promise<Response[]> {
-    const { operation, endpoint, operations } = this.#declarationOf(found)
-    const probes = probesOf(operations, operation)
-    if (streams && endpoint.streamEvent !== undefined) {
-      const usage = { stream_options: { include_usage: true } }
-      probes.push(...[{}, usage].map(more => ({ change: { fields: { stream: true, ...more } } })))
-    }
-    return Promise.all(probes.map(probe => this.#answerTo(found, probe)))
-  }
+/** Sends a request for each status of errors that no probe has produced, under a fault rule that produces it. */
+async function sendFaults(
+  sim: Simulator,
+  theirs: DocumentOperation,
+  found: DocumentOperation,
+  seen: ReadonlySet<number>,
+): Promise<readonly Response[]> {
+  const listed = [...theirs.responses.keys(), ...found.responses.keys()].filter(one => /^(?:429|5\d\d)$/.test(one))
+  const statuses = [...new Set(listed.map(Number))].filter(
+    status => !seen.has(status) && findResponse(theirs, status) !== undefined,
+  )
+  const { operation } = declarationOf(sim, found)
+  const probe = (status: number): Probe => ({
+    before: sim => sim.faults.add({ on: operation, fault: { kind: 'status', status } }),
+  })
+  return Promise.all(statuses.map(status => answerTo(sim.fork(), found, probe(status))))
+}
 
-  /** Sends a request for each status of errors that no probe has produced, under a fault rule that produces it. */
-  async sendFaults(
-    theirs: DocumentOperation,
-    found: DocumentOperation,
-    seen: ReadonlySet<number>,
-  ): Promise<readonly Response[]> {
-    const listed = [...theirs.responses.keys(), ...found.responses.keys()].filter(one => /^(?:429|5\d\d)$/.test(one))
-    const statuses = [...new Set(listed.map(Number))].filter(
-      status => !seen.has(status) && findResponse(theirs, status) !== undefined,
-    )
-    const { operation } = this.#declarationOf(found)
-    const probe = (status: number): Probe => ({
-      before: sim => sim.faults.add({ on: operation, fault: { kind: 'status', status } }),
-    })
-    return Promise.all(statuses.map(status => this.#answerTo(found, probe(status))))
-  }
+/** Sends a value. Returns why no state of the world would accept it, or undefined. */
+async function findRefusal(
+  origin: Simulator,
+  found: DocumentOperation,
+  change: RequestChange,
+): Promise<string | undefined> {
+  const sim = origin.fork()
+  const { status } = await answerTo(sim, found, { change })
+  const { decidedBy, reason } = sim.requests.at(-1)!
+  return status >= 400 && decidedBy === 'none' ? reason : undefined
+}
 
-  /** Sends a value. Returns why no state of the world would accept it, or undefined. */
-  async findRefusal(found: DocumentOperation, change: RequestChange): Promise<string | undefined> {
-    const sim = this.#sim.fork()
-    const { status } = await this.#answerTo(found, { change }, sim)
-    const { decidedBy, reason } = sim.requests.at(-1)!
-    return status >= 400 && decidedBy === 'none' ? reason : undefined
-  }
+/** Sends one probe to a fork of the world. */
+async function answerTo(sim: Simulator, found: DocumentOperation, { change = {}, before }: Probe): Promise<Response> {
+  const { operation, endpoint, operations, isMirror } = declarationOf(sim, found)
+  const example = await createExampleRequest(operations, operation, sim.fetch, {
+    baseUrl: 'http://sim',
+    token: sim.token,
+  })
+  const exampleCopy = example.clone()
+  await before?.(sim, () => exampleCopy.clone())
+  const request = await applyChange(example, change)
+  return sim.fetch(isMirror ? await applyChange(request, { path: mirrorPath(endpoint, request) }) : request)
+}
 
-  /** Sends one probe in a fork of the world. */
-  async #answerTo(found: DocumentOperation, { change = {}, before }: Probe, sim = this.#sim.fork()): Promise<Response> {
-    const { operation, endpoint, operations, isMirror } = this.#declarationOf(found)
-    const example = await createExampleRequest(operations, operation, sim.fetch, {
-      baseUrl: 'http://sim',
-      token: sim.token,
-    })
-    const exampleCopy = example.clone()
-    await before?.(sim, () => exampleCopy.clone())
-    const request = await applyChange(example, change)
-    return sim.fetch(isMirror ? await applyChange(request, { path: mirrorPath(endpoint, request) }) : request)
-  }
-
-  #declarationOf({ at, method, path }: DocumentOperation) {
-    const { api } = this.#sim
-    const operations = api.operations as Operations
-    const operation = api.findOperationId(method.toUpperCase(), path)!
-    const endpoint = operations[operation] as AnyEndpoint
-    return { operations, operation, endpoint, isMirror: at.value['x-mirror-of'] !== undefined }
-  }
+function declarationOf({ api }: Simulator, { at, method, path }: DocumentOperation) {
+  const operations = api.operations as Operations
+  const operation = api.findOperationId(method.toUpperCase(), path)!
+  const endpoint = operations[operation] as AnyEndpoint
+  return { operations, operation, endpoint, isMirror: at.value['x-mirror-of'] !== undefined }
 }
 
 /** Returns the path of a request at the second path of its endpoint. */
@@ -176,7 +171,7 @@ export async function conform(document: unknown, options: { names?: NamesProfile
   const theirs = new OpenapiDocument(document)
   const sim = createSimulator({ seed: 1, ...options })
   const ours = new OpenapiDocument(await (await sim.fetch('http://sim/openapi.json')).json())
-  const check = new ConformanceCheck(theirs, ours, new ProbeSender(sim))
+  const check = new ConformanceCheck(theirs, ours, sim)
   for (const operation of theirs.operations) await check.checkOperation(operation)
   return {
     findings: bySeverity(check.findings),
@@ -196,13 +191,13 @@ class ConformanceCheck {
   readonly answers: Record<string, readonly number[]> = {}
   readonly #providerDocument: OpenapiDocument
   readonly #ownDocument: OpenapiDocument
-  readonly #probes: ProbeSender
+  readonly #sim: Simulator
   readonly #bodies: BodyValidator
 
-  constructor(theirs: OpenapiDocument, ours: OpenapiDocument, probes: ProbeSender) {
+  constructor(theirs: OpenapiDocument, ours: OpenapiDocument, sim: Simulator) {
     this.#providerDocument = theirs
     this.#ownDocument = ours
-    this.#probes = probes
+    this.#sim = sim
     this.#bodies = new BodyValidator(theirs)
   }
 
@@ -257,11 +252,11 @@ class ConformanceCheck {
     const byFault = new Set<number>()
     const seen = new Set<number>()
     const headers = new AnswerHeaders(this.#providerDocument, this.#bodies)
-    for (const answer of await this.#probes.sendProbes(found, streamOf(this.#providerDocument, theirs) !== undefined)) {
+    for (const answer of await sendProbes(this.#sim, found, streamOf(this.#providerDocument, theirs) !== undefined)) {
       seen.add(answer.status)
       await this.#checkAnswer(answer, theirs, headers, report)
     }
-    for (const answer of await this.#probes.sendFaults(theirs, found, seen)) {
+    for (const answer of await sendFaults(this.#sim, theirs, found, seen)) {
       seen.add(answer.status)
       byFault.add(answer.status)
       await this.#checkAnswer(answer, theirs, headers, report)
@@ -294,7 +289,7 @@ class ConformanceCheck {
       if (schema === undefined) return
       for (const value of viewOf({ document, schema }).words.filter(word => typeof word === 'string')) {
         this.requests++
-        const reason = await this.#probes.findRefusal(found, toChange(value))
+        const reason = await findRefusal(this.#sim, found, toChange(value))
         if (reason === undefined) continue
         const at = { severity: 'break', kind: 'value', place, pointer: schema.pointer } as const
         report({ ...at, says: `it may be ${JSON.stringify(value)}`, ours: `it is refused: ${reason}` })

@@ -30,23 +30,23 @@ const DOCUMENT = `<!doctype html>
 
 const CONTENT_TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const
 
-export class BundledPageFiles implements PageFiles {
-  answer(pathname: string): Promise<Response> | undefined {
+export const BUNDLED_PAGE_FILES: PageFiles = {
+  answer(pathname) {
     if (pathname === PAGE_PATH || pathname === `${PAGE_PATH}/`) {
       return Promise.resolve(respond(DOCUMENT, 'text/html; charset=utf-8'))
     }
     const [, name, type] = /^\/_sim\/ui\/(page\.(js|css))$/.exec(pathname) ?? []
     if (name === undefined) return undefined
-    return this.#read(name).then(text => respond(text, CONTENT_TYPES[type as keyof typeof CONTENT_TYPES]))
-  }
+    return readBundled(name).then(text => respond(text, CONTENT_TYPES[type as keyof typeof CONTENT_TYPES]))
+  },
+}
 
-  async #read(name: string): Promise<string> {
-    const built = new URL(`ui/${name}`, import.meta.url)
-    if (existsSync(built)) return readFileSync(built, 'utf8')
-    // From the source.
-    const { bundlePage } = await import(new URL('../../../tools/build/bundle-page.js', import.meta.url).href)
-    return (await bundlePage())[name]!
-  }
+async function readBundled(name: string): Promise<string> {
+  const built = new URL(`ui/${name}`, import.meta.url)
+  if (existsSync(built)) return readFileSync(built, 'utf8')
+  // From the source.
+  const { bundlePage } = await import(new URL('../../../tools/build/bundle-page.js', import.meta.url).href)
+  return (await bundlePage())[name]!
 }
 
 function respond(text: string, type: string): Response {

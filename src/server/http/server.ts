@@ -27,7 +27,7 @@ import {
   listen,
   reachableHost,
 } from './listen.ts'
-import { BundledPageFiles } from './page-files.ts'
+import { BUNDLED_PAGE_FILES } from './page-files.ts'
 import { afterReadyBody, type BodyListeners } from './read-body.ts'
 import { type ServedRequest, ServedRequests } from './served-requests.ts'
 import { type ServerContext, ServerRequest } from './server-request.ts'
@@ -167,7 +167,7 @@ export async function serve(sim: Simulator, options: ServeOptions = {}): Promise
       checkToken: ({ incoming }) => checkToken(incoming),
     },
     controlToken,
-    pageFiles: new BundledPageFiles(),
+    pageFiles: BUNDLED_PAGE_FILES,
     cors: options.cors === undefined ? undefined : new Cors(options.cors),
   })
   const servedRequests = new ServedRequests(options.onRequest)

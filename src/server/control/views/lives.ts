@@ -4,7 +4,7 @@ import type { Micros } from '../../../kernel/duration.ts'
 import type { Entry } from '../../../kernel/journal.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { Lifecycle, type LifeKind, MINOR_KINDS } from './lifecycle.ts'
-import { PriorStates } from './prior-state.ts'
+import { priorStatesOf } from './prior-state.ts'
 
 /** The kind of row that an entry belongs to, by the first word of its kind. */
 const KIND_OF_FAMILY: Readonly<Record<string, LifeKind>> = {
@@ -41,12 +41,12 @@ export function readLives(
   const { deployments, instances, batches, rentals, journal } = world
   const lives = new Map<string, Life>()
   const worldMarks: Entry[] = []
-  const states = new PriorStates(world)
+  const stateBefore = priorStatesOf(world)
   const entries = journal.entries()
   const isWanted = (kind: LifeKind) => filter.kinds.size === 0 || filter.kinds.has(kind)
   const begin = (id: string, kind: LifeKind, first?: Entry) => {
     const life = { id, kind, lifecycle: new Lifecycle(), requests: 0 }
-    const prior = states.of(kind, id, first)
+    const prior = stateBefore(kind, id, first)
     if (prior !== undefined) life.lifecycle.beginIn(prior.name, prior.begin)
     else if (first === undefined) return
     lives.set(id, life)

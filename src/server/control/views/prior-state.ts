@@ -12,34 +12,26 @@ interface PriorState {
   readonly begin: Micros
 }
 
-/** Looks up the states of things before their first entries. It reads the instances of a world once. */
-export class PriorStates {
-  readonly #world: World
-  #instances: ReadonlyMap<string, Readonly<InstanceRow>> | undefined
-
-  constructor(world: World) {
-    this.#world = world
-  }
-
-  /**
-   * Returns the state that a thing had before an entry. Undefined: it did not exist, or its state is unknown.
-   *
-   * @param entry its first entry. Default: it has none, and its present state is meant
-   */
-  of(kind: LifeKind, id: string, entry?: Entry): PriorState | undefined {
+/**
+ * Returns a function that looks up the state that a thing had before an entry. Undefined: it did not exist, or its state is
+ * unknown. Without an entry, its present state is meant. It reads the instances of a world once.
+ */
+export function priorStatesOf(world: World) {
+  let instances: ReadonlyMap<string, Readonly<InstanceRow>> | undefined
+  return (kind: LifeKind, id: string, entry?: Entry): PriorState | undefined => {
     if (entry !== undefined && /\.(?:created|pending|provisioning)$/.test(entry.kind)) return undefined
     const before = entry?.time ?? Number.POSITIVE_INFINITY
     switch (kind) {
       case 'deployment':
-        return deploymentState(this.#world, id, before)
+        return deploymentState(world, id, before)
       case 'instance':
-        this.#instances ??= new Map(Array.from(this.#world.instances.entries(), ([, row]) => [row.id, row]))
-        return instanceState(this.#instances.get(id), before, entry)
+        instances ??= new Map(Array.from(world.instances.entries(), ([, row]) => [row.id, row]))
+        return instanceState(instances.get(id), before, entry)
       case 'batch':
-        return batchState(this.#world, id, before)
+        return batchState(world, id, before)
       case 'hosted':
       case 'container':
-        return entry === undefined ? rentalState(this.#world, id) : undefined
+        return entry === undefined ? rentalState(world, id) : undefined
       case 'node':
         return { name: 'ready', begin: 0 }
     }
