@@ -70,6 +70,11 @@ export function argument(describe: string, read: Read<unknown> = anyText, fallba
   return { ...flag(describe, read, fallback!), isOuter: false }
 }
 
+/** Returns an argument that takes several words. */
+export function words(describe: string, fallback?: readonly string[]): PositionalOptions {
+  return { type: 'string', array: true, describe, ...(fallback && { default: fallback }) }
+}
+
 /** Returns a switch, from the same places as a flag with a value. */
 export function toggle(describe: string, isOuter = true): Flag<boolean> {
   return { describe, read: 'switch', isOuter }

@@ -3,6 +3,7 @@ import { startLoopWatchdog } from '../../workbench/scenario/runner/loop-watchdog
 import { PROCESS_IO } from '../command.ts'
 import { exitWhenWritten } from '../exit.ts'
 import { EXPLORE_FLAGS, type ExploreArguments, exploreFlows } from '../explore/explore-flows.ts'
+import { words } from '../flags.ts'
 import { FINDING_EXIT_CODES } from '../shards/play.ts'
 import { onSignals } from '../signals.ts'
 
@@ -12,13 +13,8 @@ export const example = 'explore client.ts'
 export const takesOtherCommand = true
 export const flags = EXPLORE_FLAGS
 export const positional = {
-  flows: {
-    type: 'string',
-    array: true,
-    default: [],
-    describe: 'Modules whose default export is a function, or flow(name, options, function)',
-  },
-} as const
+  flows: words('Modules whose default export is a function, or flow(name, options, function)', []),
+}
 export const examples = [
   ['$0 explore client.ts', 'single faults, pairs, and random plans'],
   ['$0 explore client.ts --faults singles --json', 'single faults alone, as JSON'],

@@ -8,7 +8,7 @@ import type { KnownFinding } from '../../workbench/scenario/documents/known-find
 import { PROCESS_IO, UsageError } from '../command.ts'
 import { KNOWN_FLAG, KnownFindings } from '../explore/known.ts'
 import { percent } from '../explore/report.ts'
-import { type ArgumentsOf, toggle } from '../flags.ts'
+import { type ArgumentsOf, toggle, words } from '../flags.ts'
 import { FINDING_CODE, FINDING_EXIT_CODES, formatFinding } from '../shards/play.ts'
 
 export const command = 'merge <files..>'
@@ -16,9 +16,7 @@ export const describe = 'Join the results of shards, and tell what is missing an
 export const example = 'merge results'
 
 export const flags = { known: KNOWN_FLAG, json: toggle('Print JSON', false), 'finding-code': FINDING_CODE }
-export const positional = {
-  files: { type: 'string', array: true, describe: 'Files of --out, or folders of them' },
-} as const
+export const positional = { files: words('Files of --out, or folders of them') }
 export const examples = [['$0 merge results', 'the files results-1.ndjson, results-2.ndjson … of a folder']]
 export const epilogue = FINDING_EXIT_CODES
 

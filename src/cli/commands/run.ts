@@ -13,7 +13,7 @@ import { playJob, runFiles } from '../../workbench/scenario/runner/runner.ts'
 import { WORKER_VARIABLE, type WorkerMessage } from '../../workbench/scenario/runner/workers.ts'
 import { type CommandIo, EXIT_CODES, PROCESS_IO } from '../command.ts'
 import { exitProcess, exitWhenWritten } from '../exit.ts'
-import { type ArgumentsOf, argument, toggle } from '../flags.ts'
+import { type ArgumentsOf, argument, toggle, words } from '../flags.ts'
 import { progressOnTerminal } from '../progress.ts'
 import { list } from '../run/list.ts'
 import { prepareRunPage, type RunPage } from '../run/run-page.ts'
@@ -30,14 +30,7 @@ const DEFAULT_PATTERN = 'scenarios/**/*'
 const DEFAULT_LOOP_LIMIT = '1m'
 
 export const describe = 'Play scenarios and compare them with their traces'
-export const positional = {
-  scenarios: {
-    type: 'string',
-    array: true,
-    default: [DEFAULT_PATTERN],
-    describe: 'Files, folders or globs of scenarios',
-  },
-} as const
+export const positional = { scenarios: words('Files, folders or globs of scenarios', [DEFAULT_PATTERN]) }
 export const flags = {
   list: toggle('List the scenarios of these folders and of the package, and what they teach. None is played', false),
   update: toggle('Write the traces instead of comparing with them', false),

@@ -244,9 +244,7 @@ function createServedSimulator(argv: ServeArguments): Simulator {
     ...(clock !== undefined && {
       clock: {
         mode: clock,
-        ...(argv.speed !== undefined && { speed: argv.speed }),
-        ...(argv.pollStep !== undefined && { step: argv.pollStep / 1000 }),
-        ...(argv.idleAfter !== undefined && { after: argv.idleAfter }),
+        ...given({ speed: argv.speed, step: argv.pollStep && argv.pollStep / 1000, after: argv.idleAfter }),
       },
     }),
     ...(argv.names !== undefined && { names: namesProfiles.readNames(argv.names).profile }),

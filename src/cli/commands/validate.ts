@@ -3,7 +3,7 @@ import { loadProfile } from '../../data/profiles/load.ts'
 import { ProfileError } from '../../data/profiles/problems.ts'
 import { escapeControls } from '../../lib/text/control-characters.ts'
 import { UsageError } from '../command.ts'
-import { type ArgumentsOf, flag, toggle } from '../flags.ts'
+import { type ArgumentsOf, flag, toggle, words } from '../flags.ts'
 import { calibrate } from '../validate/calibration.ts'
 import type { ComparedRow } from '../validate/comparison.ts'
 import { compareRows, errorsByClass, publishedRows, readRows } from '../validate/rows.ts'
@@ -13,14 +13,8 @@ export const command = 'validate [files..]'
 export const describe = 'Compare the engine with measurements, and show its errors'
 
 export const positional = {
-  files: {
-    type: 'string',
-    array: true,
-    default: [],
-    coerce: texts,
-    describe: 'Files of rows. Without a file: the published rows of the package',
-  },
-} as const
+  files: { ...words('Files of rows. Without a file: the published rows of the package', []), coerce: texts },
+}
 export const flags = {
   json: toggle('Print the rows as one JSON object', false),
   calibrate: flag('File with rows of your own: fit the engine to them, and print the profile'),

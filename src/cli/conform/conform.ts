@@ -91,54 +91,50 @@ function mirrorPath({ path, mirror }: AnyEndpoint, request: Request): string {
   return new URL(request.url).pathname.replace(home!, second!)
 }
 
-/** The headers that the document declares for the answers of one operation, and which optional ones an answer had. */
-class AnswerHeaders {
-  readonly #document: OpenapiDocument
-  readonly #bodies: BodyValidator
+type AnswerHeaders = ReturnType<typeof answerHeaders>
+
+/** Keeps the headers that the document declares for the answers of one operation, and which optional ones an answer had. */
+function answerHeaders(document: OpenapiDocument, bodies: BodyValidator) {
   /** By pointer of the header. */
-  readonly #optional = new Map<string, { name: string; status: number; wasPresent: boolean }>()
+  const optional = new Map<string, { name: string; status: number; wasPresent: boolean }>()
+  return {
+    /** Reports required headers that an answer does not have, and values that differ from their schema. */
+    check(answer: Response, response: DocumentPart, report: ReportFinding): void {
+      const { status, headers } = answer
+      for (const name of Object.keys(toObject(response.value.headers))) {
+        const header = document.partAt(response, 'headers', name)
+        // OpenAPI ignores a declared Content-Type: the media types declare it.
+        if (header === undefined || name.toLowerCase() === 'content-type') continue
+        const { pointer } = header
+        const at = { severity: 'break', kind: 'header', place: `answer ${status}, header ${name}`, pointer } as const
+        const value = headers.get(name)
+        if (header.value.required !== true) {
+          const known = optional.get(pointer) ?? { name, status, wasPresent: false }
+          optional.set(pointer, { ...known, wasPresent: known.wasPresent || value !== null })
+        } else if (value === null) report({ ...at, says: 'it is required', ours: 'it is missing' })
+        const schema = document.partAt(header, 'schema')
+        if (value === null || schema === undefined) continue
+        for (const { says, ours } of findHeaderDifferences(bodies, schema, value)) report({ ...at, says, ours })
+      }
+    },
 
-  constructor(document: OpenapiDocument, bodies: BodyValidator) {
-    this.#document = document
-    this.#bodies = bodies
+    /** Reports the optional headers that no answer had. */
+    reportMissing(report: ReportFinding): void {
+      for (const [pointer, { name, status, wasPresent }] of optional) {
+        if (wasPresent) continue
+        const at = { severity: 'warning', kind: 'header', place: `answer ${status}, header ${name}`, pointer } as const
+        report({ ...at, says: 'it may be present', ours: 'no answer has it' })
+      }
+    },
   }
+}
 
-  /** Reports required headers that an answer does not have, and values that differ from their schema. */
-  check(answer: Response, response: DocumentPart, report: ReportFinding): void {
-    const { status, headers } = answer
-    for (const name of Object.keys(toObject(response.value.headers))) {
-      const header = this.#document.partAt(response, 'headers', name)
-      // OpenAPI ignores a declared Content-Type: the media types declare it.
-      if (header === undefined || name.toLowerCase() === 'content-type') continue
-      const { pointer } = header
-      const at = { severity: 'break', kind: 'header', place: `answer ${status}, header ${name}`, pointer } as const
-      const value = headers.get(name)
-      if (header.value.required !== true) {
-        const known = this.#optional.get(pointer) ?? { name, status, wasPresent: false }
-        this.#optional.set(pointer, { ...known, wasPresent: known.wasPresent || value !== null })
-      } else if (value === null) report({ ...at, says: 'it is required', ours: 'it is missing' })
-      const schema = this.#document.partAt(header, 'schema')
-      if (value === null || schema === undefined) continue
-      for (const { says, ours } of this.#findDifferences(schema, value)) report({ ...at, says, ours })
-    }
-  }
-
-  /** Reports the optional headers that no answer had. */
-  reportMissing(report: ReportFinding): void {
-    for (const [pointer, { name, status, wasPresent }] of this.#optional) {
-      if (wasPresent) continue
-      const at = { severity: 'warning', kind: 'header', place: `answer ${status}, header ${name}`, pointer } as const
-      report({ ...at, says: 'it may be present', ours: 'no answer has it' })
-    }
-  }
-
-  /** Compares the text of a header, or the number or boolean that it says, with a schema. */
-  #findDifferences(schema: DocumentPart, text: string) {
-    const asText = this.#bodies.findDifferences(schema, text)
-    const isWord = asText.every(({ kind }) => kind !== 'type')
-    if (isWord || !/^(true|false|-?\d+(\.\d+)?)$/.test(text)) return asText
-    return this.#bodies.findDifferences(schema, JSON.parse(text))
-  }
+/** Compares the text of a header, or the number or boolean that it says, with a schema. */
+function findHeaderDifferences(bodies: BodyValidator, schema: DocumentPart, text: string) {
+  const asText = bodies.findDifferences(schema, text)
+  const isWord = asText.every(({ kind }) => kind !== 'type')
+  if (isWord || !/^(true|false|-?\d+(\.\d+)?)$/.test(text)) return asText
+  return bodies.findDifferences(schema, JSON.parse(text))
 }
 
 export interface Conformance {
@@ -251,7 +247,7 @@ class ConformanceCheck {
   ): Promise<ReadonlySet<number>> {
     const byFault = new Set<number>()
     const seen = new Set<number>()
-    const headers = new AnswerHeaders(this.#providerDocument, this.#bodies)
+    const headers = answerHeaders(this.#providerDocument, this.#bodies)
     for (const answer of await sendProbes(this.#sim, found, streamOf(this.#providerDocument, theirs) !== undefined)) {
       seen.add(answer.status)
       await this.#checkAnswer(answer, theirs, headers, report)

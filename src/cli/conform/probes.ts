@@ -135,16 +135,21 @@ async function anHourAfter(sim: Simulator, done: Promise<unknown>): Promise<void
   await sim.clock.advance('1h')
 }
 
-const OTHER_GPU: Probe = { change: { fields: { gpu: 'other' } } }
-const TWO_MONTHS: Probe = { change: { query: { from: 'now-60d' } } }
-const BEFORE_THE_ACCOUNT: Probe = { change: { query: { from: '2000.01' } } }
+/** Returns a probe with fields of the body. */
+const withFields = (fields: RequestChange['fields'] & object): Probe => ({ change: { fields } })
+/** Returns a probe with parameters of the query. */
+const withQuery = (query: RequestChange['query'] & object): Probe => ({ change: { query } })
+
+const OTHER_GPU: Probe = withFields({ gpu: 'other' })
+const TWO_MONTHS: Probe = withQuery({ from: 'now-60d' })
+const BEFORE_THE_ACCOUNT: Probe = withQuery({ from: '2000.01' })
 const EMBEDDING_MODEL = 'cedarline/cedar-embed-base'
 const RERANK_MODEL = 'cedarline/cedar-rerank-base'
 const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
 const DEPRECATED_MODEL = 'aurora-labs/aurora-v1-7b-chat'
 const STOPPED_MODEL = 'acme/summarizer'
-const ANOTHER_TASK: Probe = { change: { fields: { model: CHAT_MODEL, model_id: CHAT_MODEL } } }
-const NO_AUDIO: Probe = { change: { fields: { file: new File(['text'], 'memo.wav') } } }
+const ANOTHER_TASK: Probe = withFields({ model: CHAT_MODEL, model_id: CHAT_MODEL })
+const NO_AUDIO: Probe = withFields({ file: new File(['text'], 'memo.wav') })
 const GATED_REPOSITORY = 'acme/private-70b'
 const HUGE_REPOSITORY = 'acme/huge-9000b'
 const MAX_FUNDS_CENTS = 1_000_000_000
@@ -166,27 +171,23 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   listDeployments: [{ change: { search: '?status=walking' } }],
   createLlmDeployment: [OTHER_GPU],
   deployModel: [
-    { change: { fields: { model_name: UNKNOWN_NAME } } },
-    { change: { fields: { provider: 'hub', model_name: GATED_REPOSITORY } } },
-    { change: { fields: { provider: 'hub', model_name: HUGE_REPOSITORY } } },
+    withFields({ model_name: UNKNOWN_NAME }),
+    withFields({ provider: 'hub', model_name: GATED_REPOSITORY }),
+    withFields({ provider: 'hub', model_name: HUGE_REPOSITORY }),
   ],
-  deployHubModel: [UNKNOWN_NAME, GATED_REPOSITORY, HUGE_REPOSITORY].map(model_name => ({
-    change: { fields: { model_name } },
-  })),
-  createHosted: [{ fields: { plan_id: UNKNOWN_NAME } }, { fields: { region: UNKNOWN_NAME } }].map(change => ({
-    change,
-  })),
-  createContainer: [{ change: { fields: { gpu_config: '1xother' } } }],
-  createChatCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
-  createCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
-  createMessage: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
-  createEmbeddings: [CHAT_MODEL, STOPPED_MODEL].map(model => ({ change: { fields: { model } } })),
+  deployHubModel: [UNKNOWN_NAME, GATED_REPOSITORY, HUGE_REPOSITORY].map(model_name => withFields({ model_name })),
+  createHosted: [withFields({ plan_id: UNKNOWN_NAME }), withFields({ region: UNKNOWN_NAME })],
+  createContainer: [withFields({ gpu_config: '1xother' })],
+  createChatCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => withFields({ model })),
+  createCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => withFields({ model })),
+  createMessage: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => withFields({ model })),
+  createEmbeddings: [CHAT_MODEL, STOPPED_MODEL].map(model => withFields({ model })),
   createInference: [
     LARGE_FORM,
     { change: { path: '/v1/inference/acme/translator' } },
     { change: { path: `/v1/inference/${RERANK_MODEL}`, body: '{"queries":["a","b"],"documents":["c"]}' } },
   ],
-  createDeploymentInference: [LARGE_FORM, { change: { fields: { input: 'word '.repeat(10_000) } } }],
+  createDeploymentInference: [LARGE_FORM, withFields({ input: 'word '.repeat(10_000) })],
   createImage: [ANOTHER_TASK],
   createImageEdit: [ANOTHER_TASK],
   createImageVariation: [ANOTHER_TASK],
@@ -200,21 +201,21 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
       },
     },
   ],
-  getBillingPortal: [{ change: { query: { return_url: 'acme' } } }],
-  updateMe: [{ change: { fields: { display_name: CHAT_MODEL.split('/')[0] } } }],
-  createScopedToken: [{ change: { fields: { api_key_name: UNKNOWN_NAME } } }],
+  getBillingPortal: [withQuery({ return_url: 'acme' })],
+  updateMe: [withFields({ display_name: CHAT_MODEL.split('/')[0] })],
+  createScopedToken: [withFields({ api_key_name: UNKNOWN_NAME })],
   inspectScopedToken: [
-    { change: { query: { jwtoken: UNKNOWN_NAME } } },
+    withQuery({ jwtoken: UNKNOWN_NAME }),
     { change: { query: { jwtoken: scopedToken({}, ['continuous integration', 'sim_ci_token']) } } },
   ],
-  requestRateLimits: [{ change: { fields: { rate_limit: 1 } } }],
-  requestGpuLimit: [{ change: { fields: { requested_limit: 1 } } }],
-  expandHostedStorage: [{ change: { fields: { new_size_gb: 21 } } }],
+  requestRateLimits: [withFields({ rate_limit: 1 })],
+  requestGpuLimit: [withFields({ requested_limit: 1 })],
+  expandHostedStorage: [withFields({ new_size_gb: 21 })],
   deleteModel: [{ change: { path: `/models/${CHAT_MODEL}` } }],
-  createLora: [{ change: { fields: { base_model: EMBEDDING_MODEL } } }],
+  createLora: [withFields({ base_model: EMBEDDING_MODEL })],
   queryDeploymentLogs: [TWO_MONTHS],
   queryLogs: [TWO_MONTHS],
-  suggestDeploymentName: [{ change: { query: { model_name: DEPRECATED_MODEL } } }],
+  suggestDeploymentName: [withQuery({ model_name: DEPRECATED_MODEL })],
   getDeploymentStats: [DELETED_DEPLOYMENT],
   getDetailedDeploymentStats: [DELETED_DEPLOYMENT],
   getUsage: [BEFORE_THE_ACCOUNT],

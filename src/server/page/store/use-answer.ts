@@ -31,7 +31,7 @@ export function useAnswer<Route extends ControlRoute>(
   { refresh = 'changes', pauseMs, restMs, world }: AskOptions = {},
 ): Asked<AnswersByRoute[Route]> {
   const session = useSession()
-  const answer = useMemo(() => new LiveAnswer(session, route, pauseMs, restMs), [session, route, pauseMs, restMs])
+  const answer = useMemo(() => liveAnswer(session, route, pauseMs, restMs), [session, route, pauseMs, restMs])
   const shown = world ?? session.world.value
   const key = JSON.stringify(fields)
   useEffect(() => {
@@ -63,87 +63,83 @@ interface Asked<Answer> {
 
 const NOTHING = { value: undefined, error: undefined }
 
-class LiveAnswer<Route extends ControlRoute> {
-  readonly asked = signal<Asked<AnswersByRoute[Route]>>(NOTHING)
-  readonly #session: Session
-  readonly #route: Route
-  readonly #pauseMs: number
-  readonly #restMs: number
-  #fields: FieldsByRoute[Route] | undefined
-  #world = ''
+/** Asks a question again and again, and keeps the newest answer. */
+function liveAnswer<Route extends ControlRoute>(
+  session: Session,
+  route: Route,
+  leastPauseMs = DEFAULT_PAUSE_MS,
+  restMs = 0,
+) {
+  const asked = signal<Asked<AnswersByRoute[Route]>>(NOTHING)
+  let fields: FieldsByRoute[Route] | undefined
+  let world = ''
   /** The request under way. */
-  #running: AbortController | undefined
+  let running: AbortController | undefined
   /** When something changed of which the newest answer does not know. */
-  #staleSince: number | undefined
+  let staleSince: number | undefined
   /** The `etag` of the newest answer. */
-  #revision = ''
-  #endedAt = Number.NEGATIVE_INFINITY
+  let revision = ''
+  let endedAt = Number.NEGATIVE_INFINITY
   /** Real milliseconds of the newest request. */
-  #tookMs = 0
-  #timer: unknown
-
-  constructor(session: Session, route: Route, pauseMs = DEFAULT_PAUSE_MS, restMs = 0) {
-    this.#pauseMs = pauseMs
-    this.#restMs = restMs
-    this.#session = session
-    this.#route = route
-  }
+  let tookMs = 0
+  let timer: unknown
 
   /** Asks another question at once. The answer to the one before is forgotten. With `undefined`, nothing is asked. */
-  change(fields: FieldsByRoute[Route] | undefined, world: string): void {
-    this.close()
-    this.#fields = fields
-    this.#world = world
-    this.asked.value = NOTHING
-    this.#revision = ''
-    if (fields !== undefined) void this.#ask()
+  const change = (newFields: FieldsByRoute[Route] | undefined, newWorld: string): void => {
+    close()
+    fields = newFields
+    world = newWorld
+    asked.value = NOTHING
+    revision = ''
+    if (fields !== undefined) void ask()
   }
 
   /** Asks the same question again: after the request under way, and not more often than the page can draw. */
-  refresh(): void {
-    if (this.#fields === undefined) return
+  const refresh = (): void => {
+    if (fields === undefined) return
     const now = monotonicMs()
-    this.#staleSince ??= now
-    if (this.#running !== undefined) return
-    clearRealTimeout(this.#timer)
-    const rested = Math.min(now + this.#restMs, this.#staleSince + 2 * this.#pauseMs)
-    const pauseMs = Math.max(this.#pauseMs, Math.min(MAX_PAUSE_MS, PAUSE_FACTOR * this.#tookMs))
-    const wait = Math.max(this.#endedAt + pauseMs, rested) - now
-    if (wait <= 0) void this.#ask()
-    else this.#timer = setRealTimeout(() => void this.#ask(), wait)
+    staleSince ??= now
+    if (running !== undefined) return
+    clearRealTimeout(timer)
+    const rested = Math.min(now + restMs, staleSince + 2 * leastPauseMs)
+    const pauseMs = Math.max(leastPauseMs, Math.min(MAX_PAUSE_MS, PAUSE_FACTOR * tookMs))
+    const wait = Math.max(endedAt + pauseMs, rested) - now
+    if (wait <= 0) void ask()
+    else timer = setRealTimeout(() => void ask(), wait)
   }
 
-  close(): void {
-    this.#running?.abort()
-    this.#running = undefined
-    clearRealTimeout(this.#timer)
+  const close = (): void => {
+    running?.abort()
+    running = undefined
+    clearRealTimeout(timer)
   }
 
-  async #ask(): Promise<void> {
+  const ask = async (): Promise<void> => {
     const own = new AbortController()
-    this.#running = own
+    running = own
     await whenVisible(own.signal)
     if (own.signal.aborted) return
-    this.#staleSince = undefined
+    staleSince = undefined
     const begunAt = monotonicMs()
     try {
-      const { path } = encodeRequest(this.#route, this.#fields as Record<string, unknown>)
-      const init = { signal: own.signal, headers: { 'if-none-match': this.#revision } }
-      const response = await this.#session.send(path, init, this.#world)
+      const { path } = encodeRequest(route, fields as Record<string, unknown>)
+      const init = { signal: own.signal, headers: { 'if-none-match': revision } }
+      const response = await session.send(path, init, world)
       if (response.status !== 304) {
-        const value = (await this.#session.read(response)) as AnswersByRoute[Route]
+        const value = (await session.read(response)) as AnswersByRoute[Route]
         if (own.signal.aborted) return
-        this.#revision = response.headers.get('etag') ?? ''
-        this.asked.value = { value, error: undefined }
+        revision = response.headers.get('etag') ?? ''
+        asked.value = { value, error: undefined }
       }
       if (own.signal.aborted) return
     } catch (error) {
       if (own.signal.aborted) return
-      this.asked.value = { value: this.asked.peek().value, error: describeError(error) }
+      asked.value = { value: asked.peek().value, error: describeError(error) }
     }
-    this.#running = undefined
-    this.#endedAt = monotonicMs()
-    this.#tookMs = this.#endedAt - begunAt
-    if (this.#staleSince !== undefined) this.refresh()
+    running = undefined
+    endedAt = monotonicMs()
+    tookMs = endedAt - begunAt
+    if (staleSince !== undefined) refresh()
   }
+  return { asked, change, refresh, close }
 }
