@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import type { Duration } from '../../kernel/duration.ts'
+import { given } from '../../lib/fields.ts'
 import { plural } from '../../lib/text/format-count.ts'
 import type { SavedWorld } from '../../server/saved-page/content.ts'
 import { recordSimulator } from '../../simulator/history/record.ts'
@@ -328,9 +329,7 @@ async function toOutcome(
     const small = isKnown(signature) ? undefined : await shrink({ ...options, plan, inputs, signature })
     if (options.signal?.aborted && small?.isMinimal === false) throw new RunStopped()
     findings.set(signature, {
-      ...{ signature, words },
-      ...(small !== undefined && { plan: [...small.plan] }),
-      ...(small?.inputs !== undefined && { inputs: small.inputs }),
+      ...{ signature, words, ...given({ plan: small && [...small.plan], inputs: small?.inputs }) },
     })
   }
   return { digest: result.digest, findings: [...findings.values()] }

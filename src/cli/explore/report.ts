@@ -65,29 +65,16 @@ export function formatFlowJson({ report, findings, scenarioOf, fileOf }: Explore
   const toJson = (finding: ExplainedFinding, known?: object) => {
     const { invariant, signature, plan, foundWith, why, evidence, stage, seed } = finding
     const { inputs, shrunk, inevitability, requests } = finding
-    const world = finding.shrunk?.world
-    const isSimpler = Object.keys(world ?? {}).length > 0
-    const setting = { ...(isSimpler && { world }), ...(inputs !== undefined && { inputs }) }
-    const file = fileOf(finding)
-    const scenario = scenarioOf(finding)
+    const world = Object.keys(shrunk?.world ?? {}).length > 0 ? shrunk?.world : undefined
     return {
-      invariant,
-      signature,
-      plan,
-      found_with: foundWith,
-      ...setting,
-      scenario,
-      why,
-      evidence,
-      stage,
-      ...(seed !== undefined && { seed }),
-      ...(shrunk !== undefined && { shrinking: { runs: shrunk.runs, minimal: shrunk.isMinimal } }),
+      ...{ invariant, signature, plan, found_with: foundWith, world, inputs },
+      ...{ scenario: scenarioOf(finding), why, evidence, stage, seed },
+      shrinking: shrunk && { runs: shrunk.runs, minimal: shrunk.isMinimal },
       ...{ requests: requests.slice(0, MAX_REQUESTS), requests_total: requests.length },
-      ...(inevitability !== undefined && {
-        inevitable: { after_request: inevitability.afterRequest, exceptions: inevitability.exceptions },
-      }),
-      file,
-      known,
+      inevitable: inevitability && {
+        ...{ after_request: inevitability.afterRequest, exceptions: inevitability.exceptions },
+      },
+      ...{ file: fileOf(finding), known },
     }
   }
   const all = [

@@ -6,7 +6,11 @@ import { useSize } from './hooks.ts'
 interface TableProps {
   /** Titles of the columns. That of a column of buttons is empty. */
   readonly titles: readonly string[]
+  /** What a title means. */
+  readonly hints?: Readonly<Record<string, string>>
   readonly rows: readonly TableRow[]
+  /** `cards`: on a narrow screen, each row is a card. `tight`: small figures. Default: `cards`. */
+  readonly class?: 'cards' | 'tight'
 }
 
 interface TableRow {
@@ -17,15 +21,15 @@ interface TableRow {
   readonly cells: readonly ComponentChildren[]
 }
 
-/** A table whose first column names the rows. On a narrow screen, each row is a card. */
-export function Table({ titles, rows }: TableProps) {
+/** A table whose first column names the rows. */
+export function Table({ titles, hints, rows, class: style = 'cards' }: TableProps) {
   return (
     <div class="scroll-x">
-      <table class="cards">
+      <table class={style}>
         <thead>
           <tr>
             {titles.map(title => (
-              <th key={title} scope="col">
+              <th key={title} scope="col" title={hints?.[title]}>
                 {title || <span class="hidden">Actions</span>}
               </th>
             ))}

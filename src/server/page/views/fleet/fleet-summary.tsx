@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import { formatCount, formatDay, formatDuration, formatTime, plural, secondsBetween } from '../../parts/format.ts'
-import { WindowedList } from '../../parts/lists.tsx'
+import { Table, WindowedList } from '../../parts/lists.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/words.tsx'
 import { useSession } from '../../store/session.ts'
@@ -71,35 +71,19 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
       </Panel>
       <Waiting fleet={fleet} />
       <Panel title="By GPU type">
-        <table class="tight">
-          <thead>
-            <tr>
-              <th scope="col">Type</th>
-              {['Held', 'Free', 'Others', 'Unusable'].map(title => (
-                <th
-                  key={title}
-                  scope="col"
-                  class="number"
-                  title={title === 'Others' ? 'Of other customers' : undefined}
-                >
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {types.map(([type, { held, free, others, unusable }]) => (
-              <tr key={type}>
-                <th scope="row">{type}</th>
-                {[held, free, others, unusable].map((count, column) => (
-                  <td key={column} class={`number${count === 0 ? ' faint' : column === 3 ? ' bad' : ''}`}>
-                    {formatCount(count)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          class="tight"
+          titles={['Type', 'Held', 'Free', 'Others', 'Unusable']}
+          hints={{ Others: 'Of other customers' }}
+          rows={types.map(([type, { held, free, others, unusable }]) => {
+            const figures = [held, free, others, unusable].map((count, column) => (
+              <span key={column} class={count === 0 ? 'faint' : column === 3 ? 'bad' : ''}>
+                {formatCount(count)}
+              </span>
+            ))
+            return { key: type, cells: [type, ...figures] }
+          })}
+        />
       </Panel>
       <Pools groups={fleet.groups} />
       <Legend coloring={coloring} />
