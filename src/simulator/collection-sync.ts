@@ -21,13 +21,8 @@ export class DataError extends Error {
 }
 
 /** A collection of any kind: the synchronization is the same for every kind. */
-type AnyCollection = Collection<z.ZodType<Record<string, unknown>, Record<string, unknown>>>
+export type AnyCollection = Collection<z.ZodType<Record<string, unknown>, Record<string, unknown>>>
 type Row = Record<string, unknown>
-
-/** Returns the collection without its record type. TypeScript cannot express that for a class with hooks. */
-export function toAnyCollection<S extends z.ZodType>(collection: Collection<S>): AnyCollection {
-  return collection as unknown as AnyCollection
-}
 
 /** A user created the row first that this side wanted to create. `#reconcile` then looks again. */
 class SupersededError extends Error {}

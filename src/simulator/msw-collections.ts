@@ -9,8 +9,8 @@ import type { Collection } from '@msw/data'
 import * as z from 'zod'
 import { ApiToken, Voice } from '../data/records/account.ts'
 import { AggregatorModel, CatalogModel, HubRepository, ModelHardware, ModelSchema } from '../data/records/catalog.ts'
-import type { Store } from '../simulation/store.ts'
-import { CollectionSync, toAnyCollection, type UserWrite } from './collection-sync.ts'
+import type { Index, Store } from '../simulation/store.ts'
+import { type AnyCollection, CollectionSync, type DataKind, type UserWrite } from './collection-sync.ts'
 
 /** A catalog model with its hardware. */
 export type ModelRow = z.infer<typeof ModelRow>
@@ -47,44 +47,37 @@ export interface DataCollections {
  */
 export async function createData(store: Store, options: DataOptions = {}): Promise<DataCollections> {
   const { Collection } = await import('@msw/data')
-  const tokens = new Collection({ schema: ApiToken })
-  const models = new Collection({ schema: ModelRow })
-  const voices = new Collection({ schema: Voice })
-  const hub = new Collection({ schema: HubRepository })
-  const aggregator = new Collection({ schema: AggregatorModel })
   const hardware = new Collection({ schema: ModelHardware })
-  const schemas = new Collection({ schema: ModelSchema })
+  const models = new Collection({ schema: ModelRow })
   // One direction only. With both, each create would search all models once for every model.
   models.defineRelations(({ one }) => ({ hardware: one(hardware) }))
-
-  const onUserWrite = options.onUserWrite ?? (() => {})
-  const modelSync = new CollectionSync('models', store.models, toAnyCollection(models), onUserWrite)
-  const hardwareSync = new CollectionSync('hardware', store.hardware, toAnyCollection(hardware), onUserWrite)
-  modelSync.relate('hardware', hardwareSync)
-  // Hardware comes first, because models are related to it.
-  const syncs = [
-    hardwareSync,
-    new CollectionSync('tokens', store.tokens, toAnyCollection(tokens), onUserWrite),
-    modelSync,
-    new CollectionSync('voices', store.voices, toAnyCollection(voices), onUserWrite),
-    new CollectionSync('hub', store.hub, toAnyCollection(hub), onUserWrite),
-    new CollectionSync('aggregator', store.aggregator, toAnyCollection(aggregator), onUserWrite),
-    new CollectionSync('schemas', store.schemas, toAnyCollection(schemas), onUserWrite),
-  ]
-  for (const sync of syncs) await sync.fill()
-  return {
-    tokens,
-    models,
-    voices,
-    hub,
-    aggregator,
+  const collections = {
+    // Hardware comes first, because models are related to it.
     hardware,
-    schemas,
+    tokens: new Collection({ schema: ApiToken }),
+    models,
+    voices: new Collection({ schema: Voice }),
+    hub: new Collection({ schema: HubRepository }),
+    aggregator: new Collection({ schema: AggregatorModel }),
+    schemas: new Collection({ schema: ModelSchema }),
+  }
+  const { onUserWrite = () => {} } = options
+  const syncs = new Map(
+    (Object.keys(collections) as DataKind[]).map(kind => {
+      // TypeScript cannot express a collection without its record type, since it is a class with hooks.
+      const collection = collections[kind] as unknown as AnyCollection
+      return [kind, new CollectionSync(kind, store[kind] as unknown as Index<object>, collection, onUserWrite)]
+    }),
+  )
+  syncs.get('models')!.relate('hardware', syncs.get('hardware')!)
+  for (const sync of syncs.values()) await sync.fill()
+  return {
+    ...collections,
     async whenIdle() {
-      for (const sync of syncs) await sync.whenIdle()
+      for (const sync of syncs.values()) await sync.whenIdle()
     },
     dispose() {
-      for (const sync of syncs) sync.dispose()
+      for (const sync of syncs.values()) sync.dispose()
     },
   }
 }

@@ -185,13 +185,12 @@ export class Causes implements KeptEntries {
         return isLoss && reason !== '' && earlier.fields?.reason === reason
       }
       case 'instance':
+      case 'hosted':
+      case 'container':
         // A lost instance is replaced.
         if (later.kind === 'instance.pending') {
           return isLoss && earlier.subject.startsWith(`${later.fields?.deployment}-`)
         }
-        return isOfMachine(earlier) && (isNamed(earlier, reason) || this.#nodeOf(later) === earlier.subject)
-      case 'hosted':
-      case 'container':
         return isOfMachine(earlier) && (isNamed(earlier, reason) || this.#nodeOf(later) === earlier.subject)
       default:
         return false

@@ -108,11 +108,7 @@ function toPytest(request: CodedRequest): string {
 /** Returns the statements of Python that make a request with headers or a text of its own, which `sim.call` cannot send. */
 function toPythonRequest(request: CodedRequest): string[] {
   const { method, path, body, hasToken } = request
-  const headers = [
-    ...(hasToken ? ['"authorization": f"Bearer {sim.token}"'] : []),
-    ...(body === null || typeof body === 'string' ? [] : ['"content-type": "application/json"']),
-    ...ownHeaders(request).map(header => header.map(text => JSON.stringify(text)).join(': ')),
-  ]
+  const headers = headersOf(request, '"authorization": f"Bearer {sim.token}"', '"content-type": "application/json"')
   // Without a token, only the address of a world leads to it.
   const base = hasToken ? 'sim.url' : 'f"{sim.url}/_sim/worlds/{sim.name}"'
   return [
@@ -160,13 +156,19 @@ function textOf(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body)
 }
 
-function initOf(request: CodedRequest, token: string, indent = ''): string {
-  const { method, body, hasToken } = request
-  const all = [
-    ...(hasToken ? [`authorization: \`Bearer \${${token}}\``] : []),
-    ...(body === null || typeof body === 'string' ? [] : ["'content-type': 'application/json'"]),
+/** Returns the headers of a request as code: that of the token and that of JSON, if it has them, and its own. */
+function headersOf(request: CodedRequest, token: string, json: string): string[] {
+  const { body, hasToken } = request
+  return [
+    ...(hasToken ? [token] : []),
+    ...(body === null || typeof body === 'string' ? [] : [json]),
     ...ownHeaders(request).map(header => header.map(text => JSON.stringify(text)).join(': ')),
   ]
+}
+
+function initOf(request: CodedRequest, token: string, indent = ''): string {
+  const { method, body } = request
+  const all = headersOf(request, `authorization: \`Bearer \${${token}}\``, "'content-type': 'application/json'")
   const lines = [
     `method: ${JSON.stringify(method)},`,
     `headers: { ${all.join(', ')} },`,
