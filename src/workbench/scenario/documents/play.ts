@@ -3,9 +3,8 @@
 import { formatDuration, micros } from '../../../kernel/duration.ts'
 import { decodeBase64 } from '../../../lib/base64.ts'
 import { differences } from '../../../lib/differences.ts'
-import { findCommandMethod } from '../../../simulation/operations/command-methods.ts'
-import { COMMANDS } from '../../../simulation/operations/commands.ts'
 import { UntilError } from '../../../simulator/clock/moves/until-error.ts'
+import { toCommandPath } from '../../../simulator/history/export/command-call.ts'
 import type { ExplorableFlow } from '../../explore/flow.ts'
 import type { FlowWorld } from '../../explore/flow-world.ts'
 import { CheckError } from '../check.ts'
@@ -204,26 +203,13 @@ async function runQuery(props: Props, client: Dynamic, get: Record<string, Dynam
 }
 
 /** Executes a command through the cluster API of scripts. */
-async function runCommand({ cluster }: Props, { verb, target, nodeOf, args = {}, at }: Dynamic): Promise<void> {
-  const { owner, group, method } = findCommandMethod(verb)
-  const { args: declared = {} } = COMMANDS[verb as keyof typeof COMMANDS] as { args?: object }
-  const parameters = [...Object.keys(declared).map(argument => args[argument]), ...(at === undefined ? [] : [{ at }])]
-  const fleet = cluster as Dynamic
-  if (owner === 'selector') {
-    const selected = nodeOf === undefined ? fleet[group](...selectorParameters(group, target)) : fleet.nodeOf(nodeOf)
-    await selected[method](...parameters)
-    return
+async function runCommand({ cluster }: Props, { nodeOf, at, ...command }: Dynamic): Promise<void> {
+  let step: Dynamic = cluster
+  for (const { name, args } of toCommandPath(command, at === undefined ? undefined : { at })) {
+    if (args === undefined) step = step[name]
+    else step = name === 'node' && nodeOf !== undefined ? step.nodeOf(nodeOf) : step[name](...args)
   }
-  if (target !== undefined) parameters.unshift(target)
-  await (owner === 'group' ? fleet[group] : fleet)[method](...parameters)
-}
-
-/** Returns the parameters of a selector: of a GPU, its node and its index. */
-function selectorParameters(group: string, target: unknown): unknown[] {
-  if (group !== 'gpu') return [target]
-  const name = String(target)
-  const slash = name.lastIndexOf('/')
-  return slash < 0 ? [name, Number.NaN] : [name.slice(0, slash), Number(name.slice(slash + 1))]
+  await step
 }
 
 function save({ saved }: Played, name: string | undefined, value: unknown): void {

@@ -3,18 +3,8 @@ import type { Client } from '../../../service/client/client.ts'
 import type { NodeView } from '../../../simulation/fleet/nodes.ts'
 import type { ClusterControls, NodeControls } from '../../../simulation/operations/cluster-api.ts'
 import { isCommandGroup, isSelector } from '../../../simulation/operations/command-methods.ts'
+import type { CommandPath } from '../../../simulator/history/export/command-call.ts'
 import { callContext } from './timeline.ts'
-
-/**
- * One step to a command: `[{ name: 'nodeOf', args: [id] }, { name: 'crash', args: [] }]`. Without `args` a property.
- */
-export interface CommandStep {
-  readonly name: string
-  readonly args?: readonly unknown[]
-}
-
-/** A command to the fleet as the script writes it. */
-export type CommandPath = readonly CommandStep[]
 
 type Promised<T> = { [K in keyof T as T[K] extends Callable ? K : never]: PromisedCall<T[K]> }
 type PromisedCall<F> = F extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Result> : never

@@ -8,6 +8,7 @@ import { operations } from '../../../service/index.ts'
 import type { LedgerEntry } from '../../../simulation/account/ledger-types.ts'
 import { isStreamed, WireFaultResponse } from '../../../simulator/faults/broken-response.ts'
 import { deliverFaultInProcess } from '../../../simulator/faults/deliver-in-process.ts'
+import type { CommandPath } from '../../../simulator/history/export/command-call.ts'
 import type { SimulatorOptions } from '../../../simulator/options.ts'
 import { createSimulator, type Simulator } from '../../../simulator/simulator.ts'
 import {
@@ -19,7 +20,6 @@ import {
   waitForHeldResponse,
   waitOutDelay,
 } from './answer-waiting.ts'
-import type { CommandPath } from './command-proxy.ts'
 
 /** Reads of an unchanged world after which a script counts as polling a clock that does not move. */
 const MAX_UNCHANGED_READS = 20_000
