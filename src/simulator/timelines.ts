@@ -38,7 +38,7 @@ export interface ScenarioRun {
   readonly seed: string
   /** Simulated time of the run. */
   readonly elapsed: Micros
-  /** Real milliseconds. */
+  /** Real milliseconds. They are never part of a trace. */
   readonly wallMs: number
   readonly checks: number
   /** The digest of the world at the end; empty if there was no world. */

@@ -8,18 +8,16 @@ import * as multipart from '../../service/http/bodies/multipart.ts'
 import type { RequestContext } from '../../service/http/request-context.ts'
 import { toCanonicalPath } from '../../service/http/router.ts'
 import type { World } from '../../simulation/world.ts'
+import type { FaultView } from './fault-controls.ts'
 import { MODEL_FIELDS } from './model-fields.ts'
 import type { ParsedRule } from './rules.ts'
 
 const TRIGGER = purpose('fault.trigger')
 
 /** A rule and its counts. It is immutable: a change replaces it. */
-export interface ArmedRule extends ParsedRule {
-  readonly id: string
+export interface ArmedRule extends ParsedRule, Pick<FaultView, 'id' | 'matches' | 'hits'> {
   readonly key: EntityKey
   readonly isArmed: boolean
-  readonly matches: number
-  readonly hits: number
   /** When the fault of the nth match ends; undefined before that match, and for a rule without `for`. */
   readonly continuesUntil?: Micros
 }

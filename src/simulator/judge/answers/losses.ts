@@ -14,9 +14,9 @@ import type {
   Question,
 } from '../observation.ts'
 import { type Comparison, comparisonOf, tellsLoss } from './comparison.ts'
-import { formatPlace, type Leaf, type Place, patternOf, type Teller } from './leaves.ts'
-import { isTelling, type RunAnswers } from './run-answers.ts'
-import { isEffort, type ReadResult, speaksOfFailure, tellersFor } from './telling.ts'
+import { formatPlace, type Leaf, type Place, patternOf } from './leaves.ts'
+import { isTelling } from './run-answers.ts'
+import { isEffort, speaksOfFailure, tellersFor } from './telling.ts'
 
 const NOTHING: LossReport = { losses: [], isJudged: false, noise: [] }
 
@@ -40,35 +40,30 @@ export function lossesOf(observation: Observation): LossReport {
 
 class LossSearch {
   readonly #observation: Observation
-  readonly #usual: ReadResult
-  readonly #read: ReadResult
+  readonly #comparison: Comparison
   readonly #said: BaseObservation['answers']
-  readonly #answers: RunAnswers
   readonly #open: readonly Question[]
   readonly #badReads: readonly ObservedRequest[]
   readonly #texts: ReadonlySet<string>
   readonly #numbers: ReadonlySet<string>
-  readonly #tellers: readonly Teller[]
 
-  constructor(observation: Observation, base: BaseObservation, { answers, usual, read, tellers }: Comparison) {
+  constructor(observation: Observation, base: BaseObservation, comparison: Comparison) {
+    const { answers, read } = comparison
     this.#observation = observation
-    this.#usual = usual
-    this.#read = read
+    this.#comparison = comparison
     this.#said = base.answers
-    this.#answers = answers
     this.#open = answers.open
     this.#badReads = [...badEndsOf(observation).map(({ shownBy }) => shownBy), ...readsOfFailedLines(observation)]
     const values = read.leaves.map(leaf => asText(leaf).value)
     this.#texts = new Set(values.flatMap(value => (typeof value === 'string' ? answers.normalise(value) : [])))
     this.#numbers = new Set(read.leaves.map(({ place, value }) => `${patternOf(place)} ${value}`))
-    this.#tellers = tellers
   }
 
   report(): LossReport {
     const isWhole = this.#open.length === 0 && this.#badReads.length === 0
-    if (isWhole)
-      return { losses: [], isJudged: false, noise: [...this.#tellers.map(({ key }) => key), ...this.#changes()] }
-    const usual = this.#usual.leaves.map(asText)
+    const { tellers, usual: whole } = this.#comparison
+    if (isWhole) return { losses: [], isJudged: false, noise: [...tellers.map(({ key }) => key), ...this.#changes()] }
+    const usual = whole.leaves.map(asText)
     const losses = usual.flatMap(leaf => this.#judge(leaf) ?? [])
     return { losses, isJudged: usual.some(leaf => this.#causeOf(leaf) !== undefined), noise: [] }
   }
@@ -76,7 +71,7 @@ class LossSearch {
   /** The places of numbers that differ. */
   #changes(): string[] {
     const isEqual = (leaf: Leaf) => this.#numbers.has(`${patternOf(leaf.place)} ${leaf.value}`)
-    return this.#usual.leaves
+    return this.#comparison.usual.leaves
       .filter(leaf => isNumeric(leaf) && !isEqual(leaf))
       .map(({ place }) => `number ${patternOf(place)}`)
   }
@@ -84,18 +79,16 @@ class LossSearch {
   #judge(leaf: Leaf): Loss | undefined {
     const cause = this.#causeOf(leaf)
     if (cause === undefined) return undefined
-    const instead =
-      typeof leaf.value === 'number' || (isNumeric(leaf) && !this.#isSourced(leaf))
-        ? this.#insteadOfNumber(leaf)
-        : this.#instead(leaf)
+    const isChange = isNumeric(leaf) && !this.#isSourced(leaf)
+    const isNumber = typeof leaf.value === 'number' || isChange
+    const instead = isNumber ? this.#insteadOfNumber(leaf) : this.#instead(leaf)
     if (instead === undefined) return undefined
     const { place } = leaf
     const { learned } = this.#observation
     const { noise, isSettled } = learned ?? { noise: new Set(), isSettled: false }
     // Only runs in which nothing is lost show whether such a number differs by itself.
-    const isChange = isNumeric(leaf) && !this.#isSourced(leaf)
     if (isChange && (isEffort(place) || noise.has(`number ${patternOf(place)}`))) return undefined
-    const near = tellersFor(place, this.#tellers)
+    const near = tellersFor(place, this.#comparison.tellers)
     const tellers = near.filter(teller => tellsLoss(teller, learned))
     const perhaps = near.filter(({ key, tells }) => tells === 'perhaps' && !noise.has(key))
     const { tells } = this.#observation
@@ -107,7 +100,7 @@ class LossSearch {
 
   /** A result that is null says at least that it differs. */
   get #isNull(): boolean {
-    return this.#read.result === undefined || this.#read.result === null
+    return (this.#comparison.read.result ?? null) === null
   }
 
   /** Whether the client printed that something is missing, and people read it. */
@@ -131,7 +124,7 @@ class LossSearch {
     const sources = this.#sourcesOf(text)
     if (sources.length === 0) return value.startsWith('[') ? (first?.open ?? bad) : undefined
     for (const { key } of sources) {
-      const { open } = this.#answers.questions.get(key) ?? { open: first?.open }
+      const { open } = this.#comparison.answers.questions.get(key) ?? { open: first?.open }
       if (open !== undefined) return open
     }
     return bad
@@ -172,22 +165,24 @@ class LossSearch {
     if (isTelling(text) && [...this.#texts].some(other => other.includes(text))) return undefined
     const now = this.#valueAt(place)
     const pattern = patternOf(place)
-    const others = this.#read.leaves.filter(leaf => patternOf(leaf.place) === pattern)
+    const { answers, read } = this.#comparison
+    const others = read.leaves.filter(leaf => patternOf(leaf.place) === pattern)
     if (others.some(leaf => this.#isOtherAnswer(text, String(leaf.value)))) return undefined
     if (now === undefined || now === null || now === '') return 'nothing'
-    const shown = this.#answers.normalise(String(now))
+    const shown = answers.normalise(String(now))
     const words = new Set(text.split(' '))
     if (text.includes(shown) || shown.split(' ').every(word => words.has(word))) return 'a part of it'
-    return this.#answers.has(shown) || this.#answers.isUsual(String(now))
+    return answers.has(shown) || answers.isUsual(String(now))
       ? 'the answer to something else'
       : 'a value that no answer has'
   }
 
   /** Tells whether a text is made of another whole answer: to the same question, or to one that is asked in its place. */
   #isOtherAnswer(usual: string, value: string): boolean {
-    const text = this.#answers.normalise(value)
+    const { answers } = this.#comparison
+    const text = answers.normalise(value)
     if (text.length < LEAST_TEXT) return false
-    const sources = this.#sourcesOf(usual).flatMap(({ key }) => this.#answers.questions.get(key) ?? [])
+    const sources = this.#sourcesOf(usual).flatMap(({ key }) => answers.questions.get(key) ?? [])
     const whole = [...sources.filter(({ open }) => open === undefined), ...this.#madeUp()]
     return whole.some(({ contents }) =>
       [...contents.texts].some(
@@ -199,11 +194,11 @@ class LossSearch {
   /** The new questions that were answered after one failed. */
   #madeUp(): readonly Question[] {
     const begin = this.#open[0]?.open?.index ?? this.#badReads[0]?.index ?? 0
-    return this.#answers.newQuestions.filter(({ last }) => last.index > begin)
+    return this.#comparison.answers.newQuestions.filter(({ last }) => last.index > begin)
   }
 
   #valueAt(place: Place): unknown {
-    return this.#read.leaves.find(leaf => formatPlace(leaf.place) === formatPlace(place))?.value
+    return this.#comparison.read.leaves.find(leaf => formatPlace(leaf.place) === formatPlace(place))?.value
   }
 }
 

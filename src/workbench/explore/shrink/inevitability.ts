@@ -1,17 +1,13 @@
 /** Inevitability: after which request the client fails even if the service works again. */
 
-import type { Plan } from '../plan/plan.ts'
-import { type FlowRunner, type RunSetting, RunStopped } from '../run/runner.ts'
+import { type RunSetting, RunStopped } from '../run/runner.ts'
+import type { ShrinkRequest } from '../stages/shrinker.ts'
 import { breaks } from './trials.ts'
 
-export interface InevitabilityOptions {
-  readonly runner: FlowRunner
-  readonly plan: Plan
+export interface InevitabilityOptions extends Pick<ShrinkRequest, 'runner' | 'plan' | 'signature' | 'signal'> {
   readonly setting?: RunSetting | undefined
-  readonly signature: string
   /** The number of requests of the run that fails. */
   readonly requests: number
-  readonly signal?: AbortSignal | undefined
 }
 
 /** When a violation became inevitable. */

@@ -8,7 +8,8 @@ import type { Interpreted } from '../plan/choices.ts'
 import { visibleStatus, withoutQuery } from '../plan/coordinates.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { RunResult } from '../run/run-result.ts'
-import { type FlowRunner, settingKey, unlessStopped } from '../run/runner.ts'
+import { settingKey, unlessStopped } from '../run/runner.ts'
+import type { ShrinkRequest } from '../stages/shrinker.ts'
 import { isSimpler, measurePlan, sortPlan, withoutContentNames } from './measure.ts'
 
 /** Shorter parts of a path are not ids. */
@@ -78,13 +79,10 @@ export interface Trial extends TrialSetting {
   readonly measure: readonly number[]
 }
 
-export interface TrialsOptions {
-  readonly runner: FlowRunner
-  readonly signature: string
+/** After an abort of the signal, every further trial is rejected. */
+export interface TrialsOptions extends Pick<ShrinkRequest, 'runner' | 'signature' | 'signal'> {
   /** Runs at most. After them every further trial is rejected. */
   readonly maxRuns: number
-  /** Every further trial after its abort is rejected. */
-  readonly signal?: AbortSignal | undefined
 }
 
 export class Trials {

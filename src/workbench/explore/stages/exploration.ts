@@ -56,17 +56,12 @@ export class Novelty {
   }
 }
 
-/** How far an exploration is. */
-export interface ExploreProgress {
+/** How far an exploration is. Runs of shrinking are included. */
+export interface ExploreProgress extends Saturation {
   readonly flow: string
   readonly stage: StageName | 'shrinking'
-  /** Runs so far, those of shrinking included. */
-  readonly runs: number
-  readonly findings: number
   /** The signature of the newest finding. */
   readonly newest: string | undefined
-  /** The chance that the next run shows something new, from 0 to 1. */
-  readonly chanceOfNew: number
 }
 
 export interface ExplorationOptions {

@@ -1,10 +1,11 @@
 /** Plays a scenario in a world of its own, and returns its result. */
 
-import { formatDuration, type Micros } from '../../../kernel/duration.ts'
+import { formatDuration } from '../../../kernel/duration.ts'
 import { clearRealTimeout, eventLoopTurn, monotonicMs, setRealTimeout } from '../../../lib/real-time.ts'
 import type { NamesProfile } from '../../../service/naming/names-profile.ts'
 import { isSnapshotFixture } from '../../../simulator/options.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
+import type { ScenarioRun } from '../../../simulator/timelines.ts'
 import { RunStopped } from '../../explore/run/runner.ts'
 import { LoadError } from '../runner/import-script.ts'
 import { createTrace } from '../runner/trace.ts'
@@ -95,18 +96,10 @@ export interface RunOptions {
 }
 
 /** The outcome of a scenario. */
-export interface Result {
-  readonly title: string
-  readonly passed: boolean
+export interface Result extends Pick<ScenarioRun, 'title' | 'passed' | 'elapsed' | 'wallMs' | 'checks' | 'digest'> {
   /** Undefined if it belongs to a snapshot that cannot be read. */
   readonly seed: string | undefined
-  /** Virtual time of the scenario in microseconds. */
-  readonly elapsed: Micros
-  /** Real milliseconds. They are never part of a trace. */
-  readonly wallMs: number
-  readonly checks: number
   readonly trace: readonly string[]
-  readonly digest: string
   readonly failure: Failure | undefined
 }
 
