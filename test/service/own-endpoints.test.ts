@@ -236,6 +236,22 @@ const dropThing = endpoint({
   },
 })
 
+test('the cost of a later change does not grow with the number of changes after it', async () => {
+  const later = Array.from({ length: 20_000 }, (_, i) => ({ after: '1s', set: { usd: i } }) as const)
+  const put = endpoint({
+    ...{ route: 'PUT /a', summary: 'Put a thing', returns: Thing },
+    handle: ({ world }) => world.records(things).put({ id: 'x', status: 'on', usd: 0 }, ...later),
+  })
+  const sim = made({ endpoints: { put } })
+  await call(sim, 'PUT', '/a')
+  await sim.clock.advance('1h')
+  const twin = sim.fork()
+  await twin.clock.advance('5h')
+  expect(twin.world.records(things).get('x')).toMatchObject({ usd: 19_999 })
+  expect(twin.explain('x').next).toBeUndefined()
+  expect(sim.world.records(things).get('x')).toMatchObject({ usd: 3_599 })
+})
+
 test('simulators whose tables are equal do not know each other', async () => {
   for (const _ of [1, 2]) {
     const sim = made({ endpoints: { a: putThing() } })

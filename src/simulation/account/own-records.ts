@@ -112,6 +112,8 @@ export class OwnRecordRow extends Row {
   value = this.reference<object>({})
   status = this.reference('')
   later = this.reference<readonly PlannedChange[]>([])
+  /** How many of them have happened. */
+  happened = this.int32(0)
   hasEnded = this.boolean(false)
   /** The event of the next change. */
   change = this.number(0)
@@ -185,8 +187,7 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
     switch (event) {
       case 'ownRecord.changeDue': {
         const row = this.writable(ordinal)
-        const [change, ...later] = row.later
-        this.#change(ordinal, row, change!, later)
+        this.#change(ordinal, row, row.later[row.happened]!, row.later, row.happened + 1)
         break
       }
       default:
@@ -232,12 +233,12 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
     return first
   }
 
-  #change(ordinal: number, row: OwnRecordRow, state: RecordState, later: readonly PlannedChange[]): void {
+  #change(ordinal: number, row: OwnRecordRow, state: RecordState, later: readonly PlannedChange[], happened = 0): void {
     const isNew = row.status === ''
     row.value = state.value
     row.status = state.status
     row.hasEnded = state.hasEnded
-    this.#plan(ordinal, row, later)
+    this.#plan(ordinal, row, later, happened)
     if (state.cents !== row.cents) {
       if (row.meter >= 0) this.#ledger.setUnits(row.meter, 0)
       row.cents = state.cents
@@ -254,10 +255,11 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
     if (meter >= 0) this.#ledger.setUnits(meter, hasEnded || this.#isCutOff ? 0 : 1)
   }
 
-  #plan(ordinal: number, row: OwnRecordRow, later: readonly PlannedChange[]): void {
+  #plan(ordinal: number, row: OwnRecordRow, later: readonly PlannedChange[], happened = 0): void {
     this.context.cancel(row.change)
     row.later = later
-    const [next] = later
+    row.happened = happened
+    const next = later[happened]
     const use = this.table.useCount(ordinal)
     row.change = next ? this.context.schedule(next.after, 'ownRecord.changeDue', ordinal, use) : 0
   }

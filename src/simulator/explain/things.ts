@@ -286,7 +286,7 @@ const findOwnRecord: Finder = ({ world }, id) => {
   const row = world.ownRecords.findRow(id)
   if (row === undefined) return undefined
   const sentences = [`${formatValue(id)} is a ${row.kind}. Its status is ${row.status}.`]
-  return { kind: 'other', sentences, isOver: row.hasEnded && row.later.length === 0 }
+  return { kind: 'other', sentences, isOver: row.hasEnded && row.change === 0 }
 }
 
 const NAMED_FIELDS: readonly (readonly [field: string, noun: string, kind: ThingKind])[] = [
