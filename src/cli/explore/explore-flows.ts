@@ -88,9 +88,13 @@ async function recordRun(runner: FlowRunner, plan: Plan, options: RunOptions, ti
   return { title, recording: recording!.text }
 }
 
-function formatProgress({ flow, stage, runs, findings, newest, chanceOfNew }: ExploreProgress): string {
-  const last = newest === undefined ? '' : ` (${newest})`
-  return `${flow}: ${stage}, ${plural(runs, 'run')}, ${plural(findings, 'finding')}${last}, chance of something new ${percent(chanceOfNew)}`
+function formatProgress({ flow, stage, runs, findings, newest, points, chanceOfNew }: ExploreProgress): string {
+  const found = `${plural(findings, 'finding')}${newest === undefined ? '' : ` (${newest})`}`
+  // Systematic runs say nothing about the chance of random ones.
+  const isRandom = stage === 'pairs' || stage === 'swarm'
+  const planned = isRandom ? '' : ` for ${plural(points, 'single fault')}`
+  const chance = isRandom ? `, chance of something new ${percent(chanceOfNew)}` : ''
+  return `${flow}: ${stage}, ${plural(runs, 'run')}${planned}, ${found}${chance}`
 }
 
 export const EXPLORE_FLAGS = {

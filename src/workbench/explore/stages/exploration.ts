@@ -62,6 +62,8 @@ export interface ExploreProgress extends Saturation {
   readonly stage: StageName | 'shrinking'
   /** The signature of the newest finding. */
   readonly newest: string | undefined
+  /** The number of single faults that will be run. */
+  readonly points: number
 }
 
 export interface ExplorationOptions {
@@ -93,6 +95,8 @@ export interface Explored {
 export class Exploration {
   readonly findings = new Findings()
   readonly card = new CardWriter()
+  /** The number of single faults that will be run. */
+  points = 0
   readonly runsOf: Record<StageName | 'shrinking', number> = { base: 0, singles: 0, pairs: 0, swarm: 0, shrinking: 0 }
   novelty = new Novelty()
   /** How the chance of something new fell, oldest first. */
@@ -233,6 +237,7 @@ export class Exploration {
     const runs = this.stageRuns + this.runsOf.shrinking
     const { all } = this.findings
     const [findings, newest] = [all.length, all.at(-1)?.signature]
-    onProgress?.({ flow, stage, runs, findings, newest, chanceOfNew: this.novelty.chanceOfNew })
+    const { points } = this
+    onProgress?.({ flow, stage, runs, findings, newest, points, chanceOfNew: this.novelty.chanceOfNew })
   }
 }

@@ -34,6 +34,7 @@ export async function runSingles(
   onFired: (single: Single) => void,
 ): Promise<void> {
   const singles: Single[] = []
+  exploration.points = points.length
   const originOf = (point: Point) => {
     const { item, maySurface } = point
     return { stage: 'singles', plan: [item], maySurface, point } as const
