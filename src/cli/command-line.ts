@@ -37,14 +37,13 @@ export async function runCommandLine(args: readonly string[], module: Command, u
       'boolean-negation': false,
     })
     .wrap(Math.min(100, process.stdout.columns ?? 100))
-    .fail((message, error, instance) => {
+    .fail((message, error) => {
       // Errors of yargs come as a message or as a YError. Other errors come from our coercions.
       if (error && error.name !== 'YError') throw error
-      // The types of yargs declare another argument than its documentation.
-      const help = (instance as unknown as { help(): string }).help()
-      const flags = Array.from(help.matchAll(/^ +(?:-\w, )?--([a-z][a-z-]*)/gm), ([, name]) => name!)
+      const declared = { help: 0, version: 0, debug: 0, ...config?.CONFIG_OPTIONS, ...module.flags }
       const words = parser.parsed ? parser.parsed.argv._.map(String) : []
-      throw new UsageError(explainParseError(message ?? error.message, { args: own, words, flags, module, options }))
+      const given = { args: own, words, flags: Object.keys(declared), module, options }
+      throw new UsageError(explainParseError(message ?? error.message, given))
     })
   let run: (() => void | Promise<void>) | undefined
   parser.command({
@@ -90,14 +89,14 @@ function requireSwitchValues(args: readonly string[], argv: Readonly<Record<stri
 
 /** Converts a message of yargs, with a suggestion for a typo. */
 function explainParseError(message: string, given: Given): string {
-  const { args, flags, module, options } = given
+  const { args, flags, options } = given
   if (message.startsWith('Failed to ')) return message
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ')[0]
   if (unknown !== undefined) return unknownArgument(unknown, args, flags)
   const choice = /^Invalid values:\s+Argument: (\S+), Given: "(.*?)", Choices: (.*)$/s.exec(message)
   if (choice !== null) {
     const [, name = '', value = '', choices = ''] = choice
-    const subject = flags.includes(name) && !isPositional(name, module) ? `--${name}` : `the ${name}`
+    const subject = flags.includes(name) ? `--${name}` : `the ${name}`
     return unknownChoice(
       subject,
       value,
@@ -119,16 +118,9 @@ function unknownArgument(name: string, args: readonly string[], flags: readonly 
   if (argument === undefined && args.includes(name)) {
     return `Failed to read '${name}': unknown argument. See --help for the arguments.`
   }
-  const meant = nearestWord(
-    name,
-    flags.filter(flag => flag.length > 1),
-  )
+  const meant = nearestWord(name, flags)
   const hint = meant ? `Did you mean --${meant}?` : 'See --help for the flags.'
   return `Failed to read ${argument?.split('=', 1)[0] ?? `--${name}`}: unknown flag. ${hint}`
-}
-
-function isPositional(name: string, { command }: Command): boolean {
-  return String(command).includes(`<${name}>`) || String(command).includes(`[${name}]`)
 }
 
 /** Returns an error that names the missing words after a command, with an example of the command. */

@@ -37,12 +37,10 @@ export function hostGuard(allowed: readonly string[] = []): (host: string | unde
       lastAllowed = host
       return undefined
     }
-    return {
-      status: 403,
-      message:
-        `Failed to answer for the host '${printable(name)}': unknown name of this server. ` +
-        'To allow it, start the server with --allow-host and the name.',
-    }
+    const message =
+      `Failed to answer for the host '${printable(name)}': unknown name of this server. ` +
+      'To allow it, start the server with --allow-host and the name.'
+    return { status: 403, message }
   }
 }
 
@@ -57,28 +55,22 @@ export function originGuard(visitor: GuardedRequest): GuardRefusal | undefined {
   if (type === undefined ? !hasBody : /^application\/json\s*(;|$)/i.test(String(type))) return undefined
   // A page could send a form, but a browser adds the origin to a form for another site.
   if (isUpload(url) && /^multipart\/form-data\s*;/i.test(String(type))) return undefined
-  return {
-    status: 415,
-    message: `Failed to read the request: its content type is not application/json. Add -H 'content-type: application/json', or use curl --json.`,
-  }
+  const message = `Failed to read the request: its content type is not application/json. Add -H 'content-type: application/json', or use curl --json.`
+  return { status: 415, message }
 }
 
 /** Rejects a request that a browser sent for a page of another site. */
 function siteGuard({ headers }: GuardedRequest): GuardRefusal | undefined {
   const site = headers['sec-fetch-site']
   if (site === 'cross-site' || site === 'same-site') {
-    return {
-      status: 403,
-      message:
-        'Failed to answer: the request came from a page of another site. Send it from a page of this server, or with curl.',
-    }
+    const message =
+      'Failed to answer: the request came from a page of another site. Send it from a page of this server, or with curl.'
+    return { status: 403, message }
   }
   const { origin } = headers
   if (typeof origin === 'string' && !isSameOrigin(origin, headers.host)) {
-    return {
-      status: 403,
-      message: `Failed to answer the origin '${printable(origin)}': the server accepts requests of its own pages only.`,
-    }
+    const message = `Failed to answer the origin '${printable(origin)}': the server accepts requests of its own pages only.`
+    return { status: 403, message }
   }
   return undefined
 }
@@ -104,10 +96,8 @@ export function tokenGuard(token: string): (visitor: GuardedRequest) => GuardRef
   return ({ headers }) => {
     const sentToken = headers[CONTROL_TOKEN_HEADER] ?? /^bearer\s+(\S+)$/i.exec(headers.authorization as string)?.[1]
     if (typeof sentToken === 'string' && equalsInConstantTime(sentToken, token)) return undefined
-    return {
-      status: 401,
-      message: `Failed to answer: other machines can reach this server, so its control plane requires a token. Send the token that the server printed as ${CONTROL_TOKEN_HEADER}.`,
-    }
+    const message = `Failed to answer: other machines can reach this server, so its control plane requires a token. Send the token that the server printed as ${CONTROL_TOKEN_HEADER}.`
+    return { status: 401, message }
   }
 }
 

@@ -54,15 +54,10 @@ const UNJOURNALED_OPERATIONS: readonly string[] = [
   'runScenario',
 ]
 
-const NO_SCENARIOS: TimelineLibrary = {
-  names: () => [],
-  async read(name) {
-    throw new RangeError(`Failed to read the scenario '${name}': this server has no scenarios.`)
-  },
-  async run(name) {
-    throw new RangeError(`Failed to run the scenario '${name}': this server has no scenarios.`)
-  },
+const withoutScenarios = (verb: string) => async (name: string) => {
+  throw new RangeError(`Failed to ${verb} the scenario '${name}': this server has no scenarios.`)
 }
+const NO_SCENARIOS: TimelineLibrary = { names: () => [], read: withoutScenarios('read'), run: withoutScenarios('run') }
 
 /** What a control plane gets from its host. */
 export interface ControlHost {

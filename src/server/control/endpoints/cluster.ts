@@ -66,8 +66,7 @@ export const healWorld = control({
 
 function toActiveFailure({ description, undo }: ReturnType<Simulator['cluster']['activeFailures']>[number]) {
   if (undo === undefined) return { what: description }
-  const { verb, target } = undo
-  return { what: description, undo: { verb, ...(target !== undefined && { target }) } }
+  return { what: description, undo: { verb: undo.verb, ...given({ target: undo.target }) } }
 }
 
 export const listVerbs = control({

@@ -71,11 +71,9 @@ export class LoadReader {
     }
     this.#completeUntil(at)
     const histograms = this.#histograms.slice()
-    const totals = { requests: this.#requests, promptTokens: this.#promptTokens }
     const { stretch, segment } = this.#open ?? {}
-    if (!stretch || !segment) return { ...totals, generationTokens: this.#generationTokens, histograms }
-    const part = this.#addTo(histograms, segment, stretch, Math.min(stretch.to, at))
-    const { promptTokens, outputTokens } = segment.load!.speed
+    const part = stretch && segment ? this.#addTo(histograms, segment, stretch, Math.min(stretch.to, at)) : 0
+    const { promptTokens, outputTokens } = segment?.load?.speed ?? { promptTokens: 0, outputTokens: 0 }
     return {
       requests: this.#requests + part,
       promptTokens: this.#promptTokens + part * promptTokens,

@@ -18,11 +18,7 @@ export function CopyButton({ label, text }: { label: string; text: () => string 
     }
     setRealTimeout(clear(said), SAID_MS)
   }
-  return (
-    <button type="button" class="small" onClick={copy} aria-live="polite">
-      {said.value ?? label}
-    </button>
-  )
+  return <Small words={said.value ?? label} onClick={copy} aria-live="polite" />
 }
 
 /** Closes a part of the page. `what` names it: 'the inspector'. */
@@ -43,11 +39,7 @@ interface DownloadButtonProps {
 
 /** Saves a text as a file of the person. */
 export function DownloadButton({ label, name, text }: DownloadButtonProps) {
-  return (
-    <button type="button" class="small" onClick={async () => saveFile(name, await text())}>
-      {label}
-    </button>
-  )
+  return <Small words={label} onClick={async () => saveFile(name, await text())} />
 }
 
 /** Saves a text as a file. */
