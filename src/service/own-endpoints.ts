@@ -9,8 +9,8 @@ import { type AnySchema, type OutputOf, RECORD_KIND } from '../simulation/accoun
 import type { World } from '../simulation/world.ts'
 import type { ApiScope } from './api-scope.ts'
 import {
-  AUTH_RULES,
   type AnyEndpoint,
+  AUTH_RULES,
   createEndpointFactory,
   type Declaration,
   ERROR_SHAPES,

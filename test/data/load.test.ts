@@ -147,7 +147,7 @@ describe('a trace of load', () => {
     ['0,1\n1,-2', 'line 2: expected requests/s of at least 0, got -2. Fix that value.'],
     ['-1,1', 'line 1: expected seconds of at least 0, got -1. Fix that value.'],
     ['0,1\n1,many', "line 2: expected a number of requests/s, got 'many'. Fix that value."],
-    ['0,1\n00:01,2', "line 2: expected a number of seconds, or before requests a header with timestamp or time"],
+    ['0,1\n00:01,2', 'line 2: expected a number of seconds, or before requests a header with timestamp or time'],
     ['0,', "line 1: expected a number of requests/s, got ''. Fix that value."],
     ['0,Infinity', "line 1: expected a number of requests/s, got 'Infinity'. Fix that value."],
     ['0,1e10', 'line 1: expected requests/s of at most 1000000000, got 1e10. Fix that value.'],

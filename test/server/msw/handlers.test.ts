@@ -35,20 +35,23 @@ describe('a client of the service, under MSW', () => {
 
   // On Node 26, Response.clone() takes no tee() of a stream. There, only MSW 3 cancels an answer that it copied.
   const copiesStreams = Number.parseInt(process.versions.node, 10) < 26
-  test.runIf(copiesStreams)('cancels a body that it has no use for, and reads one into a buffer of its own', async () => {
-    const refused = await ask('/deploy/none')
-    expect(refused.status).toBe(404)
-    await refused.body!.cancel()
+  test.runIf(copiesStreams)(
+    'cancels a body that it has no use for, and reads one into a buffer of its own',
+    async () => {
+      const refused = await ask('/deploy/none')
+      expect(refused.status).toBe(404)
+      await refused.body!.cancel()
 
-    const listed = (await ask('/deploy/list')).body!.getReader({ mode: 'byob' })
-    const { value } = await listed.read(new Uint8Array(9))
-    expect(new TextDecoder().decode(value)).toBe('[{"deploy')
-    await listed.cancel()
+      const listed = (await ask('/deploy/list')).body!.getReader({ mode: 'byob' })
+      const { value } = await listed.read(new Uint8Array(9))
+      expect(new TextDecoder().decode(value)).toBe('[{"deploy')
+      await listed.cancel()
 
-    sim.faults.add({ on: 'listVoices', fault: { kind: 'empty' } })
-    const empty = (await ask('/v1/voices')).body!.getReader({ mode: 'byob' })
-    expect((await empty.read(new Uint8Array(9))).done).toBe(true)
-  })
+      sim.faults.add({ on: 'listVoices', fault: { kind: 'empty' } })
+      const empty = (await ask('/v1/voices')).body!.getReader({ mode: 'byob' })
+      expect((await empty.read(new Uint8Array(9))).done).toBe(true)
+    },
+  )
 
   test('leaves a copy of the answer to listeners of MSW', async () => {
     const watched: Promise<string>[] = []

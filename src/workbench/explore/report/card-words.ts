@@ -68,7 +68,8 @@ export function describeJudged({ invariants }: Card): string[] {
   )
   const reasons = [...others].map(([reason, group]) => `${group.map(({ name }) => name).join(', ')} (${reason})`)
   const count = (runs: number) => `${plural(runs, 'run')}`
-  if (judged.length === 0 && others.size === 1) return [`No invariant was judged with a fault (${[...others.keys()][0]}).`]
+  if (judged.length === 0 && others.size === 1)
+    return [`No invariant was judged with a fault (${[...others.keys()][0]}).`]
   return [
     ...(judged.length > 0
       ? wrapText(`Judged: ${judged.map(({ name, runs }) => `${name} in ${count(runs)}`).join(', ')}.`, WIDTH)
