@@ -1,7 +1,9 @@
 /** Writes metrics as text: the Prometheus format 0.0.4, and OpenMetrics 1.0. */
+
 import { parseAccept } from 'hono/utils/accept'
+import { groupBy } from '../../../lib/group-by.ts'
 import { HISTOGRAM_OF_METRIC } from './engine-metrics.ts'
-import { type Labels, type Metric, type MetricTable, type MetricValues, widthOf } from './metric.ts'
+import { type Labels, type Metric, type MetricValues, widthOf } from './metric.ts'
 
 export const TEXT_FORMATS = {
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
@@ -23,14 +25,8 @@ export function* metricsPage(
   hide: (text: string) => string = text => text,
 ): Generator<string> {
   const labelTexts = new Map<Labels, string>()
-  const byTable = new Map<MetricTable, MetricValues[]>()
-  for (const source of sources) {
-    const ofTable = byTable.get(source.table)
-    if (ofTable) ofTable.push(source)
-    else byTable.set(source.table, [source])
-  }
   let text = ''
-  for (const [table, ofTable] of byTable) {
+  for (const [table, ofTable] of groupBy(sources, ({ table }) => table)) {
     for (const metric of table.metrics) {
       const offset = table.offsetOf(metric.name)
       let isFirst = true

@@ -1,3 +1,4 @@
+import { groupBy } from '../../../lib/group-by.ts'
 import type { ChartMark } from './chart.ts'
 
 /** What charts read of a report. `Report` of the package fits, and so does the JSON of `GET /_sim/report`. */
@@ -64,8 +65,7 @@ export interface Steps {
 export function readSteps({ from, to, commands, series = [] }: PlottedReport, stepSeconds?: number): Steps {
   const [start, end] = [toSeconds(from), toSeconds(to)]
   const times: number[] = []
-  /** By the name of the deployment, then by the index of the step. */
-  const rows = new Map<string, Map<number, readonly PlottedStep[]>>()
+  const rows: { readonly step: number; readonly row: PlottedStep }[] = []
   const addStepsUpTo = (time: number) => {
     if (stepSeconds === undefined) return times.push(time)
     // A millisecond is less than any step, and more than what seconds are off.
@@ -77,18 +77,17 @@ export function readSteps({ from, to, commands, series = [] }: PlottedReport, st
       time = row.time
       addStepsUpTo(toSeconds(time))
     }
-    let ofName = rows.get(row.deployment)
-    if (ofName === undefined) {
-      ofName = new Map()
-      rows.set(row.deployment, ofName)
-    }
-    const step = times.length - 1
-    ofName.set(step, [...(ofName.get(step) ?? []), row])
+    rows.push({ step: times.length - 1, row })
   }
   if (stepSeconds !== undefined) addStepsUpTo(end)
-  const columns = Array.from(rows, ([name, ofName]): SteppedDeployment => {
-    const of = (read: (row: PlottedStep) => number) =>
-      times.map((_, i) => (ofName.get(i) ?? []).reduce((sum, row) => sum + read(row), 0))
+  const byName = groupBy(rows, ({ row }) => row.deployment)
+  const columns = Array.from(byName, ([name, ofName]): SteppedDeployment => {
+    const of = (read: (row: PlottedStep) => number) => {
+      const sums = times.map(() => 0)
+      for (const { step, row } of ofName) sums[step]! += read(row)
+      return sums
+    }
+    const newest = new Map(ofName.map(({ step, row }) => [step, row]))
     return {
       name,
       cost: of(row => row.cost_microcents),
@@ -97,7 +96,7 @@ export function readSteps({ from, to, commands, series = [] }: PlottedReport, st
       backlog: of(row => row.backlog),
       served: of(row => row.served),
       refused: of(row => row.refused),
-      firstToken: times.map((_, i) => ofName.get(i)?.at(-1)?.time_to_first_token_seconds ?? null),
+      firstToken: times.map((_, i) => newest.get(i)?.time_to_first_token_seconds ?? null),
     }
   })
   return {

@@ -10,7 +10,7 @@ import { Tip, toneOf } from '../parts/words.tsx'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { Feed } from '../store/feed.ts'
 import { type Clock, DEFAULT_WORLD, type Session, useSession, type Visit } from '../store/session.ts'
-import { useAnswer } from '../store/use-answer.ts'
+import { useAnswer, useKept } from '../store/use-answer.ts'
 import { CornerScale } from '../views/lifecycles/time-scale.ts'
 import { advanceTo } from './clock-moves.ts'
 
@@ -285,10 +285,7 @@ function isUnchanged(session: Session): boolean {
 function useClockOf(session: Session, world: string): Clock | undefined {
   const isShown = world === session.world.value
   const asked = useAnswer('GET /_sim/clock', isShown ? undefined : {}, { world }).value
-  const known = useRef<{ readonly world: string; readonly clock: Clock } | undefined>(undefined)
-  const clock = isShown ? session.clock.value : asked
-  if (clock !== undefined) known.current = { world, clock }
-  return clock ?? (known.current?.world === world ? known.current.clock : undefined)
+  return useKept(isShown ? session.clock.value : asked, world)
 }
 
 function microsOf(clock: Clock | undefined): number {

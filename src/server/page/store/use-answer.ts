@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { clearRealTimeout, monotonicMs, setRealTimeout } from '../../../lib/real-time.ts'
 import { type AnswersByRoute, type ControlRoute, encodeRequest, type FieldsByRoute } from './ask.ts'
 import { whenVisible } from './feed.ts'
@@ -47,6 +47,13 @@ export function useAnswer<Route extends ControlRoute>(
     }
   }, [answer, key, shown, refresh])
   return answer.asked.value
+}
+
+/** Returns the newest value of a world, so that it stays while the next one is asked for. */
+export function useKept<Value>(value: Value | undefined, world: string): Value | undefined {
+  const kept = useRef<{ readonly world: string; readonly value: Value } | undefined>(undefined)
+  if (value !== undefined) kept.current = { world, value }
+  return kept.current?.world === world ? kept.current.value : undefined
 }
 
 const DEFAULT_PAUSE_MS = 500

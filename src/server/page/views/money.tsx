@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useMemo, useRef } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import type { ControlEntry } from '../../control/client/index.ts'
 import { Select } from '../parts/fields.tsx'
 import {
@@ -19,7 +19,7 @@ import { ThingLink } from '../parts/words.tsx'
 import type { Chart } from '../plots/chart.ts'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
-import { useAnswer } from '../store/use-answer.ts'
+import { useAnswer, useKept } from '../store/use-answer.ts'
 
 /** The series and the GPU-hours take the simulator longer, so that they are asked for less often. */
 const SERIES_PAUSE_MS = 1_000
@@ -84,13 +84,6 @@ export function MoneyView() {
 function readZoom({ from, to }: { readonly [name: string]: string | undefined }, extent: TimeRange) {
   const wanted = { from: Number(from), to: Number(to) }
   return wanted.to > wanted.from ? withinExtent(wanted, extent) : undefined
-}
-
-/** Returns the newest picture of a world, so that the drawing stays while the next one is asked for. */
-function useKept(burn: BurnChart | undefined, world: string): BurnChart | undefined {
-  const kept = useRef<{ world: string; burn: BurnChart } | undefined>(undefined)
-  if (burn !== undefined) kept.current = { world, burn }
-  return kept.current?.world === world ? kept.current.burn : undefined
 }
 
 function Tiles({ money }: { money: Money }) {

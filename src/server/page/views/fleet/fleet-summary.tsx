@@ -1,20 +1,12 @@
 import { useMemo } from 'preact/hooks'
+import { groupBy } from '../../../../lib/group-by.ts'
 import { formatCount, formatDay, formatDuration, formatTime, plural, secondsBetween } from '../../parts/format.ts'
 import { Table, WindowedList } from '../../parts/lists.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ThingLink } from '../../parts/words.tsx'
 import { useSession } from '../../store/session.ts'
 import type { Coloring } from './fleet-map.tsx'
-import {
-  colorOf,
-  countGpus,
-  type Fleet,
-  type FleetGroup,
-  type FleetNode,
-  keyOf,
-  lettersOf,
-  UNAVAILABLE_WORDS,
-} from './fleet-model.ts'
+import { colorOf, countGpus, type Fleet, type FleetGroup, keyOf, lettersOf, UNAVAILABLE_WORDS } from './fleet-model.ts'
 
 const OWNER_ROW = 44
 /** How many owners are visible without scrolling. */
@@ -133,12 +125,7 @@ function Legend({ coloring }: { coloring: Coloring }) {
 }
 
 function byType({ nodes }: Fleet) {
-  const types = new Map<string, FleetNode[]>()
-  for (const node of nodes.values()) {
-    const list = types.get(node.group.gpu)
-    if (list === undefined) types.set(node.group.gpu, [node])
-    else list.push(node)
-  }
+  const types = groupBy(nodes.values(), node => node.group.gpu)
   return [...types].sort(([a], [b]) => (a < b ? -1 : 1)).map(([type, list]) => [type, countGpus(list)] as const)
 }
 
