@@ -187,7 +187,7 @@ test.each([
   ],
   [{ roles: ['creates pod'] }, "unknown role 'creates pod'. Did you mean 'create pod'?"],
   [{ roles: ['read  pod'] }, "unknown role 'read  pod'. Did you mean 'read pod'?"],
-  [{ auth: 'no-one' }, "unknown auth 'no-one'. Give one of token, optional, none."],
+  [{ auth: 'session' }, "unknown auth 'session'. Give one of token, optional, none."],
   [{ errorShape: 'simpel' }, "unknown errorShape 'simpel'. Did you mean 'simple'?"],
   [{ consumes: 'xml' }, "unknown consumes 'xml'. Give one of json, form."],
 ])('a declaration with %j is refused', (fields, problem) => {
