@@ -19,8 +19,8 @@ export default scenario(
     const { name } = await cluster.nodeOf(made.deploy_id).view()
     await cluster.disk.fill(name)
 
-    await clock.until(async () => (await deployment()).status === 'initializing', { within: '15m' })
-    await clock.until(async () => (await deployment()).status === 'running', { within: '15m' })
+    await clock.until(async () => (await deployment()).status === 'initializing', { within: '40m' })
+    await clock.until(async () => (await deployment()).status === 'running', { within: '40m' })
     check((await cluster.nodeOf(made.deploy_id).view()).name === name, false, 'it runs on the other node')
   },
 )

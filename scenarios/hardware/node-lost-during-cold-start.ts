@@ -21,7 +21,7 @@ export default scenario(
     cluster.nodeOf(deploy_id).crash()
     check(await api.getDeployment({ deploy_id }), { status: 'initializing', instances: { running: 0, pending: 1 } })
 
-    await clock.until(async () => (await api.getDeployment({ deploy_id })).status === 'running', { within: '15m' })
+    await clock.until(async () => (await api.getDeployment({ deploy_id })).status === 'running', { within: '40m' })
     check(await api.getDeployment({ deploy_id }), { instances: { running: 1, pending: 0 } })
     check(await cluster.nodeOf(deploy_id).view(), { name: 'h100-1', state: 'ready', free: 4 })
     check(await cluster.node('h100-0').view(), { state: 'down', free: 0 })

@@ -16,7 +16,7 @@ export default scenario(
     never(async () => (await deployment()).status === 'failed')
     await clock.until(async () => (await deployment()).status === 'downloading', { within: '1m' })
 
-    await cluster.hub.throttle(0.02)
+    await cluster.hub.throttle(0.01)
     await clock.advance('20m')
     check(await deployment(), { status: 'downloading', instances: { running: 0, pending: 1 } })
     check(await ledger.cost(made.deploy_id), 0, 'waiting for the hub costs nothing')

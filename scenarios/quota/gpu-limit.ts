@@ -26,7 +26,7 @@ export default scenario(
     await expectRefusal(api.requestGpuLimit({ ...ask, requested_limit: 24 }), 403, 'pending')
     await expectRefusal(api.createLlmDeployment(more), 403)
 
-    await clock.advance('1d')
+    await clock.advance('2d')
     const second = await api.createLlmDeployment(more)
     await clock.until(async () => (await api.getDeployment(second)).instances?.running === 2, { within: '30m' })
     check(await cluster.nodes(), [{ free: 0 }, { free: 0 }])
