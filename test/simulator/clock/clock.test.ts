@@ -222,6 +222,17 @@ describe('until', () => {
     await expect(wait).rejects.toThrow('time never goes back')
   })
 
+  test('looks once more at its limit, for what grows with time alone', async () => {
+    const deployments = [{ model_name: 'acme/chat', status: 'running' as const }]
+    const sim = createSimulator({ fixtures: 'empty', with: { deployments } })
+    const get = async (path: string) =>
+      (await sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })).json()
+    const [{ deploy_id }] = await get('/deploy/list')
+    const rent = async () => (await get('/payment/usage/rent?from=1767225600')).id_to_duration[deploy_id] ?? 0
+    await sim.clock.until(async () => (await rent()) >= 7200, { within: '5h' })
+    expect(sim.clock.elapsed).toBe(5 * 3_600_000_000)
+  })
+
   test('gives up at its limit when its predicate only moves time', async () => {
     const sim = arranged()
     const wait = sim.clock.until(

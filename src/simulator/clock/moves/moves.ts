@@ -73,7 +73,8 @@ export function* moveUntil(clients: MovingClients, evaluate: (limit: Micros) => 
   yield IDLE
   for (;;) {
     if (yield* evaluate(limit)) return true
-    if (!(yield* moveToNext(clients, true, limit))) return false
+    // What grows with time, such as a cost, changes without an event: it is looked at once more at the limit.
+    if (!(yield* moveToNext(clients, true, limit))) return Number.isFinite(limit) && (yield* evaluate(limit))
   }
 }
 
