@@ -38,5 +38,11 @@ export function membersOf(path: string, name: string): string[] {
       !ts.isPrivateIdentifier(member.name) &&
       !ts.getJSDocTags(member).some(({ tagName }) => tagName.text === 'internal'),
   )
-  return [...new Set(members.map(member => member.name!.getText()))]
+  // Members of `Pick<Other, 'one' | 'two'>`.
+  const picked = (found.heritageClauses ?? []).flatMap(({ types }) =>
+    types.flatMap(({ expression, typeArguments }) =>
+      expression.getText() === 'Pick' ? (typeArguments?.[1]?.getText().match(/(?<=')\w+(?=')/g) ?? []) : [],
+    ),
+  )
+  return [...new Set([...members.map(member => member.name!.getText()), ...picked])]
 }
