@@ -66,8 +66,10 @@ export function isCountRange(value: unknown): value is number | string {
 }
 
 function boundsOf(range: CountRange): { readonly min: number; readonly max: number } | undefined {
-  const { min = 0, max = Number.POSITIVE_INFINITY } =
-    typeof range === 'number' ? { min: range, max: range } : typeof range === 'string' ? parseCountRange(range) : range
+  const exact = typeof range === 'string' && /^\d+$/.test(range) ? Number(range) : range
+  const ends = typeof exact === 'string' ? parseRange(exact) : exact
+  if (ends === undefined) return undefined
+  const { min = 0, max = Number.POSITIVE_INFINITY } = typeof ends === 'number' ? { min: ends, max: ends } : ends
   const areCounts = [min, max].every(count => count === Number.POSITIVE_INFINITY || Number.isSafeInteger(count))
   return areCounts && min >= 0 && min <= max ? { min, max } : undefined
 }
@@ -79,10 +81,15 @@ export function formatCountRange({ min, max }: { readonly min: number; readonly 
   return min === 0 ? `${max} or fewer` : `${min} to ${max}`
 }
 
-function parseCountRange(text: string): { readonly min?: number; readonly max?: number } {
-  const [, exact] = /^(\d+)$/.exec(text) ?? []
-  if (exact !== undefined) return { min: Number(exact), max: Number(exact) }
-  const [all, min, max] = /^(\d*)\.\.(\d*)$/.exec(text) ?? []
-  if (all === undefined || all === '..') return { min: Number.NaN }
-  return { ...(min !== '' && { min: Number(min) }), ...(max !== '' && { max: Number(max) }) }
+/** The ends of a range of numbers, with both of them in it. Undefined: the range has no such end. */
+export interface NumberBounds {
+  readonly min: number | undefined
+  readonly max: number | undefined
+}
+
+/** Returns the ends of a range that is a text, as `3..20`, `3..` or `..20`; undefined for another text. */
+export function parseRange(text: string): NumberBounds | undefined {
+  const [, min, max] = /^(-?\d+(?:\.\d+)?)?\.\.(-?\d+(?:\.\d+)?)?$/.exec(text) ?? []
+  if (min === undefined && max === undefined) return undefined
+  return { min: min === undefined ? min : Number(min), max: max === undefined ? max : Number(max) }
 }

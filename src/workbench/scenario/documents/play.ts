@@ -8,6 +8,7 @@ import { toCommandPath } from '../../../simulator/history/export/command-call.ts
 import type { ExplorableFlow } from '../../explore/flow.ts'
 import type { FlowWorld } from '../../explore/flow-world.ts'
 import { CheckError } from '../check.ts'
+import { type NumberBounds, parseRange } from '../events.ts'
 import type { SentRequest } from '../play/sent-request.ts'
 import { type Props, type Scenario, scenario } from '../scenario.ts'
 import { survives } from '../survives.ts'
@@ -250,20 +251,20 @@ function getSaved(path: string, saved: SavedValues): unknown {
   return value
 }
 
-/** A bound of a number, written as `'..20'`, `'3..'` or `'3..20'`. Any other value has to equal the text. */
+/** A range of a number, as a matcher. A value that is not a number has to equal its text. */
 class NumberRange {
   readonly #text: string
-  readonly #bounds: readonly string[]
+  readonly #bounds: NumberBounds
 
-  constructor(text: string) {
+  constructor(text: string, bounds: NumberBounds) {
     this.#text = text
-    this.#bounds = text.split(/\.\.(?!\.)/)
+    this.#bounds = bounds
   }
 
   asymmetricMatch(actual: unknown): boolean {
     if (typeof actual !== 'number') return actual === this.#text
-    const [least, most] = this.#bounds
-    return (least === '' || actual >= Number(least)) && (most === '' || actual <= Number(most))
+    const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = this.#bounds
+    return min <= actual && actual <= max
   }
 
   toAsymmetricMatcher(): string {
@@ -275,9 +276,6 @@ class NumberRange {
   }
 }
 
-const NUMBER = String.raw`-?\d+(?:\.\d+)?`
-const NUMBER_RANGE = new RegExp(`^(?:${NUMBER}\\.\\.(?:${NUMBER})?|\\.\\.${NUMBER})$`)
-
 /** Converts `/…/` to a pattern; other texts stay as they are. */
 function toPattern(text: string | undefined): string | RegExp | undefined {
   const [, source, flags] = /^\/(.+)\/([imsu]{0,4})$/s.exec(text ?? '') ?? []
@@ -285,7 +283,10 @@ function toPattern(text: string | undefined): string | RegExp | undefined {
 }
 
 function toPatterns(value: unknown): Dynamic {
-  if (typeof value === 'string') return NUMBER_RANGE.test(value) ? new NumberRange(value) : toPattern(value)
+  if (typeof value === 'string') {
+    const bounds = parseRange(value)
+    return bounds === undefined ? toPattern(value) : new NumberRange(value, bounds)
+  }
   if (Array.isArray(value)) return value.map(toPatterns)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toPatterns(item)]))
