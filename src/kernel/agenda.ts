@@ -124,9 +124,9 @@ export class Agenda {
     return true
   }
 
-  /** Returns the journal entry that caused an entry, which must not have fired. */
-  causeOf(handle: EntryHandle): number {
-    return this.#cause[this.#slotOf(handle)]!
+  /** Returns the journal entry that caused an entry. Undefined: it has fired or was cancelled. */
+  causeOf(handle: EntryHandle): number | undefined {
+    return this.#cause[this.#slotOf(handle)]
   }
 
   /** Returns the time of an entry. Infinity: it has fired or was cancelled. */

@@ -220,7 +220,7 @@ export class SimulationContext implements Part {
   reschedule(handle: EntryHandle, schedule: () => EntryHandle): EntryHandle {
     const { agenda, journal } = this
     const { cause } = journal
-    if (Number.isFinite(agenda.timeOf(handle))) journal.cause = agenda.causeOf(handle)
+    journal.cause = agenda.causeOf(handle) ?? cause
     agenda.cancel(handle)
     const scheduled = schedule()
     journal.cause = cause

@@ -296,6 +296,7 @@ export class UsageHistory {
   /** Returns the GPU-microseconds of a type up to a time: available ones, those on spot nodes, those of other customers. */
   capacityAt(gpu: GpuType, at: Micros): { readonly all: number; readonly spot: number; readonly others: number } {
     const log = this.#capacities
+    const type = gpuIndex(gpu)
     let sums = [0, 0, 0]
     let counts = sums
     let since = 0
@@ -304,7 +305,7 @@ export class UsageHistory {
       since = time
     }
     for (let line = 0; line < log.length && log.at(line, CAPACITY.at) <= at; line++) {
-      if (log.at(line, CAPACITY.gpuType) !== gpuIndex(gpu)) continue
+      if (log.at(line, CAPACITY.gpuType) !== type) continue
       addUntil(log.at(line, CAPACITY.at))
       counts = [CAPACITY.gpus, CAPACITY.spotGpus, CAPACITY.othersGpus].map(column => log.at(line, column))
     }
