@@ -163,7 +163,7 @@ function deployments(report: Report): string {
   const engines = report.deployments.flatMap(({ model_name, engine }) =>
     engine === null ? [] : [`  ${model_name}: ${formatEngine(engine)}`],
   )
-  const band = '±: p90 of fitted rows; held-out rows of the class default were further off'
+  const band = "±: 90 % of the fitted rows err by less; other rows of the class 'default' erred more"
   const speed = engines.length === 0 ? '' : `\n\nEach instance at most (${band})\n${engines.join('\n')}`
   return `Deployments, GPU-hours\n${formatTable(rows, 3)}${load}${speed}`
 }

@@ -61,7 +61,9 @@ test('the text shows money in dollars, GPU-hours, requests and cold starts, alig
   expect(out).toMatch(/\n {2}acme\/chat +running +1 x H100-80GB +/)
   expect(out).toMatch(/\n {2}acme\/pilot +stopped +1 x H100-80GB +0\.0 +0\.0 +0\.0 +0\.0 +- +0\.00\n/)
   expect(out).toMatch(/\d+ cold starts, seconds\n/)
-  expect(out).toContain('\nEach instance at most (±: p90 of fitted rows; held-out rows of the class default were')
+  expect(out).toContain(
+    `\nEach instance at most (±: 90 % of the fitted rows err by less; other rows of the class 'default'`,
+  )
   expect(out).toContain('20 lines done, 0 of them failed')
   expect(Math.max(...out.split('\n').map(line => line.length))).toBeLessThanOrEqual(110)
 })

@@ -136,7 +136,7 @@ describe('a calibration', () => {
     writeFileSync(file, JSON.stringify([{ ...ROW, value: 1e-300 }]))
     const { code, stdout, stderr } = await commanded(['validate', '--calibrate', file])
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain(`Failed to calibrate with ${file}: the fit leaves the bounds of a profile: $.engine.`)
+    expect(stderr).toContain(`Failed to calibrate with ${file}: a fitted value is not allowed in a profile: $.engine.`)
   })
 
   test('needs rows that can be computed', async () => {

@@ -415,7 +415,7 @@ describe('a folder', () => {
       r => {
         Object.assign(r.pools[0].nodes[1], { min: 0, max: 1e9 })
       },
-      'nodes.json: $.pools[0].nodes[1].max: expected at most 100000 nodes in all groups, got 1000000',
+      'nodes.json: $.pools[0].nodes[1].max: expected at most 100000 nodes in all groups together, got 1000000',
     ],
     [
       'fewer instances at most than at least',

@@ -65,7 +65,7 @@ function printProfile(file: string): void {
   } catch (error) {
     if (!(error instanceof ProfileError)) throw error
     throw new UsageError(
-      `Failed to calibrate with ${file}: the fit leaves the bounds of a ${error.problems[0]} Check units and set-ups of its rows.`,
+      `Failed to calibrate with ${file}: a fitted value is not allowed in a ${error.problems[0]} Check the units and set-ups of the rows in that file.`,
     )
   }
   process.stdout.write(`${JSON.stringify(profile, null, 2)}\n`)

@@ -83,7 +83,7 @@ function explainStill({ clock: { mode, pausedBy } }: Simulator, controlUrl: stri
   }
   const why =
     mode === 'idle'
-      ? 'Time moves only in pauses of the requests that are longer than --idle-after, and not to a deadline alone'
+      ? 'Time moves only after a pause without requests longer than --idle-after, and a deadline alone does not move it'
       : 'Time does not move by itself'
   return (
     `${why}, because the clock is ${mode}. Move it: curl --json '{"by":"10m"}' ${controlUrl}/clock/advance. ` +

@@ -13,7 +13,7 @@ export const SIMULATOR_METRICS = new MetricTable([
 export const REQUEST_METRICS = new MetricTable([
   counter(
     'modelhost_sim_requests',
-    'Requests to the service by operation and status. Status 0: a fault left the client without a response.',
+    'Requests to the service by operation and status. Status 0: a fault withheld the response, or the client left before it.',
   ),
 ])
 

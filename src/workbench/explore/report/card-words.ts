@@ -25,7 +25,9 @@ export function describeCard(card: Card, findings: number): string[] {
   const { passing, others, several, ended, said, unclear } = card
   const lines = [
     ...gradeLine(passing, 'temporary fault', '', true),
-    ...(ended.length > 0 ? [`  It did not return after faults of ${places(ended)}.`] : []),
+    ...(ended.length > 0
+      ? [`  After faults of these operations, it ended with an error or did not end: ${places(ended)}.`]
+      : []),
     ...gradeLine(others, 'other fault', ''),
     ...gradeLine(several, 'run', ' with several faults'),
   ]
