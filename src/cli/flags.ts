@@ -118,9 +118,23 @@ export function defaultsOf({ flags = {} }: Command): Readonly<Record<string, unk
 }
 
 const PREFIX = 'MODELHOST_SIM_'
-/** Variables of commands beside `serve`, and those that `env` prints: one environment serves all commands. */
+/** Variables of other commands, and those that `env` prints and `exec` sets: one environment serves all commands. */
 const OTHER_VARIABLES = [
-  ...['URL', 'TOKEN', 'DEBUG', 'CONFIG', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'PLOT', 'TRACE', 'HTML'],
+  ...[
+    'URL',
+    'TOKEN',
+    'CONTROL',
+    'DEBUG',
+    'CONFIG',
+    'FOR',
+    'JSON',
+    'SERIES',
+    'STEP',
+    'COMMANDS',
+    'PLOT',
+    'TRACE',
+    'HTML',
+  ],
   ...['COMPARE', 'WAIT', 'RULES', 'OFF', 'KEEP', 'CLIENT', 'JUNIT', 'SET', 'WITHOUT', 'EXPORT', 'PARTIAL'],
 ]
 

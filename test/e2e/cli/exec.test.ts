@@ -39,6 +39,11 @@ test('a command that succeeds leaves nothing, and one that fails leaves a record
   expect(replayed).toMatchObject({ code: 0, stdout: expect.stringContaining('1 request replayed') })
 })
 
+test('a command of the package works below exec, which sets variables of its own', async () => {
+  const inner = [process.execPath, resolve('bin/modelhost-sim.js'), 'env']
+  expect(await run(['exec', '--', ...inner])).toMatchObject({ code: 0, stderr: '' })
+})
+
 test('a signal reaches the command, and what the command leaves behind is killed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'exec-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
