@@ -39,7 +39,9 @@ export class HalfOpenConnections {
 /** Returns a waiter that waits until the client closes its side of the connection. */
 export function untilClosed(halfOpen: HalfOpenConnections, socket: Socket, inner: ResponseWaiter): ResponseWaiter {
   return {
-    isInstant: inner.isInstant,
+    get isInstant() {
+      return inner.isInstant
+    },
     now: () => inner.now(),
     wait: (...args) => halfOpen.trackWait(socket, inner.wait(...args)),
   }
