@@ -48,6 +48,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     'Failed to read MODELHOST_SIM_PRT: unknown variable. Did you mean MODELHOST_SIM_PORT?',
     { MODELHOST_SIM_PRT: '4011' },
   ],
+  [['judge', '--config', 'x.json'], 'Failed to judge a server: --config is for a recording.'],
   [['--clock', 'nope'], "Failed to read --clock 'nope': no such word.", { MODELHOST_SIM_CLOCK: 'manual' }],
   [
     ['--documented-only=maybe'],

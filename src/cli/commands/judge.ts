@@ -60,6 +60,9 @@ type JudgeArguments = ArgumentsOf<typeof flags> & { recording?: string }
 
 export async function handler(args: JudgeArguments): Promise<void> {
   const { junit, json } = args
+  if (args.config !== undefined && args.recording === undefined) {
+    throw new UsageError('Failed to judge a server: --config is for a recording. Leave it out, or give a recording.')
+  }
   if (junit !== undefined) requireWritable(junit, 'junit')
   const own = args.rules === undefined ? undefined : await loadOwnRules(args.rules, process.cwd())
   const off = readOff(args.off, [...(own?.keys() ?? [])])

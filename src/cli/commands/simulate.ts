@@ -148,9 +148,9 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   const fixtures = args.trace === undefined ? args.fixtures : withTrace(args.trace, args.fixtures)
   const world = { fixtures, profile: withWeather(args.profile, args.weather) }
   try {
+    if (args.compare !== undefined) return await compare(world, args.compare, { ...args, for: length }, io)
     const sim = createWorld(world, args)
     noteEndingTraces(sim, length, io)
-    if (args.compare !== undefined) return await compare(world, args.compare, { ...args, for: length }, io)
     if (series !== undefined) requireRowLimit(sim, length, step)
     const recording = args.html === undefined ? undefined : recordSimulator(sim)
     const exitCode = await play(sim, { ...args, for: length }, io)
@@ -222,7 +222,13 @@ async function compare(
 ): Promise<number> {
   const step = plotStep(args.for, args.step)
   let exitCode = 0
-  const start = (changed: ComparedWorld) => createWorld(changed, args)
+  let isNoted = false
+  const start = (changed: ComparedWorld) => {
+    const sim = createWorld(changed, args)
+    if (!isNoted) noteEndingTraces(sim, args.for, io)
+    isNoted = true
+    return sim
+  }
   const comparison = await compareValues(parseSetting(setting), world, start, async changed => {
     const sim = start(changed)
     exitCode = await play(sim, args, io)
