@@ -84,7 +84,9 @@ interface Wanted {
 function toSettings(invariants: SurvivesOptions['invariants'], { options }: ExplorableFlow, context: string): Wanted {
   if (invariants !== undefined && !isNames(invariants)) {
     assertInvariants(invariants, context)
-    return { names: Object.keys(invariants).filter(name => invariants[name] !== false), amounts: invariants }
+    const names = Object.keys(invariants).filter(name => invariants[name] !== false)
+    if (names.length > 0) return { names, amounts: invariants }
+    throw new TypeError(`${context}: no invariant is on. Name one that should hold.`)
   }
   assertKnownInvariants(invariants ?? [], options, context)
   if (invariants?.includes('spendsAtMost') && typeof options.invariants?.spendsAtMost !== 'number') {
@@ -112,7 +114,7 @@ async function runUnder(
 ): Promise<FlowOutcome> {
   // Loaded on demand: a script that only declares a scenario loads faster.
   const { createRunner } = await import('../explore/run/create-runner.ts')
-  const settings = { ...withInvariants(flow.options.invariants ?? {}, names), ...amounts }
+  const settings = withInvariants({ ...flow.options.invariants, ...amounts }, names)
   const options = { ...flow.options, ...worldOf(world), invariants: settings }
   const runner = await createRunner({ ...flow, options }, signal)
   try {

@@ -105,6 +105,8 @@ describe('a written finding', () => {
       passed: false,
       failure: { message: expect.stringContaining('spendsAtMost does not hold') },
     })
+    expect(await mistake(file({ noLek: true }))).toMatch(/unknown invariant 'noLek'. Did you mean 'noLeak'/)
+    expect(await mistake(file({ noLeak: false }))).toMatch(/no invariant is on. Name one that should hold/)
     const missing = /spendsAtMost has no amount. Give it in US dollars, as in \{ spendsAtMost: 20 \}/
     expect(await mistake(file(['spendsAtMost']))).toMatch(missing)
   })

@@ -44,7 +44,7 @@ export async function loadFlowScenario(
   try {
     return flowScenarioOf(data, survival, flow)
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error
     const reason = error.message.replace(/^Failed to declare the scenario '.*?': /s, '')
     throw new LoadError(`Failed to load ${relative(folder, file)}: ${reason}`, { cause: error })
   }
