@@ -77,7 +77,7 @@ function gpus(report: Report): string {
   if (report.gpus.length === 0) return ''
   const rented = totals.container_gpu_hours
   const held = totals.held_gpu_hours + rented
-  const others = report.gpus.reduce((sum, one) => sum + one.others_gpu_hours, 0)
+  const others = othersGpuHours(report)
   const rows = [
     ['', 'of others', 'capacity', 'held', 'billed', 'used', 'wasted', 'rented', 'held of capacity', 'rent $'],
     ...report.gpus.map(one => [
@@ -108,6 +108,11 @@ function gpus(report: Report): string {
 /** Returns what the nodes cost the provider, in micro-cents. */
 export function capacityCost(report: Report): number {
   return report.gpus.reduce((sum, one) => sum + one.capacity_cost_microcents, 0)
+}
+
+/** Returns the GPU-hours that other customers held. */
+export function othersGpuHours(report: Report): number {
+  return report.gpus.reduce((sum, one) => sum + one.others_gpu_hours, 0)
 }
 
 /** Returns which quotas of the account were reached, as in `the quota of 16 H100-80GB was reached`. */

@@ -8,7 +8,15 @@ import { firstTokenOf } from '../../server/page/plots/report-charts.ts'
 import { readSteps, type Steps } from '../../server/page/plots/report-steps.ts'
 import type { Report } from '../../simulation/reporting/report-types.ts'
 import type { ReportStep } from '../../simulation/reporting/time-series.ts'
-import { capacityCost, formatDollars, formatHours, formatPercent, formatTable, reachedQuotas } from '../report-text.ts'
+import {
+  capacityCost,
+  formatDollars,
+  formatHours,
+  formatPercent,
+  formatTable,
+  othersGpuHours,
+  reachedQuotas,
+} from '../report-text.ts'
 import { type ComparedSetting, type ComparedWorld, withSetting } from './setting.ts'
 
 /** A report with the rows of its series. */
@@ -111,12 +119,7 @@ const FIGURES: readonly Figure[] = [
   { label: 'GPU-hours held', read: ({ totals }) => totals.held_gpu_hours, format: formatHours, followsEngines: true },
   { label: 'cost of the capacity, $', read: capacityCost, format: formatDollars },
   { label: 'GPU-hours of capacity', read: ({ totals }) => totals.capacity_gpu_hours, format: formatHours },
-  {
-    label: 'GPU-hours of other customers',
-    read: ({ gpus }) => gpus.reduce((sum, one) => sum + one.others_gpu_hours, 0),
-    format: formatHours,
-    isRare: true,
-  },
+  { label: 'GPU-hours of other customers', read: othersGpuHours, format: formatHours, isRare: true },
   { label: 'starts', read: ({ cold_starts }) => cold_starts.count, format: formatCount },
   { label: 'instances lost', read: ({ failures }) => failures.instances_lost, format: formatCount, isRare: true },
   {

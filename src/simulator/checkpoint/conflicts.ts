@@ -26,7 +26,7 @@ export function assertCompatible({ seed, epoch, state: { world } }: Snapshot, op
   }
   const isProfileGiven = options.profile !== undefined || options.weather !== undefined
   const profile = isProfileGiven ? loadProfile(withWeather(options.profile, options.weather)) : world.profile
-  if (JSON.stringify(profile) !== JSON.stringify(world.profile)) {
+  if (profile !== world.profile && JSON.stringify(profile) !== JSON.stringify(world.profile)) {
     const other = profile.name !== world.profile.name ? `'${profile.name}'` : 'another of that name'
     refuse(
       'the profile and the weather',

@@ -135,7 +135,7 @@ export interface RuleContext {
   readonly clock: Clock
 }
 
-const TRIGGERS = ['times', 'nth', 'every', 'chance'] as const
+export const TRIGGERS = ['times', 'nth', 'every', 'chance'] as const
 
 /**
  * Parses a rule.

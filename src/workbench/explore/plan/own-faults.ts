@@ -5,7 +5,7 @@ import type { Operations } from '../../../service/endpoint.ts'
 import { servedBy } from '../../../service/http/service.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
 import { FaultError } from '../../../simulator/faults/fault-error.ts'
-import { type FaultRule, parseRuleWithoutWindow } from '../../../simulator/faults/rules.ts'
+import { type FaultRule, parseRuleWithoutWindow, TRIGGERS } from '../../../simulator/faults/rules.ts'
 import type { FlowWorld } from '../flow-world.ts'
 import { withContentName } from './canonical.ts'
 import type { CommandItem, PlanItem } from './plan.ts'
@@ -64,7 +64,7 @@ function checkOwnFault(given: OwnFault, operations: Operations, place: string): 
     const context = { operations, operationOf: () => undefined, kinds: JOURNAL_KINDS }
     const parsed = parseRuleWithoutWindow(rest, context)
     const name = rest.name ?? rest.fault.kind
-    const isCounted = rest.in === 'batch' || ['nth', 'times', 'every', 'chance'].some(count => count in rest)
+    const isCounted = rest.in === 'batch' || TRIGGERS.some(trigger => trigger in rest)
     if (isCounted) return { item: { fault: withContentName(rest), passes }, class: name }
     return { item: { fault: rest, passes }, operations: parsed.operations, class: name }
   } catch (error) {

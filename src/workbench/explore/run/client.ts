@@ -27,7 +27,7 @@ export interface ClientOptions {
   readonly recorder: RequestRecorder
   /** Which start it is, from 1. */
   readonly start: number
-  readonly inputs: InputValues | undefined
+  readonly inputs: InputValues
   /** Returns whether the process of the client ends with this request. */
   endsWith(request: ClientExchange): boolean
   /** Called when the client begins to wait for the world. */
@@ -53,7 +53,7 @@ export class Client {
     const { sim, inputs } = this.#options
     const context: FlowContext = {
       // A flow that changes its inputs would change them for the next run.
-      inputs: structuredClone(inputs ?? {}),
+      inputs: structuredClone(inputs),
       fetch: this.fetch,
       url: FLOW_URL,
       token: sim.token,

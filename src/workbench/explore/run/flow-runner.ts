@@ -119,7 +119,7 @@ class Run {
   readonly #sim: Simulator
   readonly #plan: AppliedPlan
   readonly #healAt: number | undefined
-  readonly #inputs: InputValues | undefined
+  readonly #inputs: InputValues
   readonly #learned: Learned
   readonly #recorder = new RequestRecorder()
   #globals: ClientGlobals | undefined
@@ -132,7 +132,13 @@ class Run {
   #vain: { readonly end: 'quiet' | 'limit'; readonly requests: number; readonly begun: number } | undefined
   #output = ''
 
-  constructor(flow: NamedFlow, sim: Simulator, plan: Plan, { inputs, healAt }: RunOptions, learned: Learned) {
+  constructor(
+    flow: NamedFlow,
+    sim: Simulator,
+    plan: Plan,
+    { inputs, healAt }: RunOptions & { readonly inputs: InputValues },
+    learned: Learned,
+  ) {
     this.#learned = learned
     this.#flow = flow
     this.#sim = sim

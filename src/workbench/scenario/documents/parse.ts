@@ -3,6 +3,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
+import { elapsedAt } from '../../../kernel/clock.ts'
 import { micros } from '../../../kernel/duration.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { LIMITS } from '../../../lib/limits.ts'
@@ -170,7 +171,7 @@ class ScenarioReader {
   /** Checks the key of nested steps: a delay, a time or an interval. */
   #checkTimeKey(kind: StepKind, when: string, path: Path): void {
     if (isDuration(when) && (kind === 'at' || micros(when) > 0)) return
-    if (kind === 'at' && ISO_TIME.test(when) && Number.isFinite(Date.parse(when))) return
+    if (kind === 'at' && Number.isFinite(elapsedAt(when, 0))) return
     const advice =
       kind === 'at'
         ? "Give a duration from now, as in '5m', or a virtual time, as in '2026-01-01T01:00:00Z'"
@@ -227,9 +228,6 @@ class ScenarioReader {
     return issues.length === 0
   }
 }
-
-/** A virtual time. */
-const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/i
 
 /** Steps with a query. */
 const QUERY_STEPS: readonly StepKind[] = ['expect', 'until', 'always', 'never']
