@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { AggregatorModel } from '../../data/records/catalog.ts'
+import { oncePer } from '../../lib/once.ts'
 import { endpoint } from '../endpoint.ts'
 import { AggregatorEntry } from '../records.ts'
 import { JsonText } from '../results.ts'
@@ -19,14 +20,4 @@ export const listAggregatorModels = endpoint({
   handle: ({ world }) => new JsonText(toListJson(world.store.aggregator.all())),
 })
 
-/** JSON of each list. An entry lives as long as its list, which never changes. */
-const cachedJson = new WeakMap<readonly AggregatorModel[], string>()
-
-function toListJson(data: readonly AggregatorModel[]): string {
-  let text = cachedJson.get(data)
-  if (text === undefined) {
-    text = JSON.stringify({ data })
-    cachedJson.set(data, text)
-  }
-  return text
-}
+const toListJson = oncePer((data: readonly AggregatorModel[]) => JSON.stringify({ data }))

@@ -1,6 +1,7 @@
 import type { EngineClass } from '../../data/engine-classes.ts'
+import { oncePer } from '../../lib/once.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
-import { areFiguresAssumed, cacheTokens, instanceHardware } from '../fleet/weights.ts'
+import { areFiguresAssumed, cacheTokens, instanceHardware, memoryShortage } from '../fleet/weights.ts'
 import { InstanceEngine, type InstanceHardware, throughputBand } from '../load/engine.ts'
 import type { DeploymentPlan, DeploymentRow } from './deployment-row.ts'
 import { sizeArgument } from './engine-args.ts'
@@ -17,20 +18,22 @@ export function engineClassOf({ containerImage }: Pick<DeploymentPlan, 'containe
 /** Compute that a request to a LoRA adapter takes, as a factor (A). */
 const ADAPTER_COMPUTE = 1.1
 
-/** A plan does not change, and several steps of each request need its hardware. */
-const hardwareOfPlans = new WeakMap<DeploymentPlan, InstanceHardware>()
-
-/** Returns what the speed of the instances of a deployment follows from, beside their work. */
-export function hardwareOf({ plan }: Readonly<DeploymentRow>): InstanceHardware {
-  const known = hardwareOfPlans.get(plan)
-  if (known !== undefined) return known
+// A plan does not change, and several steps of each request and of each start need what follows from it.
+const hardwareOfPlan = oncePer((plan: DeploymentPlan): InstanceHardware => {
   const { weights, gpu, numGpus, maxBatchSize, extraArgs, constants } = plan
   const engineClass = engineClassOf(plan)
   const stepTokens = extraArgs.length === 0 ? undefined : sizeArgument(extraArgs, 'max-num-batched-tokens')
-  const hardware = instanceHardware(weights, gpu, numGpus, { engineClass, constants, stepTokens, maxBatchSize })
-  hardwareOfPlans.set(plan, hardware)
-  return hardware
+  return instanceHardware(weights, gpu, numGpus, { engineClass, constants, stepTokens, maxBatchSize })
+})
+const engineForChats = oncePer((plan: DeploymentPlan) => engineOf({ plan }, TYPICAL_PROMPT, TYPICAL_ANSWER))
+
+/** Returns what the speed of the instances of a deployment follows from, beside their work. */
+export function hardwareOf({ plan }: Pick<DeploymentRow, 'plan'>): InstanceHardware {
+  return hardwareOfPlan(plan)
 }
+
+/** Returns the reason for which the weights of a plan do not fit into an instance; undefined if they fit. */
+export const shortageOf = oncePer(({ weights, gpu, numGpus }: DeploymentPlan) => memoryShortage(weights, gpu, numGpus))
 
 /** Returns what the speed of a request to a LoRA adapter follows from, on the hardware of its base. */
 export function withAdapter(hardware: InstanceHardware): InstanceHardware {
@@ -46,7 +49,7 @@ export function contextOf(row: Readonly<DeploymentRow>): number {
 
 /** Returns the engine of an instance with work of these mean lengths. */
 export function engineOf(
-  row: Readonly<DeploymentRow>,
+  row: Pick<DeploymentRow, 'plan'>,
   promptTokens: number,
   outputTokens: number,
   cachedShare = 0,
@@ -55,8 +58,8 @@ export function engineOf(
 }
 
 /** Returns the engine of an instance with the load of its deployment, or with short chats. */
-export function speedOfInstance(row: Readonly<DeploymentRow>): InstanceEngine {
-  return row.load ? row.load.speed : engineOf(row, TYPICAL_PROMPT, TYPICAL_ANSWER)
+export function speedOfInstance({ load, plan }: Readonly<DeploymentRow>): InstanceEngine {
+  return load ? load.speed : engineForChats(plan)
 }
 
 /** What an instance of a deployment can do, and how sure that is. */

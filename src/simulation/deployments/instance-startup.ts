@@ -3,6 +3,7 @@ import { draw } from '../../data/profiles/distribution.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
+import { oncePer } from '../../lib/once.ts'
 import type { SimulationContext } from '../context.ts'
 import type { EventName } from '../events.ts'
 import type { Downloads } from '../fleet/downloads.ts'
@@ -11,12 +12,13 @@ import { imageRefusal } from '../fleet/known-repositories.ts'
 import { joinPull } from '../fleet/node-caches.ts'
 import { hasImage, hasWeights, isInPageCache } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
-import { memoryShortage, modelFigures } from '../fleet/weights.ts'
+import { modelFigures } from '../fleet/weights.ts'
 import type { DeploymentLogs } from '../recording/deployment-logs.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
-import type { DeploymentRow } from './deployment-row.ts'
+import type { DeploymentPlan } from './deployment-row.ts'
 import { hasSwitch } from './engine-args.ts'
 import type { InstanceRow, InstanceState } from './instance-row.ts'
+import { shortageOf } from './instance-speed.ts'
 import type { InstanceOwner } from './work.ts'
 
 const IMAGE_PULL = purpose('instance.imagePull')
@@ -51,9 +53,9 @@ export function hostFactor(timings: Timings, gpu: GpuType, compilation: Compilat
 }
 
 /** Names what a compile cache is good for on one node: a model, an engine, GPUs and arguments. */
-function compiledFor({ weights, plan, numGpus }: Readonly<DeploymentRow>): string {
-  return [weights.repo, plan.containerImage, numGpus, ...plan.extraArgs].join(' ')
-}
+const compiledFor = oncePer(({ weights, containerImage, numGpus, extraArgs }: DeploymentPlan): string =>
+  [weights.repo, containerImage, numGpus, ...extraArgs].join(' '),
+)
 
 /** The exit of an engine after a command, or in the series of crashes that a command started. */
 export const ENGINE_CRASH: Loss = { cause: 'engine_exit', reason: 'engine exited with code 1' }
@@ -164,7 +166,7 @@ export class InstanceStartup {
     }
     const { weights, gpu, numGpus } = deployment
     const fixed = timings.loadFixed * hostFactor(timings, gpu, this.#compilation(instance))
-    if (memoryShortage(weights, gpu, numGpus) !== undefined) {
+    if (shortageOf(deployment.plan) !== undefined) {
       // The engine allocates all memory for the weights before it reads the first byte.
       instance.next = this.#instances.schedule(ordinal, fixed, 'instance.outOfMemory')
       return
@@ -177,13 +179,13 @@ export class InstanceStartup {
   onWarmed(instance: Readonly<InstanceRow>): void {
     if (this.#context.profile.policies.compileCache === 'container' || this.#compilation(instance) !== 'compile') return
     const node = this.#parts.nodes.writable(instance.node)
-    node.compiled = [...node.compiled, compiledFor(this.#deployments.read(instance.deployment))]
+    node.compiled = [...node.compiled, compiledFor(this.#deployments.read(instance.deployment).plan)]
   }
 
   #compilation(instance: Readonly<InstanceRow>): Compilation {
     const deployment = this.#deployments.read(instance.deployment)
     if (hasSwitch(deployment.plan.extraArgs, 'enforce-eager')) return 'none'
-    return this.#parts.nodes.read(instance.node).compiled.includes(compiledFor(deployment)) ? 'cached' : 'compile'
+    return this.#parts.nodes.read(instance.node).compiled.includes(compiledFor(deployment.plan)) ? 'cached' : 'compile'
   }
 
   /** Returns the reason for which the engine exited, and counts down the crashes that a command asked for. */
@@ -197,8 +199,7 @@ export class InstanceStartup {
 
   /** Fails the deployment because its weights do not fit into the memory of the GPUs. */
   onOutOfMemory(instance: InstanceRow): void {
-    const { weights, gpu, numGpus } = this.#deployments.read(instance.deployment)
-    const reason = memoryShortage(weights, gpu, numGpus) ?? 'CUDA out of memory'
+    const reason = shortageOf(this.#deployments.read(instance.deployment).plan) ?? 'CUDA out of memory'
     this.#failDeployment(instance, 'instance.outOfMemory', reason)
   }
 

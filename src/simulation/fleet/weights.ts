@@ -3,6 +3,7 @@ import { type GpuSpec, gpuSpec } from '../../data/gpu-specs.ts'
 import type { CatalogModel, HubRepository } from '../../data/records/catalog.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { ln } from '../../kernel/exact-math.ts'
+import { oncePer } from '../../lib/once.ts'
 import { hashCredential } from '../../lib/text/credential-hash.ts'
 import { cacheBytes, type InstanceHardware, type ModelFigures } from '../load/engine.ts'
 import type { RepositoryState } from './environment.ts'
@@ -147,9 +148,9 @@ const LEAST_PARAMETERS = 1e7
 
 /**
  * Returns the figures of a model: those of its repository, and for the missing ones those of dense models of its size,
- * between two known ones by the logarithm of the parameters (A).
+ * between two known ones by the logarithm of the parameters (A). Weights do not change.
  */
-export function modelFigures({ parametersB, figures }: ModelWeights): ModelFigures {
+export const modelFigures = oncePer(({ parametersB, figures }: ModelWeights): ModelFigures => {
   const parameters = Math.max(figures?.parameters ?? parametersB * 1e9, LEAST_PARAMETERS)
   const above = KNOWN_SIZES.findIndex(known => parameters < known.parameters)
   const upper = KNOWN_SIZES[above === -1 ? KNOWN_SIZES.length - 1 : above]!
@@ -165,7 +166,7 @@ export function modelFigures({ parametersB, figures }: ModelWeights): ModelFigur
     ...figures,
     parameters,
   }
-}
+})
 
 /** Tells whether the speed of a model follows from its size only. */
 export function areFiguresAssumed({ figures }: ModelWeights): boolean {

@@ -133,6 +133,9 @@ export class InstanceEngine {
   readonly #sparse: number
   readonly #lnUnused: number
   #points: readonly EnginePoint[] | undefined
+  /** The last answer of `rateWith`: an autoscaler holds its instances at one concurrency. */
+  #heldConcurrency = Number.NaN
+  #heldRate = 0
 
   constructor(workload: InstanceWorkload) {
     const { gpu, gpus: n, model, weightBytes, constants: c, promptTokens, outputTokens, stepTokens } = workload
@@ -209,7 +212,8 @@ export class InstanceEngine {
 
   /** Requests/s with all the work that it can take. */
   get requestsPerSecond(): number {
-    return this.#table.at(-1)!.rate
+    const table = this.#table
+    return table[table.length - 1]!.rate
   }
 
   /** Output tokens/s with all the work that it can take. */
@@ -226,9 +230,14 @@ export class InstanceEngine {
 
   /** Returns the rate at which so many requests are in work, in requests/s: the inverse of `atRate`. */
   rateWith(concurrency: number): number {
+    if (concurrency === this.#heldConcurrency) return this.#heldRate
     const first = this.#table[0]!
-    if (concurrency < first.concurrency) return (first.rate * concurrency) / first.concurrency
-    return this.#between('concurrency', concurrency).rate
+    this.#heldRate =
+      concurrency < first.concurrency
+        ? (first.rate * concurrency) / first.concurrency
+        : this.#between('concurrency', concurrency).rate
+    this.#heldConcurrency = concurrency
+    return this.#heldRate
   }
 
   /** Returns the rates between which all figures are linear around a rate: it is above the first and below the second. */

@@ -107,9 +107,9 @@ describe('determinism', () => {
   })
 
   test('modules keep no collections except caches of values that never change', () => {
-    // A collection that is not read-only, an empty object, a static field.
+    // A collection that is not read-only, an empty object, results by object, a static field.
     const KEPT =
-      /^(?:export )?const (\w+)(?::(?! [Rr]eadonly)[^=]*)? = (?:new (?:Weak)?(?:Map|Set)\b|new Array\b|\[\]|\{\})/
+      /^(?:export )?const (\w+)(?::(?! [Rr]eadonly)[^=]*)? = (?:new (?:Weak)?(?:Map|Set)\b|new Array\b|\[\]|\{\}|oncePer\b)/
     const STATIC = /^ {2}(?:private |public )?static (?!readonly|override|get\b|async\b|#?\w+[(<])/
     const found = files.flatMap(({ path, code }) =>
       code
@@ -138,7 +138,7 @@ const CACHES: readonly string[] = [
   'data/profiles/chain.ts parsedFiles',
   'data/profiles/load.ts loadedProfiles',
   'kernel/row.ts layouts',
-  'service/endpoints/aggregator.ts cachedJson',
+  'service/endpoints/aggregator.ts toListJson',
   'service/http/compiled-operation.ts routers',
   'service/http/service.ts mappingCache',
   'service/http/service.ts documentTexts',
@@ -150,10 +150,14 @@ const CACHES: readonly string[] = [
   'service/own-endpoints.ts combinations',
   'simulation/batches/fixture-content.ts contentCache',
   'simulation/batches/fixture-content.ts parsedInputCache',
-  'simulation/deployments/instance-speed.ts hardwareOfPlans',
+  'simulation/deployments/instance-speed.ts hardwareOfPlan',
+  'simulation/deployments/instance-speed.ts engineForChats',
+  'simulation/deployments/instance-speed.ts shortageOf',
+  'simulation/deployments/instance-startup.ts compiledFor',
+  'simulation/fleet/weights.ts modelFigures',
   'simulator/initial-worlds.ts sharedWorlds',
-  'simulator/judge/answers/comparison.ts comparisons',
-  'simulator/judge/answers/losses.ts reports',
+  'simulator/judge/answers/comparison.ts comparisonOf',
+  'simulator/judge/answers/losses.ts lossesOf',
 ]
 /** Files that use `2 ** n`, which is exact in every engine. */
 const POWERS_OF_TWO = [

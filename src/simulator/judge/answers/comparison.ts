@@ -1,5 +1,6 @@
 /** A run that returned, compared with the run without faults. */
 
+import { oncePer } from '../../../lib/once.ts'
 import type { LearnedTelling, Observation } from '../observation.ts'
 import type { Teller } from './leaves.ts'
 import { RunAnswers } from './run-answers.ts'
@@ -14,22 +15,15 @@ export interface Comparison {
   readonly tellers: readonly Teller[]
 }
 
-/** Several rules need the comparison of a run, and it reads every answer. */
-const comparisons = new WeakMap<Observation, Comparison>()
-
 /** Returns the comparison of a run; undefined unless both runs returned. Without a base, the usual result is undefined. */
-export function comparisonOf(observation: Observation): Comparison | undefined {
+export const comparisonOf = oncePer((observation: Observation): Comparison | undefined => {
   const { end, base } = observation
   if (end.kind !== 'returned' || (base !== undefined && base.end.kind !== 'returned')) return undefined
-  const known = comparisons.get(observation)
-  if (known !== undefined) return known
   const answers = new RunAnswers(observation, base?.answers)
   const usual = readResult(base?.end.kind === 'returned' ? base.end.result : undefined)
   const read = readResult(end.result)
-  const comparison = { answers, usual, read, tellers: findTellers(usual, read, answers) }
-  comparisons.set(observation, comparison)
-  return comparison
-}
+  return { answers, usual, read, tellers: findTellers(usual, read, answers) }
+})
 
 /** Tells whether a place tells of a loss by itself: it does not differ so in runs in which nothing is lost. */
 export function tellsLoss({ key, tells }: Teller, learned: LearnedTelling | undefined): boolean {

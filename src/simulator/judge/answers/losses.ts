@@ -1,6 +1,7 @@
 /** What a client lost: values of the result without faults that this result lacks, because the service did not say them. */
 
 import { attempt } from '../../../lib/attempt.ts'
+import { oncePer } from '../../../lib/once.ts'
 import { type AskedLine, askedLines } from '../batch-rows.ts'
 import { endsThing, isTerminalStatus, statusSince } from '../facts.ts'
 import { tellsEnd } from '../list-reads.ts'
@@ -24,19 +25,13 @@ const NOTHING: LossReport = { losses: [], isJudged: false, noise: [] }
 const LEAST_NUMBER = 2
 const LEAST_TEXT = 4
 
-const reports = new WeakMap<Observation, LossReport>()
-
-/** Returns what a client lost that returned, which is found once. */
-export function lossesOf(observation: Observation): LossReport {
-  const known = reports.get(observation)
-  if (known !== undefined) return known
+/** Returns what a client lost that returned. */
+export const lossesOf = oncePer((observation: Observation): LossReport => {
   const comparison = comparisonOf(observation)
   const { base } = observation
-  const report =
-    base === undefined || comparison === undefined ? NOTHING : new LossSearch(observation, base, comparison).report()
-  reports.set(observation, report)
-  return report
-}
+  if (base === undefined || comparison === undefined) return NOTHING
+  return new LossSearch(observation, base, comparison).report()
+})
 
 class LossSearch {
   readonly #observation: Observation
