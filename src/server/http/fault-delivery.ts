@@ -117,7 +117,10 @@ async function sendChunks(
 
 /** Sends an answer without a type, which the listener would give one. */
 export async function sendUntyped(outgoing: ServerResponse, answer: Response): Promise<Response> {
-  if (await sendChunks(outgoing, answer, answer.body!, piece => outgoing.write(piece))) outgoing.end()
+  const { body } = answer
+  // The response of the listener gives a text a type when its body is first read.
+  answer.headers.delete('content-type')
+  if (await sendChunks(outgoing, answer, body!, piece => outgoing.write(piece))) outgoing.end()
   else outgoing.req.socket.destroySoon()
   return RESPONSE_ALREADY_SENT
 }

@@ -131,6 +131,20 @@ test('serve takes a profile by name and prints a control token that is not requi
   expect((await end).stderr).toContain('--control-token is ignored on 127.0.0.1')
 })
 
+test('a type that a rule leaves out is missing in the process of a server', async () => {
+  const { url, child, end } = await started(['serve', '--port', '0', '--fixtures', 'empty'])
+  const post = (path: string, body: unknown) =>
+    fetch(`${url}${path}`, {
+      ...{ method: 'POST', body: JSON.stringify(body) },
+      headers: { 'content-type': 'application/json' },
+    })
+  await post('/_sim/faults', { on: '*', fault: { kind: 'headers', headers: { 'content-type': null } } })
+  const answer = await fetch(`${url}/models/list`)
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, null])
+  child.kill('SIGINT')
+  await end
+})
+
 test('a request in flight holds the first signal, not the second', async () => {
   const { banner, url, child, end } = await started(['--port', '0', '--fixtures', 'empty'])
   const token = /^token +(\S+)$/m.exec(banner)?.[1]
