@@ -13,8 +13,10 @@ export function assertKnownKeys(
   context: string,
   { noun = 'option', ErrorType = RangeError }: { noun?: string; ErrorType?: new (message: string) => Error } = {},
 ): void {
-  if (typeof value !== 'object' || value === null) {
-    const found = value === undefined ? 'nothing' : JSON.stringify(value)
+  // Their own keys are not options, so what they hold would be ignored.
+  const container = [Array, Map, Promise, Set].find(one => value instanceof one)
+  if (typeof value !== 'object' || value === null || container !== undefined) {
+    const found = container ? container.name : value === undefined ? 'nothing' : JSON.stringify(value)
     throw new ErrorType(`${context}: expected an object of ${noun}s, got ${found}. Give ${known.join(', ')}.`)
   }
   const unknownKey = Object.keys(value).find(key => !known.includes(key))

@@ -315,7 +315,7 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       upload: declaration.upload,
       fileLine: declaration.fileLine,
       returns: declaration.returns,
-      status: declaration.status ?? 200,
+      status: declaration.status === undefined ? 200 : declaration.status,
       byTask: declaration.byTask,
       bodyFor: declaration.bodyFor,
       produces: declaration.produces ?? 'application/json',

@@ -172,6 +172,9 @@ test('nodes of one group, an element by its name, and a setting of a profile are
 
 test.each([
   ['nodes=3', "Failed to read --compare 'nodes=3': expected a setting with two to 7 different values."],
+  ['nodes=3,3.0', 'expected a setting with two to 7 different values.'],
+  ['nodes=50,050', 'Failed to compare nodes=50: '],
+  ['deployments.acme/code.settings.min_instances=1,01', 'min_instances=01: deployments: $[2].settings'],
   ['nodes=3,3', 'expected a setting with two to 7 different values. Give it as in --compare nodes=3,4.'],
   ['nodez=3,4', "Failed to read --compare: unknown name 'nodez'. Did you mean 'nodes'?"],
   ['nodes.h100-x=3,4', "unknown name 'h100-x'. Did you mean 'h100-a'?"],

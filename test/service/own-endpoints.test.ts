@@ -335,11 +335,11 @@ test('answers a success with the declared status, and no body with 204', async (
   }
 })
 
-test('refuses a status of a failure', () => {
+test.each([404, null])('refuses %j as the status of a success', status => {
   const own = {
-    find: endpoint({ route: 'GET /x', summary: 'x', status: 404 as never, returns: z.null(), handle: () => null }),
+    find: endpoint({ route: 'GET /x', summary: 'x', status: status as never, returns: z.null(), handle: () => null }),
   }
   expect(() => createSimulator({ endpoints: own })).toThrow(
-    /endpoints.find: the status 404 is invalid. Give one of 200/,
+    `endpoints.find: the status ${status} is invalid. Give one of 200`,
   )
 })

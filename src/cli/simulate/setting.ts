@@ -35,7 +35,8 @@ export interface ComparedWorld {
 export function parseSetting(text: string): ComparedSetting {
   const [, name, list] = /^([^=]+)=(.+)$/.exec(text) ?? []
   const values = list?.split(',').map(value => value.trim()) ?? []
-  const isUsable = name !== undefined && values.every(value => value !== '') && new Set(values).size === values.length
+  const isUsable =
+    name !== undefined && values.every(value => value !== '') && new Set(values.map(parseValue)).size === values.length
   if (isUsable && values.length >= 2 && values.length <= MOST_VALUES) return { name: name.trim(), values }
   throw new UsageError(
     `Failed to read --compare '${text}': expected a setting with two to ${MOST_VALUES} different values. Give it as in --compare nodes=3,4.`,
@@ -92,7 +93,7 @@ const withFixtureSetting: Change = ({ fixtures, profile }, path, value) => {
 
 /** Numbers, true, false and null are JSON. All else is text, as in `policies.placement=spread`. */
 function parseValue(text: string): unknown {
-  return /^(-?\d+(\.\d+)?(e[+-]?\d+)?|true|false|null)$/i.test(text) ? JSON.parse(text) : text
+  return /^(-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?|true|false|null)$/.test(text) ? JSON.parse(text) : text
 }
 
 function setField(target: object, path: readonly string[], value: unknown): void {

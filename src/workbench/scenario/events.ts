@@ -93,3 +93,10 @@ export function parseRange(text: string): NumberBounds | undefined {
   if (min === undefined && max === undefined) return undefined
   return { min: min === undefined ? min : Number(min), max: max === undefined ? max : Number(max) }
 }
+
+/** Returns whether a value has a range without a number in it, as `20..3`. */
+export function hasEmptyRange(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(hasEmptyRange)
+  const { min, max } = (typeof value === 'string' && parseRange(value)) || {}
+  return min !== undefined && max !== undefined && max < min
+}

@@ -290,6 +290,9 @@ describe('a scaled clock', () => {
 describe('createSimulator', () => {
   test.each([
     [{ fixture: 'empty' }, "unknown option 'fixture'. Did you mean 'fixtures'?"],
+    [Promise.resolve({ seed: 2 }), 'expected an object of options, got Promise'],
+    [new Map([['seed', 2]]), 'expected an object of options, got Map'],
+    [[{ seed: 2 }], 'expected an object of options, got Array'],
     [{ seed: {} }, 'the seed is {}'],
     [{ epoch: 'yesterday' }, "Failed to read the epoch 'yesterday'"],
     [{ epoch: '9999-12-31T23:59:59Z' }, 'a world can become 200 years old, and the last year is 9999.'],

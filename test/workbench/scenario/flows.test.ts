@@ -325,6 +325,11 @@ test.each([
   if (!passed) expect(result.failure?.message).toContain(`expected a number in ${range.replaceAll("'", '')}, found`)
 })
 
+test('a range that ends below its start is found when the file is read', async () => {
+  const text = "title: t\nsteps:\n  - expect: { get: { node: h100-0 }, is: { free: ['20..3'] } }\n"
+  expect(await mistake(text)).toMatch(/^3:38: invalid value of .is.. Give a range that begins with its smaller number, as in 3..20/)
+})
+
 test('a GPU type that does not exist is found when the file is read', async () => {
   const fault = '{ verb: pool.stockOut, target: H100 }'
   expect(await mistake(`title: t\nsteps:\n  - fault: ${fault}\n`)).toMatch(

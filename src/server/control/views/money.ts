@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { formatDuration, HOUR, MAX_DURATION, type Micros, SECOND } from '../../../kernel/duration.ts'
 import { fieldsOf } from '../../../lib/fields.ts'
+import { refuse } from '../../../service/refusals.ts'
 import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
 import { isTerminal } from '../../../simulation/deployments/deployment-row.ts'
 import { parseReportWindow } from '../../../simulation/reporting/report-window.ts'
@@ -82,6 +83,8 @@ export const getMoney = control({
     usage: UsageSchema.extend({ deployments: z.array(UsageSchema.extend({ id: z.string() })) }).optional(),
   }),
   handle: async ({ query, sim, lookAtMoney }) => {
+    if (query.step === undefined && (query.from ?? query.to) !== undefined)
+      refuse(400, 'Failed to read the money: from and to need a step. Give one, as in step=5m.')
     const { balance, opening, added, spent, burnPerHour, runsOutAt, owners } = lookAtMoney()
     const series = query.step === undefined ? undefined : await refuseInvalid(() => seriesOf(sim, query.step!, query))
     const { clock, ledger } = sim.world

@@ -9,7 +9,7 @@ import { RuleSchema, TIME_INPUT_PATTERN } from '../../../simulator/faults/rules.
 import { OPTION_SCENARIO_KEYS } from '../../../simulator/option-schemas.ts'
 import { PLAN_VERSION, type Plan } from '../../explore/plan/plan.ts'
 import { ITEM_SCHEMAS } from '../../explore/plan/plan-form.ts'
-import { isCountRange } from '../events.ts'
+import { hasEmptyRange, isCountRange } from '../events.ts'
 import { DurationOrReference, inputSchemas, isReference } from './operation-input.ts'
 
 const { fixtures, seed, profile, weather, with: patch } = OPTION_SCENARIO_KEYS
@@ -70,7 +70,9 @@ const Query = call(
   [...OPERATIONS, ...Object.keys(QUERY_INPUTS)],
   'What to read: an operation and its input, or balance, cost (an id), rentSeconds (an id), node (a name), nodeOf (a deployment, hosted instance or container), nodes, fault (a rule, by its name), value (something saved)',
 )
-const Expected = Anything.describe(
+const Expected = Anything.refine(value => !hasEmptyRange(value), {
+  error: 'a range that begins with its smaller number, as in 3..20',
+}).describe(
   'The expected fields; others are ignored. /…/ is a pattern, and ..20, 3.. or 3..20 a range of numbers. Lists are compared in full length',
 )
 const Refused = z
