@@ -3,7 +3,7 @@
 import { attempt } from '../../../lib/attempt.ts'
 import { oncePer } from '../../../lib/once.ts'
 import { type AskedLine, askedLines } from '../batch-rows.ts'
-import { endsThing, isTerminalStatus, statusSince } from '../facts.ts'
+import { endsThing, isTerminalStatus, lastStartOf, statusSince } from '../facts.ts'
 import { tellsEnd } from '../list-reads.ts'
 import type {
   BaseObservation,
@@ -228,7 +228,10 @@ export function badEndsOf(observation: Observation): BadEnd[] {
     const isUsual = status === 'completed' || base?.created.some(one => one.kind === kind && one.status === status)
     if (isUsual || !isTerminalStatus(kind, status) || requests.some(request => endsThing(request, id))) return []
     const endedAt = statusSince(observation, thing)
-    const shownBy = requests.find(request => tellsEnd(observation, request, thing, endedAt))
+    // A restarted client does not know what an earlier start saw.
+    const shownBy = requests.find(
+      request => request.start === lastStartOf(observation) && tellsEnd(observation, request, thing, endedAt),
+    )
     return shownBy === undefined ? [] : [{ thing, shownBy }]
   })
 }

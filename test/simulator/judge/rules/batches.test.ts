@@ -179,4 +179,20 @@ describe('noSilentLoss', () => {
     )
     expect(violationsOf('noSilentLoss', await observe(careless(true)))).toEqual([])
   })
+
+  test('what an earlier start of a crashed client saw fail is not what its last start returns', async () => {
+    let starts = 0
+    const client: Client = async context => {
+      const isBad = ++starts === 2
+      const model = { ...MODEL, ...(isBad && { model_name: 'acme/bad', extra_args: ['--no-such-flag'] }) }
+      const { deploy_id } = await call(context, 'POST', '/deploy/llm', model)
+      while ((await call(context, 'GET', `/deploy/${deploy_id}`)).status !== 'running') await context.sleep(60_000)
+      return 'done'
+    }
+    const base = await observe(client)
+    const observation = await observe(client, { base, crash: 40 })
+    expect([observation.crashes, observation.end.kind]).toEqual([1, 'returned'])
+    expect(observation.created.map(({ status }) => status)).toEqual(['failed', 'running'])
+    expect(violationsOf('noSilentLoss', observation)).toEqual([])
+  })
 })
