@@ -53,8 +53,6 @@ export interface ExplainedFinding extends Omit<Finding, 'requests'> {
 /** What was found in a flow. */
 export interface FlowReport extends Omit<ExploreReport, 'findings'> {
   readonly findings: readonly ExplainedFinding[]
-  /** What its user should know of the runs, in sentences. */
-  readonly notes: readonly string[]
 }
 
 /**
@@ -92,7 +90,7 @@ export async function explore<Result>(
       const { story, inevitability, requests } = await explain(finding, runner, signal)
       findings.push({ ...finding, why: toParagraph(story), story, inevitability, requests })
     }
-    return { ...report, findings, notes: runner.notes ?? [] }
+    return { ...report, findings, notes: [...report.notes, ...(runner.notes ?? [])] }
   } finally {
     await runner.dispose()
   }

@@ -13,7 +13,7 @@ import { RandomPlans } from './plan/random-plan.ts'
 import { type Space, type SpaceOptions, spaceOf } from './plan/space.ts'
 import type { RunResult } from './run/run-result.ts'
 import { type FlowRunner, unlessStopped } from './run/runner.ts'
-import { runBase } from './stages/base.ts'
+import { notesOfBase, runBase } from './stages/base.ts'
 import { Budget } from './stages/budget.ts'
 import type { Card } from './stages/card.ts'
 import { Coverage, type MatrixCell, type UnreachedPoint } from './stages/coverage.ts'
@@ -83,6 +83,8 @@ export interface ExploreReport {
   /** How that chance fell with the runs, oldest first: at most 200 points. */
   readonly saturation: readonly Saturation[]
   readonly stoppedBecause: StopReason
+  /** What its user should know of the runs, in sentences. */
+  readonly notes: readonly string[]
   /** False if the number of runs depended on real time or an abort. */
   readonly isReproducible: boolean
 }
@@ -135,6 +137,7 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
     chanceOfNew: exploration.novelty.chanceOfNew,
     saturation: exploration.saturation,
     stoppedBecause,
+    notes: prepared === undefined ? [] : notesOfBase(prepared.base),
     isReproducible: budget.isReproducible && stoppedBecause !== 'aborted',
   })
   if (prepared === undefined) return report('aborted')

@@ -166,6 +166,8 @@ export interface FlowOutcome {
   readonly requests: readonly ObservedRequest[]
   /** The invariants that do not hold. */
   readonly broken: readonly BrokenInvariant[]
+  /** The number of faults of its plan that changed nothing. */
+  readonly idleFaults: number
 }
 
 // A scenario file may load another copy of this package than the runner, so `instanceof` would fail.

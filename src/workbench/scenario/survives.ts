@@ -121,9 +121,10 @@ async function runUnder(
     // The rules compare with the run without faults.
     if (runner.learned !== undefined) runner.learned.isSettled = names?.includes('noSilentLoss') === true
     const base = await runner.run([], { onWorld: plan.length === 0 ? onWorld : undefined })
-    const { digest, duration, requests, broken } = plan.length === 0 ? base : await runner.run(plan, { onWorld })
+    const { digest, duration, requests, broken, fired } = plan.length === 0 ? base : await runner.run(plan, { onWorld })
     const isListed = ({ invariant }: BrokenInvariant) => names?.includes(invariant) ?? true
-    return { digest, elapsed: duration, requests, broken: broken.filter(isListed) }
+    const idleFaults = plan.length - fired.size
+    return { digest, elapsed: duration, requests, broken: broken.filter(isListed), idleFaults }
   } finally {
     await runner.dispose()
   }

@@ -32,6 +32,18 @@ test('a flow that throws at once is refused with its error', async () => {
   )
 })
 
+test('a flow that gets only errors without faults has a note that says so', async () => {
+  const withToken =
+    (own?: string): FlowFunction =>
+    async ({ fetch, url, token }) =>
+      (await fetch(`${url}/deploy/list`, { headers: { authorization: `Bearer ${own ?? token}` } })).text()
+  const options = { faults: 'singles', classes: ['status503'] } as const
+  expect((await explore(withToken('expired'), options)).notes).toEqual([
+    'Without faults, the client got only errors (401), so little of it was explored. Check its token, its paths and its fixtures.',
+  ])
+  expect((await explore(withToken(), options)).notes).toEqual([])
+})
+
 test('a flow whose request leaves the world gets an error that says how to send it', async () => {
   const flow: FlowFunction = () => {
     const cause = Object.assign(new Error('getaddrinfo ENOTFOUND sim'), { code: 'ENOTFOUND', hostname: 'sim' })

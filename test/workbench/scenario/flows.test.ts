@@ -12,6 +12,7 @@ import { scenarioJsonSchema } from '../../../src/workbench/scenario/documents/sc
 import { type FileResult, runFiles, runScenario, survives } from '../../../src/workbench/scenario/index.ts'
 import { loadScenarios } from '../../../src/workbench/scenario/runner/files.ts'
 import { ScenarioLibrary } from '../../../src/workbench/scenario/runner/library.ts'
+import { reporter } from '../../../src/workbench/scenario/runner/reporters.ts'
 
 /** A client that sends its create once more if the answer is lost. A mended one looks for the first deployment before. */
 const client = (isMended: boolean) => `
@@ -306,6 +307,24 @@ describe('beside other scenarios', () => {
   })
 })
 
+test('a plan whose fault changes nothing is said to be untested, in each format', async () => {
+  const plan: Plan = [{ fault: { on: 'stopDeployment', nth: 1, fault: { kind: 'status', status: 503 } } }]
+  const result = await run('it.yaml', toYamlScenario({ ...FILE, plan }))
+  expect(result).toMatchObject({ passed: true, idleFaults: 1 })
+  const written = (['pretty', 'json', 'junit'] as const).map(name => {
+    let text = ''
+    const formatted = reporter(name, { write: part => (text += part) })
+    formatted.result(result)
+    formatted.end([result], 1, [])
+    return text
+  })
+  const words = 'A fault of the plan changed nothing, because the client did not do what it waits for.'
+  expect(written[0]).toContain(`\n    Not tested: ${words} Explore the client again.\n`)
+  expect(JSON.parse(written[1]!)).toMatchObject({ scenarios: [{ passed: true, idle_faults: 1 }] })
+  expect(written[2]).toContain(`<skipped message="${words}`)
+  expect(await run('it.yaml', toYamlScenario({ ...FILE, flow: './mended.mjs' }))).toMatchObject({ idleFaults: 0 })
+})
+
 test.each([
   ["'..2000000000'", true],
   ["'1..'", true],
@@ -327,7 +346,9 @@ test.each([
 
 test('a range that ends below its start is found when the file is read', async () => {
   const text = "title: t\nsteps:\n  - expect: { get: { node: h100-0 }, is: { free: ['20..3'] } }\n"
-  expect(await mistake(text)).toMatch(/^3:38: invalid value of .is.. Give a range that begins with its smaller number, as in 3..20/)
+  expect(await mistake(text)).toMatch(
+    /^3:38: invalid value of .is.. Give a range that begins with its smaller number, as in 3..20/,
+  )
 })
 
 test('a GPU type that does not exist is found when the file is read', async () => {

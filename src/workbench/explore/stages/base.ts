@@ -46,6 +46,15 @@ export async function runBase(runner: FlowRunner, flow: string): Promise<RunResu
   return first
 }
 
+/** Says so if the service refused all that the client asked without faults: then its faults show little. */
+export function notesOfBase({ requests }: RunResult): string[] {
+  if (requests.length === 0 || requests.some(({ outcome, status }) => outcome !== 'answered' || status < 400)) return []
+  const statuses = [...new Set(requests.map(({ status }) => status))]
+  return [
+    `Without faults, the client got only errors (${statuses.join(', ')}), so little of it was explored. Check its token, its paths and its fixtures.`,
+  ]
+}
+
 /** Whether an error comes from a real look-up of the host that only the fetch of a flow knows. */
 function hasLeftWorld(error: unknown): boolean {
   const host = new URL(FLOW_URL).hostname

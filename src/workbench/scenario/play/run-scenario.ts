@@ -101,6 +101,8 @@ export interface Result extends Pick<ScenarioRun, 'title' | 'passed' | 'elapsed'
   readonly seed: string | undefined
   readonly trace: readonly string[]
   readonly failure: Failure | undefined
+  /** For a scenario that plays a flow: the number of faults of its plan that changed nothing. */
+  readonly idleFaults?: number
 }
 
 /** Options of a play that can be stopped. */
@@ -171,7 +173,7 @@ async function playIn(environment: ScenarioEnvironment, scenario: Scenario, opti
 async function playFlow({ title, options }: Scenario, runFlow: RunFlow, play: StoppableOptions): Promise<Result> {
   const startedMs = monotonicMs()
   const { seed = options.seed } = play
-  let outcome: FlowOutcome = { digest: '', elapsed: 0, requests: [], broken: [] }
+  let outcome: FlowOutcome = { digest: '', elapsed: 0, requests: [], broken: [], idleFaults: 0 }
   let message =
     play.names === undefined
       ? undefined
@@ -188,7 +190,7 @@ async function playFlow({ title, options }: Scenario, runFlow: RunFlow, play: St
       message = failureMessage(error)
     }
   }
-  const { digest, elapsed, broken } = outcome
+  const { digest, elapsed, broken, idleFaults } = outcome
   return {
     title,
     passed: message === undefined,
@@ -198,6 +200,7 @@ async function playFlow({ title, options }: Scenario, runFlow: RunFlow, play: St
     checks: 1,
     trace: [],
     digest,
+    idleFaults,
     failure:
       message === undefined
         ? undefined

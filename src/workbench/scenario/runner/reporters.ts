@@ -56,6 +56,7 @@ function prettyReporter({ write, color = false, folder = process.cwd() }: Report
       const times = paint(2, `${formatVirtualDuration(result)} virtual, ${result.wallMs.toFixed(0)} ms${note}`)
       write(`${mark} ${escapeControls(result.title)}  ${times}\n`)
       if (result.failure) write(indent(failureText(result, result.failure, folder)))
+      else if (result.idleFaults) write(indent(`Not tested: ${describeIdleFaults(result.idleFaults)}`))
     },
     end(results, ms, loadErrors) {
       const failed = results.filter(({ passed }) => !passed).length
@@ -111,6 +112,12 @@ function formatTotal(scenarios: number, failed: number, took: string, paint: Ret
   return failed === 0 ? `\n${all} passed ${took}\n` : `\n${paint(31, `${failed} of ${all} failed`)} ${took}\n`
 }
 
+/** Says why a scenario that passed proves little. */
+function describeIdleFaults(count: number): string {
+  const faults = count === 1 ? 'A fault of the plan' : `${count} faults of the plan`
+  return `${faults} changed nothing, because the client did not do what it waits for. Explore the client again.`
+}
+
 const MAX_LISTED_SEEDS = 12
 
 function formatSeeds(seeds: readonly string[]): string {
@@ -137,6 +144,7 @@ function formatJson(results: readonly FileResult[], ms: number, loadErrors: read
   const failed = results.filter(({ passed }) => !passed).length
   const scenarios = results.map(result => {
     const { title, file, passed, seed, elapsed, wallMs, checks, digest, traceOutcome: traceWas, failure } = result
+    const { idleFaults } = result
     const failureJson = failure && {
       message: failure.message,
       at_s: failure.at / SECOND,
@@ -156,6 +164,7 @@ function formatJson(results: readonly FileResult[], ms: number, loadErrors: read
       checks,
       digest,
       trace: traceWas,
+      ...(idleFaults !== undefined && { idle_faults: idleFaults }),
       failure: failureJson ?? null,
     }
   })
@@ -181,7 +190,10 @@ function formatJunit(
     // Readers of reports keep only the last of several results with equal names.
     const name = xmlAttribute(options.seeded ? `${result.title} (seed ${result.seed})` : result.title)
     const open = `    <testcase classname=${xmlAttribute(result.file)} name=${name} time="${(result.wallMs / 1000).toFixed(3)}"`
-    if (!result.failure) return `${open}/>`
+    if (!result.failure) {
+      const idle = result.idleFaults && xmlAttribute(describeIdleFaults(result.idleFaults))
+      return idle ? `${open}>\n      <skipped message=${idle}/>\n    </testcase>` : `${open}/>`
+    }
     const message = xmlAttribute(summaryLine(result.failure.message))
     const text = escapeXml(failureText(result, result.failure, folder))
     return `${open}>\n      <failure message=${message}>${text}</failure>\n    </testcase>`
