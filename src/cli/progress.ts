@@ -17,6 +17,7 @@ export class Progress {
   readonly #startedMs = monotonicMs()
   #lastWrittenMs = Number.NEGATIVE_INFINITY
   #isShown = false
+  readonly #said = new Set<string>()
 
   constructor(output: ProgressOutput) {
     this.#output = output
@@ -39,6 +40,14 @@ export class Progress {
     const full = Math.floor((share ?? 0) * BAR_WIDTH)
     const bar = share === undefined ? '' : `[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}] `
     this.#output.error(this.#output.isTerminal ? `\r${bar}${text}${left}\u001b[K` : `${text}${left}\n`)
+  }
+
+  /** Writes a text of its own once, above the bar. The text of a short command is in its result only. */
+  say(text: string): void {
+    if (this.#said.has(text) || monotonicMs() - this.#startedMs < DELAY_MS) return
+    this.#said.add(text)
+    this.clear()
+    this.#output.error(`${text}\n`)
   }
 
   /** Removes the bar. A later update shows it again. */

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import type { Duration } from '../../kernel/duration.ts'
 import { given } from '../../lib/fields.ts'
 import { plural } from '../../lib/text/format-count.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 import type { SavedWorld } from '../../server/saved-page/content.ts'
 import { recordSimulator } from '../../simulator/history/record.ts'
 import { commandFlow } from '../../workbench/explore/declare-flow.ts'
@@ -30,7 +31,7 @@ import { Progress } from '../progress.ts'
 import { hashOf, playSharded, readShardRequest, SHARD_FLAGS, type ShardIo, type ShardRequest } from '../shards/play.ts'
 import { anyText, duration, integer, seed, word } from '../values.ts'
 import { KNOWN_FLAG, KnownFindings } from './known.ts'
-import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit, percent } from './report.ts'
+import { countUntried, type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit, percent } from './report.ts'
 import {
   assertWritable,
   type ExploredClient,
@@ -89,7 +90,7 @@ async function recordRun(runner: FlowRunner, plan: Plan, options: RunOptions, ti
 }
 
 function formatProgress({ flow, stage, runs, findings, newest, points, chanceOfNew }: ExploreProgress): string {
-  const found = `${plural(findings, 'finding')}${newest === undefined ? '' : ` (${newest})`}`
+  const found = `${plural(findings, 'finding')}${newest === undefined ? '' : ` (${newest.signature})`}`
   // Systematic runs say nothing about the chance of random ones.
   const isRandom = stage === 'pairs' || stage === 'swarm'
   const planned = isRandom ? '' : ` for ${plural(points, 'single fault')}`
@@ -240,7 +241,12 @@ async function exploreAll(
     const report = await explore(loaded.flow, {
       ...{ budget, faults, signal: io.signal },
       ...(args.require !== undefined && { invariants: { recovers: 'always' } }),
-      onProgress: done => progress.update(formatProgress(done)),
+      onProgress: done => {
+        for (const note of done.notes) progress.say(note)
+        if (done.newest !== undefined) progress.say(hideSecrets(`Found ${done.newest.signature}: ${done.newest.words}`))
+        const isSingles = done.stage === 'singles' && done.runs < done.points
+        progress.update(formatProgress(done), isSingles ? done.runs / done.points : undefined)
+      },
     }).finally(() => progress.clear())
     const findings = known.sort(report)
     const files =
@@ -267,7 +273,8 @@ async function exploreAll(
   const isComplete =
     explored.length === flows.length && explored.every(({ report }) => report.stoppedBecause !== 'aborted')
   if (!isComplete || lacksPage) return 3
-  return explored.some(({ findings }) => findings.fresh.length > 0) ? findingCode : 0
+  if (explored.some(({ findings }) => findings.fresh.length > 0)) return findingCode
+  return explored.some(({ report }) => countUntried(report) > 0) ? 3 : 0
 }
 
 async function runShard(flows: readonly ExploredClient[], request: ShardRequest, io: ShardIo): Promise<number> {

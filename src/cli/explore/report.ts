@@ -28,7 +28,7 @@ export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile
   const { fresh, known, gone } = findings
   const lines = [
     `${flow}: ${plural(runs, 'run')}, ${plural(points, 'single fault')}, ${describeEnd(report)}`,
-    ...describeCard(report.card, report.findings.length),
+    ...describeCard(report.card, report.findings.length, countUntried(report)),
   ]
   for (const [i, finding] of fresh.entries()) lines.push('', ...formatFinding(finding, i + 1, fileOf(finding)))
   if (fresh.length > 0) lines.push('')
@@ -51,8 +51,9 @@ export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile
 }
 
 /** Returns the whole card as lines. */
-function cardLines({ card, findings }: FlowReport): string[] {
-  return [...describeCard(card, findings.length), ...describeJudged(card)]
+function cardLines(report: FlowReport): string[] {
+  const { card, findings } = report
+  return [...describeCard(card, findings.length, countUntried(report)), ...describeJudged(card)]
 }
 
 /** How many requests of a finding the JSON has. */
@@ -150,14 +151,20 @@ const WORDS_OF_END = {
   unsettled: 'it does not end even without a fault',
 } as const satisfies Readonly<Record<FlowReport['stoppedBecause'], string>>
 
-function describeEnd({ stoppedBecause, chanceOfNew, isReproducible }: FlowReport): string {
-  const chance = stoppedBecause === 'budget' ? `; the chance of something new is ${percent(chanceOfNew)}` : ''
+function describeEnd({ stoppedBecause, chanceOfNew, isReproducible, runsOf }: FlowReport): string {
+  const chance =
+    stoppedBecause === 'budget' && runsOf.swarm > 0 ? `; the chance of something new is ${percent(chanceOfNew)}` : ''
   const isTimed = stoppedBecause === 'budget' && !isReproducible
   return `${WORDS_OF_END[stoppedBecause]}${chance}${isTimed ? '; with a budget in real time, another run can differ' : ''}`
 }
 
 export function percent(share: number): string {
   return `${share < 0.1 ? (share * 100).toFixed(1) : Math.round(share * 100)} %`
+}
+
+/** Returns the number of single faults that were not run. */
+export function countUntried({ unreached }: Pick<FlowReport, 'unreached'>): number {
+  return unreached.filter(isNotRun).length
 }
 
 /** Says what it is worth that nothing was found. */

@@ -102,7 +102,13 @@ export interface Prepared extends Pick<SeedSpace, 'plans' | 'plansOf'> {
  */
 export async function prepare(runner: FlowRunner, options: ExploreOptions): Promise<Prepared> {
   const spaceOptions = toSpaceOptions(options, runner.operations)
-  const base = await runBase(runner, options.name)
+  const { name: flow, onProgress } = options
+  const base = await runBase(runner, flow, () =>
+    onProgress?.({
+      ...{ flow, stage: 'base', runs: 1, findings: 0, newest: undefined, points: 0, chanceOfNew: 1 },
+      notes: runner.notes ?? [],
+    }),
+  )
   const space = spaceOf(base, spaceOptions)
   const plansOf = (result: RunResult) => new RandomPlans(spaceOf(result, spaceOptions))
   return { base, space, plans: new RandomPlans(space), plansOf }

@@ -19,17 +19,22 @@ describe.skipIf(!hasPython)('a client in Python', () => {
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain('Without this fault, this finding does not occur. ')
   })
 
-  test('that survives its single faults ends with 0, and flags after -- are its own', {
+  test('whose budget ends before its single faults ends with 3, and flags after -- are its own', {
     timeout: 120_000,
   }, async () => {
     const script = resolve('clients/python/example/deploy.py')
     const flags = ['--fixtures', 'empty', '--budget', '6', '--processes', '2', '--json']
     const { code, stdout } = await run(['explore', ...flags, '--', 'python3', script, 'acme/chat', '--json'], ENV)
-    expect(code).toBe(0)
+    expect(code).toBe(3)
     expect(JSON.parse(stdout)).toMatchObject({
       flow: `python3 ${script} acme/chat --json`,
       findings: [],
       stopped_because: 'budget',
+      card: {
+        lines: expect.arrayContaining([
+          expect.stringMatching(/It is not known whether this client has a problem: \d+ single faults of/),
+        ]),
+      },
     })
   })
 })

@@ -23,7 +23,7 @@ export const honoursRetryAfter = defineRule({
   source: 'RFC 9110, section 10.2.3: the header says how long the client ought to wait before it asks again.',
   place: 'operation',
   premise: ({ requests }) => requests.some(({ retryAfter }) => retryAfter !== undefined),
-  otherwise: 'no answer asked for a wait',
+  otherwise: 'no answer asked for a wait, or it sleeps in real time',
   check({ requests, startedAt }) {
     const violations: Violation[] = []
     for (const [i, limited] of requests.entries()) {

@@ -26,7 +26,7 @@ export const pollsAtMost = defineRule({
     'advised rate.',
   place: 'operation',
   premise: ({ requests }) => requests.some(({ method }) => method === 'GET'),
-  otherwise: 'it reads nothing',
+  otherwise: 'it reads nothing, or sleeps in real time',
   check(conduct) {
     const { requests, settings, startedAt } = conduct
     const limit = settings.pollsAtMost

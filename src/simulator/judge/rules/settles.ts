@@ -21,7 +21,8 @@ export const settles = defineRule({
   summary: 'The client ends within a bounded time, whatever happens.',
   advice:
     'Give each request a timeout, such as AbortSignal.timeout(30_000) or curl -m 30, and each wait a limit ' +
-    'after which the client gives up and cleans up.',
+    'after which the client gives up and cleans up. A limit of a command on real time does not see the time of the ' +
+    'world: count its sleeps.',
   check(observation) {
     const late = findLateEnd(observation) ?? findUnlimitedRequest(observation)
     return late === undefined ? [] : [late]
@@ -37,7 +38,7 @@ function findLateEnd(observation: Observation): Violation | undefined {
   const bound = formatDuration(settings.settles)
   const how =
     end.kind === 'unsettled'
-      ? `The client did not end within ${formatSince(observation, endedAt)}: ${describeState(end)}.`
+      ? `The client did not end within ${end.bound ?? formatSince(observation, endedAt)}: ${describeState(end)}.`
       : `The client ended after ${formatSince(observation, endedAt)}, later than the bound of ${bound}.`
   const last = request
     ? ` Its last request was ${nameRequest(request)}, sent ${formatSince(observation, request.sentAt)} after its start.`

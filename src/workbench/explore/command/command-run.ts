@@ -1,6 +1,6 @@
 /** One run of a command: its starts in one world, the plan that acts on it, and what was recorded. */
 
-import type { Duration, Micros } from '../../../kernel/duration.ts'
+import { type Duration, formatDuration, type Micros } from '../../../kernel/duration.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
 import { monotonicMs } from '../../../lib/real-time.ts'
 import type { ServedWorld } from '../../../server/worlds/served-world.ts'
@@ -113,6 +113,12 @@ export class CommandRun {
     }
   }
 
+  /** Real milliseconds that the client slept; 0 if it moves the time of the world. */
+  get sleptMs(): number {
+    const { movesTime, sleptMs } = this.#client.waits
+    return movesTime ? 0 : sleptMs
+  }
+
   /** Ends the run: its process is killed, and it has no result. */
   stop(): void {
     this.#isStopped = true
@@ -149,9 +155,12 @@ export class CommandRun {
         ({ outcome, endedAt }) => outcome === 'unanswered' && endedAt === undefined,
       )
       const { length } = this.#recorder.requests
-      const asked = `another answer: it sent ${length} requests in the real time of a run`
+      const asked = `another answer: it sent ${length} requests`
       const other = length > MANY_REQUESTS ? asked : 'something outside of the world'
-      return { kind: 'unsettled', waitsFor: open ? formatRequest(open) : this.#waitsForTime ? 'time' : other }
+      const waitsFor = open ? formatRequest(open) : this.#waitsForTime ? 'time' : other
+      const { timeoutMs } = this.#options
+      const bound = `${formatDuration(timeoutMs * 1000)} of real time (--command-timeout)`
+      return { kind: 'unsettled', waitsFor, ...(end.kind === 'timeout' && { bound }) }
     }
     const how = end.kind === 'exited' ? `exit code ${end.code}` : end.signal
     return { kind: 'threw', error: new CommandFailed(how, this.output) }

@@ -44,6 +44,8 @@ class Slots {
 
 const DEFAULT_TIMEOUT: Duration = '60s'
 const MAX_PROCESSES = 256
+/** Seconds of sleep in a run from which its user is told. */
+const NOTED_SECONDS = 2
 const PRINTED_LINES = 10
 
 interface CommandRunnerOptions {
@@ -70,7 +72,9 @@ export function createCommandRunner(flow: CommandFlow, options: CommandRunnerOpt
 
 class ProcessRunner implements FlowRunner {
   readonly isSlow = true
-  readonly advice = 'Make the command send the same requests each time: without random names, and one after another.'
+  readonly advice =
+    'Make the command send the same requests each time: without random names, one after another, and with a limit for ' +
+    'an answer that a busy machine does not reach, such as 2 s.'
   readonly #argv: readonly [string, ...string[]]
   readonly #flow: CommandFlow
   readonly #options: CommandRunnerOptions
@@ -84,6 +88,8 @@ class ProcessRunner implements FlowRunner {
   #isStopped = false
   /** Runs that left a child. */
   #leavingRuns = 0
+  /** What the first run without faults slept. */
+  #sleptMs = 0
   /** Runs without faults, by their settings. */
   readonly #bases = new Map<string, Observation['base']>()
   readonly learned = new Learned()
@@ -111,10 +117,10 @@ class ProcessRunner implements FlowRunner {
   }
 
   get notes(): readonly string[] {
-    if (this.#leavingRuns === 0) return []
-    return [
-      `In ${plural(this.#leavingRuns, 'run')}, the command left a process in a session of its own, which held its output open. It was not waited for, and may still run. Make the command end what it starts.`,
-    ]
+    const seconds = Math.round(this.#sleptMs / 1000)
+    const slept = `A run sleeps ${seconds} s of real time, and so does the run of each fault. Let the sleep of the command move the time of the world: step 2 of docs/explore-command.md.`
+    const left = `In ${plural(this.#leavingRuns, 'run')}, the command left a process in a session of its own, which held its output open. It was not waited for, and may still run. Make the command end what it starts.`
+    return [...(seconds < NOTED_SECONDS ? [] : [slept]), ...(this.#leavingRuns === 0 ? [] : [left])]
   }
 
   get atOnce(): number {
@@ -169,7 +175,10 @@ class ProcessRunner implements FlowRunner {
       }
       const key = settingKey(options)
       const result = await run.conclude(end, isBase ? undefined : this.#bases.get(key))
-      if (isBase) this.#bases.set(key, result.base)
+      if (isBase) {
+        if (this.#bases.size === 0) this.#sleptMs = run.sleptMs
+        this.#bases.set(key, result.base)
+      }
       return result
     } catch (error) {
       throw error instanceof StartError ? explainStart(error, argv[0], environment.PATH) : error

@@ -25,6 +25,8 @@ export class ClientWaits {
   #quietSince: { readonly ms: number; readonly elapsed: Micros } | undefined
   /** Whether the client moves the time itself, through the control plane. Its waits are then exact. */
   movesTime = false
+  /** Real milliseconds between its requests, in whole seconds. */
+  sleptMs = 0
 
   constructor(sim: Simulator) {
     this.#sim = sim
@@ -42,6 +44,7 @@ export class ClientWaits {
     const moved = clock.elapsed - quiet.elapsed
     if (moved > 0) this.movesTime = true
     const slept = Math.floor((monotonicMs() - quiet.ms) / 1000) * SECOND
+    this.sleptMs += slept / 1000
     const wait = Math.max(slept, this.movesTime ? 0 : this.#assumedWait(method, path))
     // No client can move time while it waits for an answer.
     const assumed = this.#last?.outcome === 'unanswered' ? ASSUMED_TIMEOUT : 0

@@ -20,8 +20,12 @@ const WORDS = {
 const ALWAYS: ReadonlySet<string> = new Set(['usual', 'said', 'gaveUp', 'raw', 'crash'])
 const MAX_PLACES = 3
 
-/** Returns the lines of a card: one sentence about the client, then the counts. */
-export function describeCard(card: Card, findings: number): string[] {
+/**
+ * Returns the lines of a card: one sentence about the client, then the counts.
+ *
+ * @param untried the number of single faults that were not run, before the budget was spent or the user stopped
+ */
+export function describeCard(card: Card, findings: number, untried = 0): string[] {
   const { passing, others, several, ended, said, unclear } = card
   const lines = [
     ...gradeLine(passing, 'temporary fault', '', true),
@@ -37,11 +41,11 @@ export function describeCard(card: Card, findings: number): string[] {
       `  Does ${places(unclear)} say that something is missing? Only you know: set the option tells of the flow.`,
     )
   }
-  return [`  ${verdictOf(card, findings)}`, ...lines]
+  return [`  ${verdictOf(card, findings, untried)}`, ...lines]
 }
 
 /** Says in one sentence how the client did. */
-function verdictOf({ passing, others, several }: Card, findings: number): string {
+function verdictOf({ passing, others, several }: Card, findings: number, untried: number): string {
   const all = countRuns(passing)
   const errors = countGrades(passing, 'gaveUp', 'raw', 'crash')
   const bad = errors + passing.endless
@@ -51,7 +55,10 @@ function verdictOf({ passing, others, several }: Card, findings: number): string
   if (bad > all / 2) return `This client does not survive faults: ${failed}.${found && ` ${found}.`}`
   if (bad > 0) return found === '' ? `This client can fail: ${failed}.` : `${found}, and ${failed}.`
   if (found !== '') return `${found}.`
-  if (countRuns(passing) + countRuns(others) + countRuns(several) === 0) return 'No fault was tried.'
+  const tried = countRuns(passing) + countRuns(others) + countRuns(several)
+  if (tried === 0) return 'No fault was tried.'
+  if (untried > 0)
+    return `It is not known whether this client has a problem: ${plural(untried, 'single fault')} of ${formatCount(untried + tried)} were not run.`
   return all === 0
     ? 'No problem was found, but no temporary fault was tried.'
     : `No problem was found: it returned, or said what is missing, in all of ${plural(all, 'run')} with a temporary fault.`

@@ -4,6 +4,7 @@ import { formatDuration, type Micros } from '../../../kernel/duration.ts'
 import { quote } from '../../../lib/quote.ts'
 import { formatCount } from '../../../lib/text/format-count.ts'
 import type { ObservedRequest } from '../../../simulator/judge/observation.ts'
+import { shortenPath } from '../../../simulator/judge/words.ts'
 import type { InputValues } from '../input.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { BrokenInvariant } from '../run/run-result.ts'
@@ -139,10 +140,12 @@ function describeGroup({ operation, end, first, last, count }: RequestGroup): st
   return `${operation} ${count} times ${from === to ? `at ${from}` : `from ${from} to ${to}`} (${end})`
 }
 
-function describeEnd({ outcome, status, readError }: ObservedRequest): string {
+function describeEnd({ outcome, status, readError, path }: ObservedRequest): string {
   if (outcome === 'unanswered') return 'no answer'
   if (outcome === 'failed') return 'no connection'
-  return readError === undefined ? `${status}` : `${status} with an unreadable body`
+  // The path of what is not there says which id the client had.
+  const text = status === 404 ? `${status}, ${shortenPath(path)}` : `${status}`
+  return readError === undefined ? text : `${text} with an unreadable body`
 }
 
 function formatTime(time: Micros): string {

@@ -16,13 +16,14 @@ const STAY_ADVICE =
 const ADVICE = 'Use now(), sleep() and the seed instead of the wall clock and Math.random().'
 
 /**
- * Runs the flow twice without faults, and returns the first result.
+ * Runs the flow twice without faults, and returns the first result. Calls `onFirst` after the first run.
  *
  * @throws ExploreError if the runs differ, with the first request that does, and if the flow throws, or sends no request,
  *   and breaks nothing: there is nothing to explore
  */
-export async function runBase(runner: FlowRunner, flow: string): Promise<RunResult> {
+export async function runBase(runner: FlowRunner, flow: string, onFirst: () => void): Promise<RunResult> {
   const first = await runner.run([])
+  onFirst()
   const second = await runner.run([])
   const difference = findDifference(first, second)
   if (difference !== undefined) {

@@ -60,10 +60,11 @@ export class Novelty {
 export interface ExploreProgress extends Saturation {
   readonly flow: string
   readonly stage: StageName | 'shrinking'
-  /** The signature of the newest finding. */
-  readonly newest: string | undefined
+  readonly newest: Pick<Finding, 'signature' | 'words'> | undefined
   /** The number of single faults that will be run. */
   readonly points: number
+  /** What its user should know of the runs so far, in sentences. */
+  readonly notes: readonly string[]
 }
 
 export interface ExplorationOptions {
@@ -236,8 +237,9 @@ export class Exploration {
     const { flow, onProgress } = this.#options
     const runs = this.stageRuns + this.runsOf.shrinking
     const { all } = this.findings
-    const [findings, newest] = [all.length, all.at(-1)?.signature]
+    const [findings, newest] = [all.length, all.at(-1)]
     const { points } = this
-    onProgress?.({ flow, stage, runs, findings, newest, points, chanceOfNew: this.novelty.chanceOfNew })
+    const notes = this.#runner.notes ?? []
+    onProgress?.({ flow, stage, runs, findings, newest, points, notes, chanceOfNew: this.novelty.chanceOfNew })
   }
 }
