@@ -15,8 +15,8 @@ import { describeEnd, formatCost, formatSince, nameRequest, nameThing, startSent
 export const noLeak = defineRule({
   summary: 'Nothing that the client created costs money without an owner.',
   advice:
-    'After a create without an answer, look for the thing by its name before another create. Return the id of what ' +
-    'you keep, and delete the rest.',
+    'After a create without an answer, look for the thing by its name before another create. Repeat a stop or a delete ' +
+    'until the service confirms it. Return the id of what you keep.',
   premise: ({ created }) => created.length > 0,
   otherwise: 'it creates nothing that costs money',
   check(observation) {
