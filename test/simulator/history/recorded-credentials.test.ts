@@ -1,6 +1,7 @@
 /** Credentials in bodies: a recording has a hash of each, and its replay gives the same answers. */
 import { expect, test } from 'vitest'
-import { replay } from '../../../src/index.ts'
+import * as z from 'zod'
+import { endpoint, replay } from '../../../src/index.ts'
 import { decodeBase64 } from '../../../src/lib/base64.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import type { RequestLine } from '../../../src/simulator/history/lines.ts'
@@ -179,4 +180,22 @@ test('a credential under a vendor name is a hash', async () => {
   recording.stop()
   expect(recording.text).not.toContain(SECRET)
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
+})
+
+test('an answer with a credential of several words is a hash, and the replay is the same', async () => {
+  const endpoints = {
+    find: endpoint({
+      ...{ route: 'GET /find', summary: 'find', auth: 'none' },
+      returns: z.object({ token: z.string(), note: z.string() }),
+      handle: () => ({ token: 'two words\n"quoted"', note: 'in {"token":"a b"}' }),
+    }),
+  }
+  const { sim, recording } = recorded({ endpoints })
+  for (const path of ['/openapi.json', '/find']) {
+    expect((await (await sim.fetch(`http://sim${path}`)).text()).length).toBeGreaterThan(30)
+  }
+  recording.stop()
+  expect(recording.text).toContain('\\"token\\":\\"sha256-')
+  expect(recording.text).not.toContain('two words')
+  expect(await replay(recording, { endpoints })).toEqual({ outcome: 'same', requests: 2 })
 })

@@ -1,6 +1,7 @@
 /** Compares an answer with that of a recording, and says where they differ. */
 
 import { CREDENTIAL_HASH, hashCredential } from '../../../lib/text/credential-hash.ts'
+import { hideSecrets } from '../../../lib/text/secrets.ts'
 import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
 import { encodeAnswer, encodeBytes } from '../bodies.ts'
 import type { AnswerLine, RecordedBody } from '../lines.ts'
@@ -60,13 +61,13 @@ function withHashes(replayed: RecordedBody, recorded: RecordedBody | undefined):
   if (typeof recorded !== 'string' || typeof replayed !== 'string') return replayed
   const hashes = new Set(recorded.match(CREDENTIAL_HASH))
   if (hashes.size === 0) return replayed
-  let hidden: string = replayed
-  for (const words of WORDS) {
-    hidden = hidden.replaceAll(words, word => {
-      const hash = hashCredential(word)
-      return hashes.has(hash) ? hash : word
-    })
+  const hide = (value: string, raw = value) => {
+    const hash = hashCredential(value)
+    return hashes.has(hash) ? hash : raw
   }
+  // A credential of several words is the whole value of its field.
+  let hidden = hideSecrets(replayed, hide)
+  for (const words of WORDS) hidden = hidden.replaceAll(words, word => hide(word))
   return hidden
 }
 
