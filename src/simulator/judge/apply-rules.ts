@@ -55,14 +55,14 @@ function conductFor(all: Conduct, requests: readonly ObservedRequest[], client?:
 /** Applies a rule. What a rule of the user throws, returns or changes by mistake is named. */
 function check(name: string, rule: ConductRule, conduct: Conduct): readonly Violation[] {
   const begin = `${CONTEXT}: the rule ${name}`
-  const before = digestOf(conduct)
+  const before = markOf(conduct)
   let violations: readonly Violation[]
   try {
     violations = rule.check(conduct)
   } catch (error) {
     throw new RangeError(`${begin} threw ${String(error)}. Correct its check.`, { cause: error })
   }
-  if (digestOf(conduct) !== before) {
+  if (markOf(conduct) !== before) {
     throw new RangeError(`${begin} changed the world. Make its check only read, or work with sim.fork().`)
   }
   if ((violations as unknown) instanceof Promise) {
@@ -78,9 +78,13 @@ function check(name: string, rule: ConductRule, conduct: Conduct): readonly Viol
   return violations
 }
 
-/** Returns the digest of the world; undefined at a server, whose world is elsewhere. */
-function digestOf(conduct: Conduct): string | undefined {
-  return attempt(() => conduct.sim.digest)
+/** Returns a text that differs after a change of the world; undefined at a server, whose world is elsewhere. */
+function markOf({ sim }: Conduct): string | undefined {
+  return attempt(() => {
+    const { digest, clock, faults, inference, requests, pendingRequests } = sim
+    const lists = [faults.list(), inference.list(), requests, pendingRequests].map(({ length }) => length)
+    return [digest, clock.iso, ...lists].join(' ')
+  })
 }
 
 /** Says what is wrong with a violation; undefined if nothing is. */

@@ -131,14 +131,15 @@ const MISTAKES: [options: object, message: string][] = [
     { rules: { mine: { ...RULE, check: () => [{ words: 'W.', operation: '', evidence: [fact] }] } } },
     `the rule mine returned ${JSON.stringify(fact)} as evidence, which is no { kind: 'request', request }`,
   ]),
-  [
-    {
-      rules: {
-        mine: { ...RULE, check: ({ sim }: Conduct) => [sim.cluster.model.deprecate(CHAT.model, '30d')].slice(1) },
-      },
-    },
+  ...[
+    ({ sim }: Conduct) => sim.cluster.model.deprecate(CHAT.model, '30d'),
+    ({ sim }: Conduct) => sim.faults.add({ on: '*', fault: { kind: 'reset' } }),
+    ({ sim }: Conduct) => sim.inference.add({ answer: { text: 'yes' } }),
+    ({ sim }: Conduct) => sim.reset(),
+  ].map((change): [object, string] => [
+    { rules: { mine: { ...RULE, check: (conduct: Conduct) => [change(conduct)].slice(1) } } },
     'the rule mine changed the world. Make its check only read, or work with sim.fork().',
-  ],
+  ]),
   ...[
     ({ requests }: Conduct) => (requests as unknown[]).reverse(),
     ({ requests }: Conduct) => Object.assign(requests[0]!, { status: 500 }),
