@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { ENGINE_METRICS } from '../../src/server/control/metrics/engine-metrics.ts'
+import { GPU_METRICS } from '../../src/server/control/metrics/gpu-metrics.ts'
 import {
+  DEPLOYMENT_METRICS,
+  EVENT_METRICS,
   PROCESS_METRICS,
   REQUEST_METRICS,
   SIMULATOR_METRICS,
-} from '../../src/server/control/endpoints/simulator-metrics.ts'
-import { ENGINE_METRICS } from '../../src/server/control/metrics/engine-metrics.ts'
-import { GPU_METRICS } from '../../src/server/control/metrics/gpu-metrics.ts'
-import { DEPLOYMENT_METRICS, EVENT_METRICS, WORLD_METRICS } from '../../src/server/control/metrics/world-metrics.ts'
+  WORLD_METRICS,
+} from '../../src/server/control/metrics/world-metrics.ts'
 import { running } from '../server/http/running-server.ts'
 
 const PAGE = readFileSync('docs/metrics.md', 'utf8')

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { toSnakeCase } from '../../src/lib/text/snake-case.ts'
 import { wrapText } from '../../src/lib/text/wrap.ts'
-import { givenBody } from '../../src/server/control/body-schema.ts'
+import { givenBody } from '../../src/server/control/describe.ts'
 import { controlOperations } from '../../src/server/control/index.ts'
 import { type AnyEndpoint, type FieldSchemas, routeParamNames } from '../../src/service/endpoint.ts'
 import type { GeneratedFile } from './declarations.ts'

@@ -7,14 +7,10 @@
 import { assumed } from '../../service/operation-table.ts'
 import * as clock from './endpoints/clock.ts'
 import * as cluster from './endpoints/cluster.ts'
-import * as events from './endpoints/events.ts'
-import * as explain from './endpoints/explain.ts'
 import * as faults from './endpoints/faults.ts'
-import * as fields from './endpoints/fields.ts'
 import * as inference from './endpoints/inference.ts'
 import * as journal from './endpoints/journal.ts'
 import * as judge from './endpoints/judge.ts'
-import * as ledger from './endpoints/ledger.ts'
 import * as metrics from './endpoints/metrics.ts'
 import * as overview from './endpoints/overview.ts'
 import * as report from './endpoints/report.ts'
@@ -29,12 +25,9 @@ import * as viewsDifferences from './views/differences.ts'
 import * as viewsFleet from './views/fleet.ts'
 import * as viewsLifecycles from './views/lifecycles.ts'
 import * as viewsMoney from './views/money.ts'
-import * as viewsPage from './views/page.ts'
 import * as viewsPast from './views/past.ts'
-import * as viewsRecordings from './views/recordings.ts'
 import * as viewsRequest from './views/request.ts'
 import * as viewsThings from './views/things.ts'
-import * as viewsWeather from './views/weather.ts'
 
 export const OPERATIONS = {
   getRoot: assumed('GET /', () => overview.getRoot),
@@ -56,14 +49,14 @@ export const OPERATIONS = {
   compareWorlds: assumed('GET /_sim/differences', () => viewsDifferences.compareWorlds),
   getDigest: assumed('GET /_sim/digest', () => journal.getDigest),
   getEngineMetrics: assumed('GET /_sim/engines/{instance}/metrics', () => metrics.getEngineMetrics),
-  watchEvents: assumed('GET /_sim/events', () => events.watchEvents),
-  explainSubject: assumed('GET /_sim/explain/{subject}', () => explain.explainSubject),
+  watchEvents: assumed('GET /_sim/events', () => journal.watchEvents),
+  explainSubject: assumed('GET /_sim/explain/{subject}', () => viewsCauses.explainSubject),
   clearFaults: assumed('DELETE /_sim/faults', () => faults.clearFaults),
   listFaults: assumed('GET /_sim/faults', () => faults.listFaults),
   addFault: assumed('POST /_sim/faults', () => faults.addFault),
   removeFault: assumed('DELETE /_sim/faults/{id}', () => faults.removeFault),
   getFault: assumed('GET /_sim/faults/{id}', () => faults.getFault),
-  getFields: assumed('GET /_sim/fields', () => fields.getFields),
+  getFields: assumed('GET /_sim/fields', () => overview.getFields),
   getFleet: assumed('GET /_sim/fleet', () => viewsFleet.getFleet),
   healWorld: assumed('POST /_sim/heal', () => cluster.healWorld),
   getHealth: assumed('GET /_sim/health', () => overview.getHealth),
@@ -73,17 +66,17 @@ export const OPERATIONS = {
   removeScriptedAnswer: assumed('DELETE /_sim/inference/{name}', () => inference.removeScriptedAnswer),
   getJournal: assumed('GET /_sim/journal', () => journal.getJournal),
   judgeClients: assumed('GET /_sim/judge', () => judge.judgeClients),
-  getLedger: assumed('GET /_sim/ledger', () => ledger.getLedger),
+  getLedger: assumed('GET /_sim/ledger', () => report.getLedger),
   getLifecycles: assumed('GET /_sim/lifecycles', () => viewsLifecycles.getLifecycles),
   getMetrics: assumed('GET /_sim/metrics', () => metrics.getMetrics),
   getMoney: assumed('GET /_sim/money', () => viewsMoney.getMoney),
-  savePage: assumed('GET /_sim/page', () => viewsPage.savePage),
+  savePage: assumed('GET /_sim/page', () => viewsPast.savePage),
   forgetPast: assumed('DELETE /_sim/past', () => viewsPast.forgetPast),
   getPast: assumed('GET /_sim/past', () => viewsPast.getPast),
   keepPast: assumed('POST /_sim/past', () => viewsPast.keepPast),
   getPastRecording: assumed('GET /_sim/past/recording', () => viewsPast.getPastRecording),
   getPastScenario: assumed('GET /_sim/past/scenario', () => viewsPast.getPastScenario),
-  openRecording: assumed('POST /_sim/recordings', () => viewsRecordings.openRecording),
+  openRecording: assumed('POST /_sim/recordings', () => viewsPast.openRecording),
   getReport: assumed('GET /_sim/report', () => report.getReport),
   listRequests: assumed('GET /_sim/requests', () => requests.listRequests),
   sendRequest: assumed('POST /_sim/requests', () => sendRequest.sendRequest),
@@ -105,7 +98,7 @@ export const OPERATIONS = {
   listTroubles: assumed('GET /_sim/troubles', () => cluster.listTroubles),
   getUnread: assumed('GET /_sim/unread', () => overview.getUnread),
   verifyReceived: assumed('POST /_sim/verify', () => requests.verifyReceived),
-  getWeather: assumed('GET /_sim/weather', () => viewsWeather.getWeather),
+  getWeather: assumed('GET /_sim/weather', () => cluster.getWeather),
   listWorlds: assumed('GET /_sim/worlds', () => worlds.listWorlds),
   createWorld: assumed('POST /_sim/worlds', () => worlds.createWorld),
   deleteWorld: assumed('DELETE /_sim/worlds/{world}', () => worlds.deleteWorld),

@@ -3,7 +3,6 @@ import * as z from 'zod'
 import { fieldsOf } from '../../lib/fields.ts'
 import { type AnyEndpoint, type FieldSchemas, routeParamNames } from '../../service/endpoint.ts'
 import { exampleTarget } from '../../service/openapi/examples.ts'
-import { givenBody } from './body-schema.ts'
 
 /** A parameter of an endpoint. `type` is a text: `string or number`, `'manual' or 'scaled'`. */
 export const ParameterSchema = z.object({
@@ -52,4 +51,9 @@ function formatType(schema: Schema): string {
   if (options !== undefined) return options.map(option => formatType(option as Schema)).join(' or ')
   const defaultNote = schema.default === undefined ? '' : `; default: ${String(schema.default)}`
   return `${schema.type === undefined ? 'anything' : [schema.type].flat().join(' or ')}${defaultNote}`
+}
+
+/** Returns the schema of a body that is given, also if it can be left out; undefined for an endpoint without a body. */
+export function givenBody({ body }: Pick<AnyEndpoint, 'body'>): z.ZodType | undefined {
+  return body instanceof z.ZodOptional ? (body.unwrap() as z.ZodType) : body
 }

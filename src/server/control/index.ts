@@ -15,7 +15,6 @@ import type { Worlds } from '../worlds/worlds.ts'
 import { OPERATIONS } from './declarations.ts'
 import type { ControlScope, WritePage } from './endpoint.ts'
 import * as eventStream from './event-stream.ts'
-import * as eventTurns from './event-turns.ts'
 
 /**
  * Every operation of the control plane by its id. Typed clients are made from it.
@@ -69,9 +68,9 @@ export interface ControlHost {
 
 /** Creates the control plane of a server, one for all its worlds. */
 export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePage }: ControlHost = {}): Control {
-  let turns: eventTurns.EventTurns | undefined
+  let turns: eventStream.EventTurns | undefined
   const textsOf = oneForEach(() => {
-    turns ??= new eventTurns.EventTurns()
+    turns ??= new eventStream.EventTurns()
     return new eventStream.EventTexts(turns)
   })
   const pasts = new pastsOfWorlds.Pasts()

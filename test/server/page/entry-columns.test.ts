@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Entry } from '../../../src/kernel/journal.ts'
-import { toEntryColumns, toJournalView } from '../../../src/server/control/journal-view.ts'
+import { toEntryColumns, toJournalView } from '../../../src/server/control/event-views.ts'
 import { readEntryColumns } from '../../../src/server/page/store/feed.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 

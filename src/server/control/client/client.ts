@@ -1,7 +1,13 @@
 /** The typed client of the control plane, made from its declarations: of a server, or of a simulator in the process. */
 import { assertKnownKeys } from '../../../lib/known-keys.ts'
 import { quote } from '../../../lib/quote.ts'
-import { type ClientOf, createClientFor, type SendRequest } from '../../../service/client/client.ts'
+import {
+  type ClientOf,
+  createClientFor,
+  type RequestFor,
+  type ResponseFor,
+  type SendRequest,
+} from '../../../service/client/client.ts'
 import { toPathAndQuery } from '../../../service/http/request-context.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { Worlds } from '../../worlds/worlds.ts'
@@ -113,3 +119,14 @@ function overHttp(address: ControlAddress): Connection {
     },
   }
 }
+
+type Served = typeof controlOperations
+
+/** The answer of each operation. */
+export type AnswersByRoute = { [Id in keyof Served as Served[Id]['route']]: ResponseFor<Served[Id]> }
+
+/** The fields of path, query and body of each operation, in one object. */
+export type FieldsByRoute = { [Id in keyof Served as Served[Id]['route']]: RequestFor<Served[Id]> }
+
+/** A route of the control plane. */
+export type ControlRoute = keyof AnswersByRoute

@@ -3,8 +3,7 @@ import type * as z from 'zod'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import { ServerSentEventParser } from '../../../lib/text/server-sent-events.ts'
 import { Refusal } from '../../../service/client/refusal.ts'
-import type { JournalEntrySchema } from '../journal-view.ts'
-import type { RequestSchema } from '../request-view.ts'
+import type { JournalEntrySchema, RequestSchema } from '../event-views.ts'
 
 /** A journal entry. */
 export type ControlEntry = z.output<typeof JournalEntrySchema>

@@ -8,9 +8,9 @@ import { toFutureTime } from '../../../simulator/clock/moves/arguments.ts'
 import type { MoveResult } from '../../../simulator/clock/moves/result.ts'
 import type { ClockMode } from '../../../simulator/clock/settings.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
-import { DurationField } from '../duration-field.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
+import { DurationField } from '../time-fields.ts'
+import { ClockModeSchema, clockModeOf } from '../world-view.ts'
 
 const ClockView = z.object({
   now: z.string(),

@@ -4,8 +4,8 @@ import type { FaultView as View } from '../../../simulator/faults/fault-controls
 import * as faultFields from '../../../simulator/faults/kinds/fields.ts'
 import * as faultKinds from '../../../simulator/faults/kinds/index.ts'
 import type { FaultRule } from '../../../simulator/faults/rules.ts'
-import { DurationField, describeBareNumber } from '../duration-field.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
+import { DurationField, describeBareNumber } from '../time-fields.ts'
 
 const FaultViewSchema = z.object({
   id: z.string(),

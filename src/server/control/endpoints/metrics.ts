@@ -10,8 +10,7 @@ import { EngineReader, hasEngine } from '../metrics/engine-values.ts'
 import { readGpus } from '../metrics/gpu-metrics.ts'
 import type { MetricValues } from '../metrics/metric.ts'
 import { acceptedFormat, metricsPage, TEXT_FORMATS } from '../metrics/metrics-text.ts'
-import { readDeployments, readWorld } from '../metrics/world-metrics.ts'
-import { readSimulator } from './simulator-metrics.ts'
+import { readDeployments, readSimulator, readWorld } from '../metrics/world-metrics.ts'
 
 export const getMetrics = control({
   route: 'GET /_sim/metrics',

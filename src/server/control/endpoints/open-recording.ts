@@ -3,7 +3,7 @@ import { parseRecording } from '../../../simulator/history/file.ts'
 import { createRecordedSimulator } from '../../../simulator/history/header.ts'
 import { performLines } from '../../../simulator/history/replay/perform-lines.ts'
 import { type ControlScope, refuseInvalid } from '../endpoint.ts'
-import { makeWorldWith } from './make-world.ts'
+import { makeWorldWith } from './require.ts'
 
 /**
  * Creates a world that runs a recording again. Refuses with 400 for a text that is not a recording of this version.

@@ -13,7 +13,7 @@ import {
   verifyRequests,
 } from '../../../simulator/requests/verify.ts'
 import { type Answered, control, refuseInvalid } from '../endpoint.ts'
-import { RequestSchema, toRequestView } from '../request-view.ts'
+import { RequestSchema, toRequestView } from '../event-views.ts'
 
 export const listRequests = control({
   route: 'GET /_sim/requests',

@@ -1,4 +1,4 @@
-/** Finds what a request names, and refuses what is not there. */
+/** Finds or makes the worlds, snapshots and pasts of requests, and refuses what is not there. */
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { refuse } from '../../../service/refusals.ts'
 import type { Snapshot } from '../../../simulator/checkpoint/snapshot.ts'
@@ -6,7 +6,8 @@ import type { Past } from '../../../simulator/history/past/past.ts'
 import type { Pasts } from '../../../simulator/history/past/pasts.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import type { ServedWorld } from '../../worlds/served-world.ts'
-import type { Worlds } from '../../worlds/worlds.ts'
+import type { WorldSpec, Worlds } from '../../worlds/worlds.ts'
+import { refuseInvalid } from '../endpoint.ts'
 
 /** Returns the world of a name. Refuses an unknown one with 404. */
 export function requireWorld(worlds: Worlds, name: string): ServedWorld {
@@ -31,4 +32,23 @@ export function requirePast(pasts: Pasts, sim: Simulator, purpose: string): Past
     pasts.of(sim) ??
     refuse(409, `Failed to ${purpose}: the past of this world is not kept. Send POST /_sim/past to it before.`)
   )
+}
+
+/**
+ * Makes a world with a simulator that takes time to create. Refuses with 429 at the maximum number of worlds, before that
+ * time too. The simulator of a refused world is disposed.
+ */
+export async function makeWorldWith(
+  worlds: Worlds,
+  create: () => Promise<Simulator>,
+  spec: Pick<WorldSpec, 'alias' | 'from'> = {},
+): Promise<ServedWorld> {
+  await refuseInvalid(() => worlds.assertRoom())
+  const sim = await create()
+  try {
+    return await refuseInvalid(() => worlds.make({ ...spec, sim }))
+  } catch (error) {
+    await sim[Symbol.asyncDispose]()
+    throw error
+  }
 }

@@ -18,11 +18,9 @@ import type { SimulatorOptions } from '../../../simulator/options.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import type { ServedWorld } from '../../worlds/served-world.ts'
 import type { WorldSpec } from '../../worlds/worlds.ts'
-import { ClockModeSchema, clockModeOf } from '../clock-view.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
-import { PendingRequestSchema, pendingRequestsOf } from '../waiting-view.ts'
-import { makeWorldWith } from './make-world.ts'
-import { requirePast, requireSnapshot, requireWorld } from './require.ts'
+import { ClockModeSchema, clockModeOf, PendingRequestSchema, pendingRequestsOf } from '../world-view.ts'
+import { makeWorldWith, requirePast, requireSnapshot, requireWorld } from './require.ts'
 
 const WorldSummary = z.object({
   world: z.string(),

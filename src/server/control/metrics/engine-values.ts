@@ -14,9 +14,9 @@ import {
 } from '../../../simulation/load/engine-requests.ts'
 import { BLOCK_TOKENS } from '../../../simulation/load/prefix-cache.ts'
 import type { World } from '../../../simulation/world.ts'
+import type { LoadTotals } from './engine-loads.ts'
 import { EngineLoads } from './engine-loads.ts'
 import { ENGINE_METRICS, HISTOGRAM_OF_METRIC } from './engine-metrics.ts'
-import type { LoadTotals } from './load-reader.ts'
 import type { Labels, MetricValues } from './metric.ts'
 import { type ServingState, servingState, wholeShare } from './serving-state.ts'
 

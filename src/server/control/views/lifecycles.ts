@@ -11,9 +11,8 @@ import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
 import { parseMoment } from '../../../simulator/requests/find.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
-import { nameOfThing } from '../thing-names.ts'
-import { LIFE_KINDS } from './lifecycle.ts'
-import { type Life, readLives } from './lives.ts'
+import { nameOfThing } from '../world-view.ts'
+import { LIFE_KINDS, type Life, readLives } from './lives.ts'
 
 const MarkSchema = z.object({
   time: z.int(),

@@ -9,8 +9,8 @@ import type { World } from '../../../simulation/world.ts'
 import * as moneyTracker from '../../../simulator/explain/money-tracker.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
-import { nameOfThing } from '../thing-names.ts'
-import { parseTimeParam } from '../time-param.ts'
+import { parseTimeParam } from '../time-fields.ts'
+import { nameOfThing } from '../world-view.ts'
 
 const UsageSchema = z.object({
   held_gpu_hours: z.number(),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
 import { inSlices } from '../../../lib/slices.ts'
+import { refuse } from '../../../service/refusals.ts'
 import { Bytes } from '../../../service/results.ts'
 import * as scenarios from '../../../simulator/history/export/scenario.ts'
 import { parseRecording } from '../../../simulator/history/file.ts'
@@ -8,6 +9,7 @@ import type { StepLines } from '../../../simulator/history/lines.ts'
 import type { Past } from '../../../simulator/history/past/past.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
+import * as recordings from '../endpoints/open-recording.ts'
 import { requirePast } from '../endpoints/require.ts'
 
 /** Longest real time that the start of a past waits for the end of requests, in milliseconds. */
@@ -133,3 +135,45 @@ function toPastJson({ world }: Simulator, past: Past | undefined): z.input<typeo
 function isActionOrEnd(line: StepLines): boolean {
   return 'action' in line || 'digest' in line
 }
+
+export const savePage = control({
+  route: 'GET /_sim/page',
+  summary:
+    'Return one HTML file that runs the past of the world again when it is opened, without a server. It contains every ' +
+    'request with its body; hashes replace credentials',
+  refusals: {
+    409: 'the past is not kept, or waits for requests in progress',
+    501: 'this host cannot write pages',
+  },
+  produces: 'application/octet-stream',
+  returns: z.string(),
+  handle: async ({ sim, worlds, pasts, writePage }) => {
+    if (writePage === undefined) {
+      refuse(501, "Failed to save a page: this host has no parts of pages. Start a server with 'modelhost-sim serve'.")
+    }
+    const past = requirePast(pasts, sim, 'save a page')
+    const name = worlds.findBySimulator(sim)?.name ?? 'world'
+    const recording = await refuseInvalid(() => inSlices(past.recording()), 409)
+    const worldsOfPage = [{ title: `the world '${name}'`, recording }]
+    const page = await writePage({ title: `The world '${name}' at ${sim.clock.iso}`, worlds: worldsOfPage })
+    // As bytes with a name: a browser must not run it with the rights of this address.
+    return new Bytes([new TextEncoder().encode(page)], { filename: `${name}.html` })
+  },
+})
+
+export const openRecording = control({
+  route: 'POST /_sim/recordings',
+  summary:
+    'Create a world that runs a recording again, up to its end or to the first answer that differs. Its past is kept from ' +
+    'the start. Webhooks of the recording are not sent again',
+  example: { body: { recording: 'the text of a file of serve --record' } },
+  refusals: { 400: 'a text that is not a recording of this version, or names a file', 429: 'too many worlds' },
+  body: z.strictObject({ recording: z.string() }),
+  returns: z.object({
+    world: z.string(),
+    now: z.string(),
+    lines: z.int().describe('How many lines were performed'),
+    problem: z.string().nullable().describe('Where it differs from the recording, or where the recording is cut'),
+  }),
+  handle: ({ body, ...scope }) => recordings.openRecordingText(scope, body.recording, 'that was sent'),
+})

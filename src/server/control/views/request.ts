@@ -8,7 +8,7 @@ import { isControlRequest } from '../../../simulator/observer.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { DEFAULT_WORLD } from '../../worlds/served-world.ts'
 import { control } from '../endpoint.ts'
-import { toRequestView } from '../request-view.ts'
+import { toRequestView } from '../event-views.ts'
 import { describeWire, isLost, type ShownContent, showContent } from './shown-content.ts'
 
 const ContentSchema = z.object({

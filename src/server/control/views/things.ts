@@ -2,11 +2,9 @@ import * as z from 'zod'
 import { queryInteger } from '../../../service/fields.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
-import { DescribedEntrySchema, toDescribedEntry } from '../journal-view.ts'
-import { RequestSchema, toRequestView } from '../request-view.ts'
-import { askForThing } from './service-object.ts'
+import { DescribedEntrySchema, RequestSchema, toDescribedEntry, toRequestView } from '../event-views.ts'
 import * as thingLists from './thing-lists.ts'
-import { LISTED_KINDS } from './thing-lists.ts'
+import { askForThing, LISTED_KINDS } from './thing-lists.ts'
 import { type ThingView, VIEWED_KINDS, viewThing } from './thing-view.ts'
 
 const PostingSchema = z.object({

@@ -5,7 +5,7 @@ import { delayUnlessAborted } from '../../../lib/real-time.ts'
 import { formatIsoTime } from '../../../lib/text/iso-time.ts'
 import { ServerSentEventParser } from '../../../lib/text/server-sent-events.ts'
 import type { ControlEntry, ControlRequest } from '../../control/client/index.ts'
-import type { EntryColumns } from '../../control/journal-view.ts'
+import type { EntryColumns } from '../../control/event-views.ts'
 import { AskError, readAnswer } from './ask.ts'
 
 /** The most entries and the most requests that the page keeps. The oldest are dropped a tenth at a time. */

@@ -1,6 +1,18 @@
-/** The pending requests of a world in responses of the control plane. */
+/** A world in responses of the control plane: its clock, its pending requests, and the names of its things. */
 import * as z from 'zod'
+import type { World } from '../../simulation/world.ts'
+import { CLOCK_MODES } from '../../simulator/clock/settings.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
+
+export const ClockModeSchema = z.object({
+  mode: z.enum(CLOCK_MODES),
+  speed: z.number().nullable(),
+  paused_by: z.array(z.string()),
+})
+
+export function clockModeOf({ clock }: Simulator): z.infer<typeof ClockModeSchema> {
+  return { mode: clock.mode, speed: clock.speed ?? null, paused_by: [...clock.pausedBy] }
+}
 
 export const PendingRequestSchema = z
   .object({
@@ -33,4 +45,12 @@ export function pendingRequestsOf(sim: Simulator): z.input<typeof PendingRequest
     } = pending
     return { operation, request, id, model, deploy_id, since, waited_seconds: waitedMs / 1000, for: pending.for, until }
   })
+}
+
+/** Returns the name of the model of a deployment, or the name of a rental; otherwise the id. */
+export function nameOfThing({ deployments, rentals }: World, id: string): string {
+  const deployment = deployments.ordinalOf(id)
+  if (deployment !== undefined) return deployments.read(deployment).plan.modelName
+  const rental = rentals.ordinalOf(id)
+  return rental === undefined ? id : rentals.read(rental).name
 }
