@@ -2,7 +2,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  boxOf,
   countGpus,
   findAt,
   layoutFleet,
@@ -80,8 +79,7 @@ describe('the layout of the fleet', () => {
         fc.integer({ min: 200, max: 1200 }),
         (list, width, height) => {
           const layout = layoutFleet(toSections(fleetOf(answerOf(list))), width, height)
-          const found = layout.nodes.flatMap((_, index) => {
-            const box = boxOf(layout, index)!
+          const found = layout.boxes.flatMap(box => {
             const top = box.y + layout.nameHeight + layout.padding
             return [
               box.x + box.width <= Math.max(width, box.width),
@@ -89,8 +87,8 @@ describe('the layout of the fleet', () => {
               findAt(layout, box.x + box.width - layout.padding - 1, box.y + box.height - layout.padding - 1),
             ]
           })
-          expect(found).toEqual(layout.nodes.flatMap(node => [true, { node, gpu: 0 }, { node, gpu: 7 }]))
-          expect(layout.nodes).toHaveLength(list.reduce((sum, count) => sum + count, 0))
+          expect(found).toEqual(layout.boxes.flatMap(({ node }) => [true, { node, gpu: 0 }, { node, gpu: 7 }]))
+          expect(layout.boxes).toHaveLength(list.reduce((sum, count) => sum + count, 0))
         },
       ),
     )
@@ -100,11 +98,11 @@ describe('the layout of the fleet', () => {
     fc.assert(
       fc.property(counts, fc.nat(), (list, seed) => {
         const layout = layoutFleet(toSections(fleetOf(answerOf(list))), 900, 700)
-        const start = seed % layout.nodes.length
+        const start = seed % layout.boxes.length
         let index = start
-        for (let step = 0; step < layout.nodes.length * 2; step++) index = neighborOf(layout, index, 'up')
-        expect(boxOf(layout, index)!.y).toBe(boxOf(layout, 0)!.y)
-        for (let step = 0; step < layout.nodes.length; step++) index = neighborOf(layout, index, 'left')
+        for (let step = 0; step < layout.boxes.length * 2; step++) index = neighborOf(layout, index, 'up')
+        expect(layout.boxes[index]!.y).toBe(layout.boxes[0]!.y)
+        for (let step = 0; step < layout.boxes.length; step++) index = neighborOf(layout, index, 'left')
         expect(index).toBe(0)
         for (let step = 0; step < start; step++) index = neighborOf(layout, index, 'right')
         expect(index).toBe(start)

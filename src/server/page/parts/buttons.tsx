@@ -30,18 +30,6 @@ export function CloseButton({ what, onClick }: { what: string; onClick: () => vo
   )
 }
 
-interface DownloadButtonProps {
-  readonly label: string
-  /** Name of the file. */
-  readonly name: string
-  readonly text: () => string | Promise<string>
-}
-
-/** Saves a text as a file of the person. */
-export function DownloadButton({ label, name, text }: DownloadButtonProps) {
-  return <Small words={label} onClick={async () => saveFile(name, await text())} />
-}
-
 /** Saves a text as a file. */
 export function saveFile(name: string, text: string, type = 'text/plain'): void {
   const link = document.createElement('a')
@@ -79,7 +67,8 @@ export function Quiet({ children, ...attributes }: ButtonHTMLAttributes) {
 interface ChoiceProps<Value extends string> {
   /** What is chosen. It is read out with each option. */
   readonly label: string
-  readonly options: readonly { readonly value: Value; readonly title: string; readonly hint?: string }[]
+  /** The title of each value. */
+  readonly options: Readonly<Record<Value, string>>
   readonly value: Value
   readonly onChange: (value: Value) => void
 }
@@ -89,15 +78,9 @@ export function Choice<Value extends string>({ label, options, value, onChange }
   return (
     <fieldset class="choice">
       <legend>{label}</legend>
-      {options.map(option => (
-        <button
-          key={option.value}
-          type="button"
-          aria-pressed={option.value === value}
-          title={option.hint}
-          onClick={() => onChange(option.value)}
-        >
-          {option.title}
+      {Object.entries<string>(options).map(([option, title]) => (
+        <button key={option} type="button" aria-pressed={option === value} onClick={() => onChange(option as Value)}>
+          {title}
         </button>
       ))}
     </fieldset>

@@ -60,6 +60,23 @@ function readColors(element: HTMLElement): Drawing['color'] {
   }
 }
 
+/** A colour of the style sheet, or a pattern. */
+type Fill = string | CanvasPattern
+
+/** Returns a rectangle with round corners. */
+export function roundBox(left: number, top: number, width: number, height: number, radius: number): Path2D {
+  const shape = new Path2D()
+  shape.roundRect(left, top, width, height, radius)
+  return shape
+}
+
+/** Returns a circle around a point. */
+export function circle(x: number, y: number, radius: number): Path2D {
+  const shape = new Path2D()
+  shape.arc(x, y, radius, 0, 2 * Math.PI)
+  return shape
+}
+
 /** Draws a scene. */
 export class Brush<Scene> {
   readonly scene: Scene
@@ -84,13 +101,31 @@ export class Brush<Scene> {
   }
 
   /** Fills a rectangle with a colour of the style sheet, or with a pattern. */
-  fill(style: string | CanvasPattern, left: number, top: number, width: number, height: number, alpha = 1): void {
+  fill(style: Fill, left: number, top: number, width: number, height: number, alpha = 1): void {
+    this.#paint(style, alpha, () => this.context.fillRect(left, top, width, height))
+  }
+
+  /** Fills a shape. */
+  fillShape(style: Fill, shape: Path2D, alpha = 1): void {
+    this.#paint(style, alpha, () => this.context.fill(shape))
+  }
+
+  #paint(style: Fill, alpha: number, draw: () => void): void {
     const { context } = this
     const before = context.globalAlpha
     context.globalAlpha = before * alpha
     context.fillStyle = typeof style === 'string' ? this.color(style) : style
-    context.fillRect(left, top, width, height)
+    draw()
     context.globalAlpha = before
+  }
+
+  /** Draws the outline of a shape, or a line. */
+  stroke(color: string, shape: Path2D, width = 1, dash: readonly number[] = []): void {
+    const { context } = this
+    context.strokeStyle = this.color(color)
+    context.lineWidth = width
+    context.setLineDash([...dash])
+    context.stroke(shape)
   }
 
   /** Sets how texts are drawn. `font` has no family: `600 11px`. */
@@ -124,16 +159,9 @@ export class Brush<Scene> {
     context.strokeStyle = this.color(color)
     context.globalAlpha = alpha
     context.lineWidth = 1.5
-    context.beginPath()
-    for (const shift of [-6, 0, 6]) {
-      context.moveTo(shift - 1, 7)
-      context.lineTo(shift + 7, -1)
-      if (lines === 'cross') {
-        context.moveTo(shift - 1, -1)
-        context.lineTo(shift + 7, 7)
-      }
-    }
-    context.stroke()
+    context.stroke(
+      new Path2D(`M-7 7l8 -8m-2 8l8 -8m-2 8l8 -8${lines === 'cross' ? 'M-7 -1l8 8m-2 -8l8 8m-2 -8l8 8' : ''}`),
+    )
     pattern = this.context.createPattern(tile, 'repeat')!
     this.#patterns.set(key, pattern)
     return pattern
@@ -141,15 +169,8 @@ export class Brush<Scene> {
 
   /** Draws two lines from corner to corner. */
   cross(left: number, top: number, width: number, height: number): void {
-    const { context } = this
-    context.strokeStyle = this.color('bad')
-    context.lineWidth = width > 12 ? 2 : 1.4
-    context.beginPath()
-    context.moveTo(left, top)
-    context.lineTo(left + width, top + height)
-    context.moveTo(left + width, top)
-    context.lineTo(left, top + height)
-    context.stroke()
+    const lines = new Path2D(`M${left} ${top}l${width} ${height}m0 ${-height}l${-width} ${height}`)
+    this.stroke('bad', lines, width > 12 ? 2 : 1.4)
   }
 
   /** Returns a text that fits into a width: cut with an ellipsis in its middle, because names often end in a number. */

@@ -3,14 +3,11 @@ import type { ComponentChildren } from 'preact'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
+import { set } from './hooks.ts'
 
-interface TextFieldProps {
+interface TextFieldProps extends Readonly<Partial<Record<'placeholder' | 'class' | 'list', string>>> {
   readonly label: string
-  readonly placeholder?: string
   readonly size?: number
-  readonly class?: string
-  /** Id of a list of suggestions. */
-  readonly list?: string
   readonly required?: boolean
   /** What is typed, without spaces around it. */
   readonly value: Signal<string>
@@ -25,21 +22,22 @@ export function TextField({ label, value, ...rest }: TextFieldProps) {
         type="text"
         {...rest}
         value={value.value}
-        onInput={event => {
-          value.value = event.currentTarget.value.trim()
-        }}
+        onInput={event => set(value, event.currentTarget.value.trim())}
       />
     </label>
   )
+}
+
+/** An event of a field with its text. */
+interface Typed {
+  readonly currentTarget: { readonly value: string }
 }
 
 /** Returns the attributes of a field that shows a signal, and sets it. */
 export function bound(signal: Signal<string>) {
   return {
     value: signal.value,
-    onInput: ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => {
-      signal.value = currentTarget.value
-    },
+    onInput: ({ currentTarget: { value } }: Typed) => set(signal, value),
   }
 }
 
@@ -143,7 +141,10 @@ export function CommandForm({ command, target, look, idle, class: style = '', ch
   const words = look === 'button' ? wordsOf(verb) : verb
   const give = (event: Event) => {
     event.preventDefault()
-    const given = command.args.flatMap(name => (textOf(name) === '' ? [] : [[name, toArgument(textOf(name))] as const]))
+    // Numbers and lists are JSON. A duration such as `10m` stays text.
+    const given = command.args.flatMap(name =>
+      textOf(name) === '' ? [] : [[name, parseJsonOrText(textOf(name)) as string]],
+    )
     void session.act([words, target].filter(Boolean).join(' '), 'POST /_sim/commands', {
       verb,
       ...(target !== undefined && { target }),
@@ -153,9 +154,7 @@ export function CommandForm({ command, target, look, idle, class: style = '', ch
   }
   const fieldOf = (name: string) => ({
     value: textOf(name),
-    onInput: ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => {
-      typed.value = { verb, args: { ...args, [name]: currentTarget.value.trim() } }
-    },
+    onInput: ({ currentTarget: { value } }: Typed) => set(typed, { verb, args: { ...args, [name]: value.trim() } }),
   })
   if (look === 'button') {
     return (
@@ -193,9 +192,4 @@ function wordsOf(verb: string): string {
   if (action === 'down' || action === 'up') return `Bring ${action} ${object}`
   const what = object === 'gpu' ? ' GPU' : object === 'node' ? '' : ` ${object}`
   return words.charAt(0).toUpperCase() + words.slice(1) + what
-}
-
-/** Returns a number, a list or a text. A duration such as `10m` stays text. */
-function toArgument(text: string): string | number | boolean | null | string[] {
-  return parseJsonOrText(text) as string | number
 }

@@ -1,6 +1,7 @@
 /** Texts of times and amounts. Times of the world are ISO 8601 in UTC. */
 
 import { formatYears } from '../../../lib/text/format-count.ts'
+import { formatFigure } from '../plots/ticks.ts'
 
 export { formatCount, plural } from '../../../lib/text/format-count.ts'
 
@@ -67,10 +68,9 @@ export function formatMoney(dollars: number): string {
     : amount > 0 && amount < 0.1
       ? 4
       : 2
-  const [whole, decimals] = amount.toFixed(digits).split('.') as [string, string]
-  const kept = isTiny ? decimals.replace(/0+$/, '') : decimals
-  if (kept === '' || Number(`${whole}.${kept}`) === 0) return '$0.00'
-  return `${dollars < 0 ? '-' : ''}$${whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',')}.${kept}`
+  const text = formatFigure(amount, digits)
+  if (!/[1-9]/.test(text)) return '$0.00'
+  return `${dollars < 0 ? '-' : ''}$${isTiny ? text.replace(/0+$/, '') : text}`
 }
 
 /** Micro-cents in a dollar. */

@@ -60,11 +60,21 @@ export function isTyping({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): b
   return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
 }
 
+/** Sets a signal, where an assignment cannot stand. */
+export function set<Value>(signal: Signal<Value>, value: Value): void {
+  signal.value = value
+}
+
 /** Returns a function that empties a signal. */
 export function clear<Value>(signal: Signal<Value | undefined>): () => void {
-  return () => {
-    signal.value = undefined
-  }
+  return () => set(signal, undefined)
+}
+
+/** Scrolls a box until a part of its content is visible: from `begin` to `end`, below `covered` pixels at its end. */
+export function reveal(box: Element, begin: number, end: number, covered = 0): void {
+  const visible = box.clientHeight - covered
+  if (begin < box.scrollTop) box.scrollTop = begin
+  else if (end > box.scrollTop + visible) box.scrollTop = end - visible
 }
 
 /** A `ref` that scrolls an element into view when it appears, because the button that made it can be far from it. */

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { useSize } from './hooks.ts'
+import { reveal, useSize } from './hooks.ts'
 
 interface TableProps {
   /** Titles of the columns. That of a column of buttons is empty. */
@@ -66,8 +66,6 @@ interface ColumnListProps<Item> extends Omit<WindowedListProps<Item>, 'row'> {
   readonly columns: readonly Column<Item>[]
   /** Class of each row. It has the width of the columns. */
   readonly rowClass: string
-  /** The most rows that are visible without scrolling. Default: as many as there is room for. */
-  readonly visibleRows?: number
   /** Whether the columns have no titles. */
   readonly isHeadless?: boolean
   readonly keyOf: (item: Item, index: number) => string | number
@@ -76,29 +74,8 @@ interface ColumnListProps<Item> extends Omit<WindowedListProps<Item>, 'row'> {
 }
 
 /** A list of many items in columns with titles. */
-export function ColumnList<Item>({
-  columns,
-  rowClass,
-  visibleRows,
-  isHeadless,
-  keyOf,
-  styleOf,
-  ...list
-}: ColumnListProps<Item>) {
-  const rows = (
-    <WindowedList
-      {...list}
-      row={(item, index) => (
-        <div key={keyOf(item, index)} class={`${rowClass} ${styleOf?.(item) ?? ''}`} data-key={keyOf(item, index)}>
-          {columns.map(([title, cell, style]) => (
-            <span key={title} class={style}>
-              {cell(item, index)}
-            </span>
-          ))}
-        </div>
-      )}
-    />
-  )
+export function ColumnList<Item>(props: ColumnListProps<Item>) {
+  const { columns, rowClass, isHeadless, keyOf, styleOf, ...list } = props
   return (
     <>
       {!isHeadless && (
@@ -110,11 +87,18 @@ export function ColumnList<Item>({
           ))}
         </div>
       )}
-      {visibleRows === undefined ? (
-        rows
-      ) : (
-        <div style={{ height: `${Math.min(list.items.length, visibleRows) * list.rowHeight}px` }}>{rows}</div>
-      )}
+      <WindowedList
+        {...list}
+        row={(item, index) => (
+          <div key={keyOf(item, index)} class={`${rowClass} ${styleOf?.(item) ?? ''}`} data-key={keyOf(item, index)}>
+            {columns.map(([title, cell, style]) => (
+              <span key={title} class={style}>
+                {cell(item, index)}
+              </span>
+            ))}
+          </div>
+        )}
+      />
     </>
   )
 }
@@ -136,6 +120,8 @@ interface WindowedListProps<Item> {
   readonly items: readonly Item[]
   /** Height of every row in CSS pixels. */
   readonly rowHeight: number
+  /** The most rows that are visible without scrolling. Default: as many as there is room for. */
+  readonly visibleRows?: number
   readonly label: string
   /** Draws a row. It gets `height: rowHeight`. */
   readonly row: (item: Item, index: number) => ComponentChildren
@@ -146,7 +132,8 @@ interface WindowedListProps<Item> {
 }
 
 /** A list of which only the visible rows are in the document, so that 100,000 rows scroll as ten do. */
-export function WindowedList<Item>({ items, rowHeight, label, row, shown, followsEnd }: WindowedListProps<Item>) {
+export function WindowedList<Item>(props: WindowedListProps<Item>) {
+  const { items, rowHeight, visibleRows, label, row, shown, followsEnd } = props
   const box = useRef<HTMLDivElement>(null)
   const top = useSignal(0)
   const { height } = useSize(box)
@@ -156,10 +143,7 @@ export function WindowedList<Item>({ items, rowHeight, label, row, shown, follow
   }, [items.length, followsEnd, height])
   useLayoutEffect(() => {
     if (shown === undefined || shown < 0) return
-    const element = box.current!
-    const [begin, end] = [shown * rowHeight, (shown + 1) * rowHeight]
-    if (begin < element.scrollTop) element.scrollTop = begin
-    else if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight
+    reveal(box.current!, shown * rowHeight, (shown + 1) * rowHeight)
     // What is opened beside a list can make it lower.
   }, [shown, height])
   const first = Math.max(0, Math.floor(top.value / rowHeight) - OVERSCAN)
@@ -169,7 +153,7 @@ export function WindowedList<Item>({ items, rowHeight, label, row, shown, follow
     top.value = scrollTop
     wasAtEnd.current = scrollTop + clientHeight >= scrollHeight - rowHeight
   }
-  return (
+  const list = (
     <section class="windowed" ref={box} onScroll={onScroll} tabIndex={0} aria-label={label}>
       <div class="windowed-space" style={{ height: `${items.length * rowHeight}px` }}>
         <div class="windowed-rows" style={{ transform: `translateY(${first * rowHeight}px)` }}>
@@ -178,4 +162,6 @@ export function WindowedList<Item>({ items, rowHeight, label, row, shown, follow
       </div>
     </section>
   )
+  if (visibleRows === undefined) return list
+  return <div style={{ height: `${Math.min(items.length, visibleRows) * rowHeight}px` }}>{list}</div>
 }

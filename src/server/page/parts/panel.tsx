@@ -13,15 +13,8 @@ interface PanelProps<Route extends ControlRoute> extends Partial<AddressProps<Ro
 }
 
 /** A part of a view with its title and the address of its figures, if it has one. */
-export function Panel<Route extends ControlRoute>({
-  title,
-  label,
-  error,
-  children,
-  route,
-  name,
-  ...address
-}: PanelProps<Route>) {
+export function Panel<Route extends ControlRoute>(props: PanelProps<Route>) {
+  const { title, label, error, children, route, name, ...address } = props
   return (
     <section class="panel" aria-label={label ?? title}>
       <div class="panel-title">
@@ -78,16 +71,14 @@ export function DetailsHead({ what, close, children }: DetailsHeadProps) {
   )
 }
 
+interface OverlayProps {
+  readonly label: string
+  readonly class?: string
+  readonly children: ComponentChildren
+}
+
 /** A box above the page. */
-export function Overlay({
-  label,
-  class: style = '',
-  children,
-}: {
-  label: string
-  class?: string
-  children: ComponentChildren
-}) {
+export function Overlay({ label, class: style = '', children }: OverlayProps) {
   return (
     <div class="overlay" role="dialog" aria-modal="true" aria-label={label}>
       <div class={`overlay-box ${style}`}>{children}</div>

@@ -3,9 +3,9 @@ import { useSession } from '../store/session.ts'
 import { formatDay, formatTime } from './format.ts'
 
 /** A time of the world with its day. */
-export function DayTime({ iso, title }: { iso: string; title?: string }) {
+export function DayTime({ iso }: { iso: string }) {
   return (
-    <time dateTime={iso} title={title}>
+    <time dateTime={iso}>
       {formatDay(iso)} {formatTime(iso)}
     </time>
   )

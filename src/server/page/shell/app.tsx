@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { CloseButton, CopyButton } from '../parts/buttons.tsx'
 import { bound } from '../parts/fields.tsx'
-import { clear } from '../parts/hooks.ts'
+import { clear, set } from '../parts/hooks.ts'
 import { DetailsHead, Overlay } from '../parts/panel.tsx'
 import { Glyph } from '../parts/words.tsx'
 import { HttpConnection } from '../store/ask.ts'
@@ -17,9 +17,7 @@ import { Worlds } from './worlds.tsx'
 export function App() {
   const session = useSession()
   const overlay = useSignal<'help' | 'finder' | 'worlds' | undefined>(undefined)
-  const show = (which: typeof overlay.value) => {
-    overlay.value = which
-  }
+  const show = (which: typeof overlay.value) => set(overlay, which)
   useKeyboard({
     openFinder: () => show('finder'),
     toggleHelp: () => show(overlay.value === 'help' ? undefined : 'help'),

@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { Small } from '../parts/buttons.tsx'
 import { formatCount, formatMicrocents, formatTime } from '../parts/format.ts'
+import { set } from '../parts/hooks.ts'
 import { Problem } from '../parts/panel.tsx'
 import { Glyph, ThingLink } from '../parts/words.tsx'
 import type { AnswersByRoute } from '../store/ask.ts'
@@ -13,7 +14,7 @@ import { useAnswer } from '../store/use-answer.ts'
 const SHOWN_EFFECTS = 100
 
 type Tree = AnswersByRoute['GET /_sim/causes/{seq}']
-type Entries = AnswersByRoute['GET /_sim/explain/{subject}']['chain']
+type Entries = readonly Pick<Tree['entry'], 'seq' | 'at' | 'sentence'>[]
 
 /** The causes of an entry above it, its effects below it and what they cost: text first, indented by who caused whom. */
 export function CauseTree({ seq }: { seq: string }) {
@@ -35,9 +36,7 @@ export function CauseTree({ seq }: { seq: string }) {
       {matched > effects.length && (
         <Small
           words={`Show more of ${formatCount(matched)} effects`}
-          onClick={() => {
-            limit.value += SHOWN_EFFECTS
-          }}
+          onClick={() => set(limit, limit.value + SHOWN_EFFECTS)}
         />
       )}
       {waiting.length > 0 && (
@@ -103,13 +102,7 @@ function Money({ since, money }: { since: string; money: Tree['money'] }) {
 }
 
 /** Journal entries as sentences, each with a link to its causes. */
-export function EntryList({
-  title,
-  entries,
-}: {
-  title?: string
-  entries: readonly Pick<Entries[number], 'seq' | 'at' | 'sentence'>[]
-}) {
+export function EntryList({ title, entries }: { title?: string; entries: Entries }) {
   const { place } = useSession()
   if (entries.length === 0) return null
   return (

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { bound, Select } from '../parts/fields.tsx'
 import { kindWords } from '../parts/format.ts'
+import { set } from '../parts/hooks.ts'
 import { Problem } from '../parts/panel.tsx'
 import type { AnswersByRoute, FieldsByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
@@ -75,9 +76,7 @@ export function Finder({ close }: { close: () => void }) {
           label="Kind"
           value={kind.value}
           options={[['', 'any'], ...LISTED_KINDS.map(name => [name, kindWords(name)] as const)]}
-          onChange={chosen => {
-            kind.value = chosen
-          }}
+          onChange={chosen => set(kind, chosen)}
         />
         <Problem text={error} />
         {refused && <p class="warn">! The service refuses this list now.</p>}

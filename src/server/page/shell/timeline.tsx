@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import type { ControlEntry, ControlRequest } from '../../control/client/index.ts'
-import { Brush, Canvas, type Drawing } from '../parts/canvas.tsx'
+import { Brush, Canvas, circle, type Drawing } from '../parts/canvas.tsx'
 import { formatDay, formatDuration, formatTime } from '../parts/format.ts'
 import { clear } from '../parts/hooks.ts'
 import { Tip, toneOf } from '../parts/words.tsx'
@@ -344,12 +344,13 @@ class TimelineBrush extends Brush<TimelineScale> {
     const [keptX, nowX] = [this.#toX(earliest), this.#toX(now)]
     this.fill('sunken', keptX, 0, nowX - keptX, height)
     this.#drawDensity(entries)
-    this.#drawFuture(nowX)
+    // The future is hatched, because it is a forecast.
+    this.fill(this.hatch('line', 1), nowX, 0, this.width - nowX, height)
     for (const time of coming) if (time > now) this.fill('accent', this.#toX(time) - 1, height / 3, 2, height / 3)
     this.#drawFlags(entries)
     for (const { at, status } of requests) {
       if (status === 0 || status >= 400)
-        this.#circle(this.#toX(microsAt(at, entries, this.scene)), height - 4, 2, 'warn')
+        this.fillShape('warn', circle(this.#toX(microsAt(at, entries, this.scene)), height - 4, 2))
     }
     this.fill('text', nowX - 1, 0, 2, height)
     if (here !== now) this.fill('text', this.#toX(here) - 1, 0, 2, height)
@@ -372,11 +373,6 @@ class TimelineBrush extends Brush<TimelineScale> {
     }
   }
 
-  /** Hatches the future, because it is a forecast. */
-  #drawFuture(from: number): void {
-    this.fill(this.hatch('line', 1), from, 0, this.width - from, this.height)
-  }
-
   /** Marks what was broken by a flag at the top, and what was repaired by a ring. */
   #drawFlags(entries: readonly ControlEntry[]): void {
     const last = { bad: Number.NEGATIVE_INFINITY, good: Number.NEGATIVE_INFINITY }
@@ -387,27 +383,9 @@ class TimelineBrush extends Brush<TimelineScale> {
       // Marks that would lie on each other are one.
       if (x - last[tone] < 3) continue
       last[tone] = x
-      if (tone === 'bad') this.#flag(x)
-      else this.#circle(x, 4, 3, 'ok', 'stroke')
+      if (tone === 'bad') this.fillShape('bad', new Path2D(`M${x} 0l7 4l-7 4`))
+      else this.stroke('ok', circle(x, 4, 3))
     }
-  }
-
-  #flag(x: number): void {
-    const { context } = this
-    context.beginPath()
-    context.moveTo(x, 0)
-    context.lineTo(x + 7, 4)
-    context.lineTo(x, 8)
-    context.fillStyle = this.color('bad')
-    context.fill()
-  }
-
-  #circle(x: number, y: number, radius: number, color: string, draw: 'fill' | 'stroke' = 'fill'): void {
-    const { context } = this
-    context.beginPath()
-    context.arc(x, y, radius, 0, 2 * Math.PI)
-    context.fillStyle = context.strokeStyle = this.color(color)
-    context[draw]()
   }
 }
 

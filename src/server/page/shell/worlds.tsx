@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { Small } from '../parts/buttons.tsx'
 import { TextField } from '../parts/fields.tsx'
 import { formatTime, plural } from '../parts/format.ts'
+import { set } from '../parts/hooks.ts'
 import { Table } from '../parts/lists.tsx'
 import { DetailsHead, Overlay, Panel } from '../parts/panel.tsx'
 import { DayTime, ThingLink } from '../parts/words.tsx'
@@ -163,15 +164,7 @@ interface CompareButtonProps {
 /** Compares the shown world with something, or ends that. */
 function CompareButton({ label = 'Compare', other, compared }: CompareButtonProps) {
   const isCompared = JSON.stringify(compared.value) === JSON.stringify(other)
-  return (
-    <Small
-      words={label}
-      aria-pressed={isCompared}
-      onClick={() => {
-        compared.value = isCompared ? undefined : other
-      }}
-    />
-  )
+  return <Small words={label} aria-pressed={isCompared} onClick={() => set(compared, isCompared ? undefined : other)} />
 }
 
 interface DifferencesProps {

@@ -1,10 +1,12 @@
 /** What is broken now, what can be broken, and what clients get wrong answers from: each with its undo. */
+
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { tryParseJson } from '../../../lib/json-text.ts'
-import { CopyButton, DownloadButton, Small } from '../parts/buttons.tsx'
+import { CopyButton, Small, saveFile } from '../parts/buttons.tsx'
 import { bound, CommandForm, Select, TextField } from '../parts/fields.tsx'
 import { formatCount, formatDuration, formatTime, plural, secondsBetween } from '../parts/format.ts'
+import { set } from '../parts/hooks.ts'
 import { Panel, Problem } from '../parts/panel.tsx'
 import { Glyph, JsonView } from '../parts/words.tsx'
 import { goBack } from '../shell/timeline.tsx'
@@ -167,9 +169,7 @@ function FaultRules() {
         <Select
           label="Template"
           options={PRESETS.map(({ title }) => title)}
-          onChange={chosen => {
-            text.value = toText(PRESETS.find(({ title }) => title === chosen)!.rule)
-          }}
+          onChange={chosen => set(text, toText(PRESETS.find(({ title }) => title === chosen)!.rule))}
         />
         <label class="whole">
           Rule in JSON
@@ -379,9 +379,7 @@ function Recorded() {
           <input
             type="checkbox"
             checked={onlyActions.value}
-            onChange={event => {
-              onlyActions.value = event.currentTarget.checked
-            }}
+            onChange={event => set(onlyActions, event.currentTarget.checked)}
           />{' '}
           without the requests of clients
         </label>
@@ -398,7 +396,7 @@ function Scenario({ name, text }: { name: string; text: string }) {
       <JsonView value={text} label={`Scenario in ${name.endsWith('.ts') ? 'TypeScript' : 'YAML'}`} />
       <div class="toolbar create">
         <CopyButton label="Copy" text={() => text} />
-        <DownloadButton label={`Save as ${name}`} name={name} text={() => text} />
+        <Small words={`Save as ${name}`} onClick={() => saveFile(name, text)} />
         <span class="faint">
           The first time, run it with <code>modelhost-sim run {name} --update</code>, which writes its trace. Without
           --update, it then fails if the world does something else.

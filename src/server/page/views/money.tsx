@@ -12,11 +12,13 @@ import {
   MICROCENTS,
   plural,
 } from '../parts/format.ts'
+import { set } from '../parts/hooks.ts'
 import { type Column, ColumnList, Figure } from '../parts/lists.tsx'
 import { Address, Panel, Problem } from '../parts/panel.tsx'
 import { TimeChart, type TimeRange, withinExtent } from '../parts/time-chart.tsx'
 import { ThingLink } from '../parts/words.tsx'
 import type { Chart } from '../plots/chart.ts'
+import { formatFigure } from '../plots/ticks.ts'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer, useKept } from '../store/use-answer.ts'
@@ -254,7 +256,8 @@ function OwnerRows({ owners, usage }: { owners: readonly MoneyOwner[]; usage: Us
     ['Spent', ({ spent_microcents: spent }) => <Figure text={formatMicrocents(spent)} what="spent" />, 'number'],
     [
       'GPU-hours held',
-      ({ id }) => ofUsage(id, ({ held_gpu_hours: held }) => <Figure text={formatHours(held)} what="GPU-hours held" />),
+      ({ id }) =>
+        ofUsage(id, ({ held_gpu_hours: held }) => <Figure text={formatFigure(held, 2)} what="GPU-hours held" />),
       'number',
     ],
     ['GPU-hours wasted', ({ id }) => ofUsage(id, one => <Wasted usage={one} />), 'number'],
@@ -275,7 +278,7 @@ function OwnerRows({ owners, usage }: { owners: readonly MoneyOwner[]; usage: Us
         <p class="money-row total">
           <strong>All deployments</strong>
           <span class="number" data-figure="held">
-            {formatHours(usage.held_gpu_hours)}
+            {formatFigure(usage.held_gpu_hours, 2)}
           </span>
           <span class="number">
             <Wasted usage={usage} />
@@ -286,15 +289,11 @@ function OwnerRows({ owners, usage }: { owners: readonly MoneyOwner[]; usage: Us
   )
 }
 
-function formatHours(hours: number): string {
-  return hours.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
-}
-
 function Wasted({ usage: { held_gpu_hours: held, wasted_gpu_hours: wasted } }: { usage: Omit<Usage, 'deployments'> }) {
   const share = held === 0 ? 0 : wasted / held
   return (
     <span class={share > 0.5 ? 'warn' : ''} data-figure="wasted">
-      {formatHours(wasted)}
+      {formatFigure(wasted, 2)}
       <span class="hidden"> wasted</span>
       {held > 0 && <span class="share"> {Math.round(share * 100)} %</span>}
     </span>
@@ -325,9 +324,7 @@ function IdleCost({ owners }: { owners: readonly MoneyOwner[] }) {
           label="Deployment"
           value={id}
           options={deployments.map(one => [one.id, one.name || one.id])}
-          onChange={chosen => {
-            chosenId.value = chosen
-          }}
+          onChange={chosen => set(chosenId, chosen)}
         />
         <label>
           min_instances: {count} {count === least && '(as now)'}
@@ -337,9 +334,7 @@ function IdleCost({ owners }: { owners: readonly MoneyOwner[] }) {
             min={0}
             max={max}
             value={count}
-            onInput={event => {
-              chosenCount.value = { id, count: event.currentTarget.valueAsNumber }
-            }}
+            onInput={event => set(chosenCount, { id, count: event.currentTarget.valueAsNumber })}
           />
         </label>
       </div>

@@ -1,5 +1,5 @@
 /** What an exploration of a client found. The page shows its report and runs no code of the client. */
-import { CopyButton, DownloadButton, Small } from '../parts/buttons.tsx'
+import { CopyButton, Small, saveFile } from '../parts/buttons.tsx'
 import { Select } from '../parts/fields.tsx'
 import { formatCount, plural } from '../parts/format.ts'
 import { intoView } from '../parts/hooks.ts'
@@ -136,7 +136,7 @@ function FindingDetails({ finding }: { finding: Finding }) {
         ))}
         <div class="columns">
           <Plan
-            title={`The shrunk plan: ${items(plan.length)}`}
+            title={`The shrunk plan: ${plural(plan.length, 'item')}`}
             words={
               shrinking === undefined
                 ? ''
@@ -145,7 +145,7 @@ function FindingDetails({ finding }: { finding: Finding }) {
             plan={plan}
           />
           <Plan
-            title={`The plan that found it: ${items(original.length)}`}
+            title={`The plan that found it: ${plural(original.length, 'item')}`}
             words={`Stage: ${stage}.`}
             plan={original}
           />
@@ -153,7 +153,7 @@ function FindingDetails({ finding }: { finding: Finding }) {
         <Inevitability finding={finding} />
         <div class="toolbar actions">
           <CopyButton label="Copy the scenario" text={() => scenario} />
-          <DownloadButton label="Save the scenario" name={`${toFileName(signature)}.yaml`} text={() => scenario} />
+          <Small words="Save the scenario" onClick={() => saveFile(`${toFileName(signature)}.yaml`, scenario)} />
           <ReproduceButton finding={finding} />
         </div>
       </Panel>
@@ -210,10 +210,6 @@ function Inevitability({ finding: { requests, requests_total: total, inevitable 
       )}
     </>
   )
-}
-
-function items(count: number): string {
-  return count === 1 ? '1 item' : `${formatCount(count)} items`
 }
 
 function toFileName(signature: string): string {

@@ -7,7 +7,7 @@ import type { ControlRequest } from '../../control/client/index.ts'
 import { CopyButton, Small } from '../parts/buttons.tsx'
 import { FilterField } from '../parts/fields.tsx'
 import { formatCount, formatDuration, formatTime, secondsBetween } from '../parts/format.ts'
-import { useKeys } from '../parts/hooks.ts'
+import { set, useKeys } from '../parts/hooks.ts'
 import { WindowedList } from '../parts/lists.tsx'
 import { Address, DetailsHead, Problem } from '../parts/panel.tsx'
 import { JsonView, Sentences, StatusMark, ThingLink } from '../parts/words.tsx'
@@ -186,9 +186,7 @@ function RequestDetails({ request, close }: { request: ControlRequest; close: ()
           words="Edit and send again"
           aria-expanded={isEditing.value}
           disabled={kept === undefined}
-          onClick={() => {
-            isEditing.value = !isEditing.value
-          }}
+          onClick={() => set(isEditing, !isEditing.value)}
         />
         <Address route="GET /_sim/requests/{seq}" fields={{ seq: String(seq) }} />
         <Address route="GET /_sim/explain/{subject}" fields={{ subject: String(seq) }} name="Why" />

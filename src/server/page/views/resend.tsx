@@ -4,7 +4,7 @@ import { plural } from '../../../lib/text/format-count.ts'
 import type { ControlRequest } from '../../control/client/index.ts'
 import { Small } from '../parts/buttons.tsx'
 import { formatTime } from '../parts/format.ts'
-import { intoView } from '../parts/hooks.ts'
+import { intoView, set } from '../parts/hooks.ts'
 import { Table } from '../parts/lists.tsx'
 import { JsonView, StatusMark } from '../parts/words.tsx'
 import type { AnswersByRoute, FieldsByRoute } from '../store/ask.ts'
@@ -74,9 +74,7 @@ export function Resend({ request, kept }: ResendProps) {
   }
   const send = async (form: FormData, place: string) => {
     const stop = new AbortController()
-    const show = (sent: Omit<Sent, 'stop'>) => {
-      newest.value = { ...sent, stop }
-    }
+    const show = (sent: Omit<Sent, 'stop'>) => set(newest, { ...sent, stop })
     newest.value?.stop.abort()
     newest.value = undefined
     let world = here
@@ -123,9 +121,7 @@ export function Resend({ request, kept }: ResendProps) {
         aria-label="Body in JSON"
         placeholder={problem === undefined ? 'No body' : `Not editable: ${problem}`}
         defaultValue={text}
-        onInput={event => {
-          mistake.value = mistakeIn(event.currentTarget.value)
-        }}
+        onInput={event => set(mistake, mistakeIn(event.currentTarget.value))}
       />
       {mistake.value !== undefined && (
         <p class="warn" role="status" ref={intoView}>

@@ -1,11 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
-import { Brush, Canvas, type Drawing } from '../../parts/canvas.tsx'
+import { Brush, Canvas, type Drawing, roundBox } from '../../parts/canvas.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
-import { clear, useSize } from '../../parts/hooks.ts'
+import { clear, reveal, set, useSize } from '../../parts/hooks.ts'
 import { Tip } from '../../parts/words.tsx'
 import {
-  boxOf,
   colorOf,
   countGpus,
   type Direction,
@@ -17,10 +16,10 @@ import {
   findAt,
   GPU_CODES,
   type Hit,
-  type Line,
   layoutFleet,
   lettersOf,
   neighborOf,
+  type Title,
   toSections,
   UNAVAILABLE_WORDS,
 } from './fleet-model.ts'
@@ -53,7 +52,8 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
   const sections = useMemo(() => toSections(fleet), [fleet])
   const inner = width - 2
   const layout = useMemo(() => layoutFleet(sections, inner, height), [sections, inner, height])
-  const index = layout.nodes.findIndex(({ name }) => name === (cursor.value ?? selected))
+  const { boxes } = layout
+  const index = boxes.findIndex(({ node: { name } }) => name === (cursor.value ?? selected))
   const [shownTop, shownCursor] = [top.value, cursor.value]
   const draw = useCallback(
     (drawing: Drawing) =>
@@ -61,24 +61,19 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
     [fleet, layout, coloring, shownTop, shownCursor, selected, owner],
   )
   useEffect(() => {
-    const place = boxOf(layout, index)
-    const element = box.current
-    if (shownCursor === undefined || place === undefined || element === null) return
-    if (place.y < element.scrollTop) element.scrollTop = place.y - 8
-    const bottom = place.y + place.height
-    if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight + 8
+    const place = boxes[index]
+    if (shownCursor !== undefined && place !== undefined) reveal(box.current!, place.y - 8, place.y + place.height + 8)
   }, [shownCursor])
 
+  const atCursor = boxes[index]?.node
+  const moveTo = (next: number) => set(cursor, boxes.at(next)?.node.name)
   const onKeyDown = (event: KeyboardEvent) => {
     const direction = DIRECTIONS[event.key]
-    if (direction !== undefined) {
-      const next = layout.nodes[index < 0 ? 0 : neighborOf(layout, index, direction)]
-      cursor.value = next?.name
-    } else if (event.key === 'Home') cursor.value = layout.nodes[0]?.name
-    else if (event.key === 'End') cursor.value = layout.nodes.at(-1)?.name
+    if (direction !== undefined) moveTo(index < 0 ? 0 : neighborOf(layout, index, direction))
+    else if (event.key === 'Home') moveTo(0)
+    else if (event.key === 'End') moveTo(-1)
     else if (event.key === 'Enter' || event.key === ' ') {
-      const node = layout.nodes[index]
-      if (node !== undefined) onChoose(node, undefined)
+      if (atCursor !== undefined) onChoose(atCursor, undefined)
     } else return
     event.preventDefault()
     // The page has meanings of its own for these keys.
@@ -86,7 +81,6 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
   }
   const hitOf = (x: number, y: number) => findAt(layout, x, y + top.peek())
   const shown = pointer.value
-  const atCursor = layout.nodes[index]
   return (
     <div
       class="fleet-map"
@@ -98,7 +92,7 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
     >
       <div style={{ height: `${Math.max(layout.height, height)}px` }}>
         <div class="fleet-window tip-place" style={{ height: `${height}px` }}>
-          <Canvas draw={draw} height={height} label={`GPUs of ${plural(layout.nodes.length, 'node')}`} />
+          <Canvas draw={draw} height={height} label={`GPUs of ${plural(boxes.length, 'node')}`} />
           <div
             class={`fleet-pointer${shown === undefined ? '' : ' over'}`}
             role="listbox"
@@ -107,9 +101,7 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
             aria-label="Nodes of the fleet"
             aria-activedescendant={atCursor === undefined ? undefined : 'fleet-cursor'}
             onKeyDown={onKeyDown}
-            onFocus={() => {
-              if (index < 0) cursor.value = layout.nodes[0]?.name
-            }}
+            onFocus={() => index < 0 && moveTo(0)}
             onBlur={clear(cursor)}
             onPointerMove={({ offsetX: x, offsetY: y }) => {
               const hit = hitOf(x, y)
@@ -128,7 +120,7 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
                 class="hidden"
                 role="option"
                 aria-selected={atCursor.name === selected}
-                aria-setsize={layout.nodes.length}
+                aria-setsize={boxes.length}
                 aria-posinset={index + 1}
               >
                 {describeNode(atCursor)}
@@ -156,101 +148,72 @@ export type Coloring = (typeof COLORINGS)[number]
 const LETTERED_CELL = 11
 const FIGURED_CELL = 26
 
-interface FleetScene {
-  readonly fleet: Fleet
+interface FleetScene extends Omit<FleetMapProps, 'onChoose'> {
   readonly layout: FleetLayout
-  readonly coloring: Coloring
   /** First visible pixel of the layout. */
   readonly top: number
-  /** Name of the node under the cursor, and of the selected one. */
+  /** Name of the node under the cursor. */
   readonly cursor: string | undefined
-  readonly selected: string | undefined
-  /** The owner whose GPUs stand out. */
-  readonly owner: string | undefined
 }
 
 class FleetBrush extends Brush<FleetScene> {
-  /** Draws the lines of the fleet that are visible. */
+  /** Draws what is visible of the fleet. */
   draw(): void {
-    const { layout, top } = this.scene
+    const { top, layout } = this.scene
+    const { titles, boxes, cell, padding, nameHeight } = layout
     this.context.translate(0, -top)
-    for (const line of layout.lines) {
-      if (line.y + line.height < top || line.y > top + this.height) continue
-      if (line.kind === 'nodes') this.#drawRow(line)
-      else this.#drawTitle(line)
+    for (const title of titles) this.#drawTitle(title)
+    for (const { node, x, y, width, height, columns } of boxes) {
+      if (y + height < top || y > top + this.height) continue
+      this.#drawFrame(node, x, y, width, height)
+      for (const [gpu, code] of node.gpus.entries()) {
+        const [column, row] = [gpu % columns, Math.floor(gpu / columns)]
+        this.#drawGpu(node, code, x + padding + column * cell, y + padding + nameHeight + row * cell)
+      }
+      if (node.state === 'down') this.cross(x + 3, y + nameHeight + 3, width - 6, height - nameHeight - 6)
     }
   }
 
-  #drawTitle(line: Extract<Line, { kind: 'zone' | 'section' }>): void {
-    if (line.kind === 'zone') {
-      const nodes = line.sections.flatMap(section => section.nodes)
-      const { gpus, held, free } = countGpus(nodes)
+  #drawTitle({ kind, x, y, width, sections }: Title): void {
+    const { zone, gpu, gpus: ofNode, pool, market, nodes, unavailable } = sections[0]!
+    if (kind === 'zone') {
+      const all = sections.flatMap(section => section.nodes)
+      const { gpus, held, free } = countGpus(all)
       this.setFont('600 14px', 'left', 'alphabetic')
-      const { zone } = line.sections[0]!
-      this.write(zone, 'text', 0, line.y + 18)
+      this.write(zone, 'text', 0, y + 18)
       const begin = this.widthOf(zone) + 12
       this.setFont('12px', 'left', 'alphabetic')
-      const text = `${plural(nodes.length, 'node')} · ${formatCount(held)} of ${plural(gpus, 'GPU')} held · ${formatCount(free)} free`
-      this.write(text, 'faint', begin, line.y + 18, Math.max(0, this.width - begin))
-      this.fill('line', 0, line.y + 25, this.width, 1)
+      const text = `${plural(all.length, 'node')} · ${formatCount(held)} of ${plural(gpus, 'GPU')} held · ${formatCount(free)} free`
+      this.write(text, 'faint', begin, y + 18, Math.max(0, this.width - begin))
+      this.fill('line', 0, y + 25, this.width, 1)
       return
     }
-    const { gpu, gpus, pool, market, nodes, unavailable } = line.section
     this.setFont('12px', 'left', 'alphabetic')
     const warning = unavailable === null ? '' : ` · ✗ ${UNAVAILABLE_WORDS[unavailable.cause]}`
-    const room = line.width - this.widthOf(warning)
+    const room = width - this.widthOf(warning)
     const spot = market === 'spot' ? ' · ⚡ spot' : ''
     // Without room, whole facts are left out rather than the middle of a word.
     const texts = [
-      `${gpu} · ${plural(nodes.length, 'node')} of ${gpus} · ${pool}${spot}`,
+      `${gpu} · ${plural(nodes.length, 'node')} of ${ofNode} · ${pool}${spot}`,
       `${gpu} · ${pool}${spot}`,
       gpu,
     ]
     const text = texts.find(one => this.widthOf(one) <= room) ?? this.shorten(gpu, room)
-    this.write(text, 'faint', line.x, line.y + 15)
-    this.write(warning, 'bad', line.x + this.widthOf(text), line.y + 15)
-  }
-
-  #drawRow({ nodes, shape, x: rowLeft, y }: Extract<Line, { kind: 'nodes' }>): void {
-    for (const [column, node] of nodes.entries()) {
-      const x = rowLeft + column * shape.pitch
-      this.#drawFrame(node, x, y, shape.width, shape.height)
-      const { cell, padding, nameHeight } = this.scene.layout
-      for (const [gpu, code] of node.gpus.entries()) {
-        const left = x + padding + (gpu % shape.columns) * cell
-        const top = y + padding + nameHeight + Math.floor(gpu / shape.columns) * cell
-        this.#drawGpu(node, code, left, top)
-      }
-      if (node.state === 'down') this.cross(x + 3, y + nameHeight + 3, shape.width - 6, shape.height - nameHeight - 6)
-    }
+    this.write(text, 'faint', x, y + 15)
+    this.write(warning, 'bad', x + this.widthOf(text), y + 15)
   }
 
   #drawFrame(node: FleetNode, x: number, y: number, width: number, height: number): void {
-    const context = this.context
     const { cursor, selected, layout } = this.scene
     const { state, name, slowdown, disk_full } = node
     const isClosed = state === 'cordoned' || state === 'draining'
-    context.beginPath()
-    context.roundRect(x + 0.5, y + 0.5, width - 1, height - 1, layout.nameHeight > 0 ? 5 : 2)
-    context.fillStyle = this.color('panel')
-    context.fill()
-    if (isClosed) {
-      context.fillStyle = this.hatch('warn')
-      context.fill()
-    }
-    context.setLineDash(state === 'provisioning' ? [3, 3] : [])
-    context.lineWidth = 1
-    context.strokeStyle = this.color(state === 'down' ? 'bad' : isClosed ? 'warn' : 'line')
-    context.stroke()
-    context.setLineDash([])
+    const frame = roundBox(x + 0.5, y + 0.5, width - 1, height - 1, layout.nameHeight > 0 ? 5 : 2)
+    this.fillShape('panel', frame)
+    if (isClosed) this.fillShape(this.hatch('warn'), frame)
+    const dash = state === 'provisioning' ? [3, 3] : []
+    this.stroke(state === 'down' ? 'bad' : isClosed ? 'warn' : 'line', frame, 1, dash)
     if (name === selected || name === cursor) {
-      context.lineWidth = 2
-      context.strokeStyle = this.color('accent')
-      if (name !== selected) context.setLineDash([4, 3])
-      context.beginPath()
-      context.roundRect(x - 1, y - 1, width + 2, height + 2, 6)
-      context.stroke()
-      context.setLineDash([])
+      this.stroke('accent', roundBox(x - 1, y - 1, width + 2, height + 2, 6), 2, name === selected ? [] : [4, 3])
     }
     if (layout.nameHeight === 0) return
     const marks = [
@@ -295,9 +258,7 @@ class FleetBrush extends Brush<FleetScene> {
         const filled = Math.round(size * Math.min(1, load))
         this.fill(load > 0.9 ? 'warn' : 'accent', left, top + size - filled, size, filled)
       }
-      context.strokeStyle = this.color('accent')
-      context.lineWidth = 1
-      context.strokeRect(left + 0.5, top + 0.5, size - 1, size - 1)
+      this.stroke('accent', roundBox(left + 0.5, top + 0.5, size - 1, size - 1, 0))
       if (layout.cell >= FIGURED_CELL) {
         const isDark = load !== null && load > 0.55
         this.#writeIn(load === null ? '–' : `${Math.round(load * 100)}`, isDark ? 'on-accent' : 'text', left, top, size)

@@ -30,35 +30,34 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
         {owners.length === 0 ? (
           <p class="faint">You hold no GPU.</p>
         ) : (
-          <div style={{ height: `${Math.min(owners.length, VISIBLE_OWNERS) * OWNER_ROW}px` }}>
-            <WindowedList
-              items={owners}
-              rowHeight={OWNER_ROW}
-              label={`Owners, ${plural(owners.length, 'row')}`}
-              row={({ owner: { id, name, index, status, utilisation }, gpus }) => (
-                <button
-                  key={id}
-                  type="button"
-                  class="owner"
-                  style={{ height: `${OWNER_ROW}px` }}
-                  onClick={() => place.go({ id })}
-                  onPointerEnter={() => onHover(id)}
-                  onPointerLeave={() => onHover(undefined)}
-                  onFocus={() => onHover(id)}
-                  onBlur={() => onHover(undefined)}
-                >
-                  <OwnerMark index={index} />
-                  <span class="owner-text">
-                    <span class="owner-name">{name === '' ? id : name}</span>
-                    <span class="faint">
-                      {plural(gpus, 'GPU')} · {status}
-                      {utilisation !== null && ` · load ${Math.round(utilisation * 100)} %`}
-                    </span>
+          <WindowedList
+            items={owners}
+            rowHeight={OWNER_ROW}
+            visibleRows={VISIBLE_OWNERS}
+            label={`Owners, ${plural(owners.length, 'row')}`}
+            row={({ owner: { id, name, index, status, utilisation }, gpus }) => (
+              <button
+                key={id}
+                type="button"
+                class="owner"
+                style={{ height: `${OWNER_ROW}px` }}
+                onClick={() => place.go({ id })}
+                onPointerEnter={() => onHover(id)}
+                onPointerLeave={() => onHover(undefined)}
+                onFocus={() => onHover(id)}
+                onBlur={() => onHover(undefined)}
+              >
+                <OwnerMark index={index} />
+                <span class="owner-text">
+                  <span class="owner-name">{name === '' ? id : name}</span>
+                  <span class="faint">
+                    {plural(gpus, 'GPU')} · {status}
+                    {utilisation !== null && ` · load ${Math.round(utilisation * 100)} %`}
                   </span>
-                </button>
-              )}
-            />
-          </div>
+                </span>
+              </button>
+            )}
+          />
         )}
       </Panel>
       <Waiting fleet={fleet} />

@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
-import { Choice, CloseButton } from '../../parts/buttons.tsx'
+import { Choice } from '../../parts/buttons.tsx'
 import { CommandForm, type WorldCommand, whyIdle } from '../../parts/fields.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
+import { set } from '../../parts/hooks.ts'
 import { type Column, ColumnList, Figure } from '../../parts/lists.tsx'
-import { Address, Problem } from '../../parts/panel.tsx'
+import { Address, DetailsHead, Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { COLORINGS, FleetMap } from './fleet-map.tsx'
@@ -54,16 +55,13 @@ export function FleetView() {
         <span class="space" />
         <Choice
           label="Colour"
-          options={COLORINGS.map(value => ({ value, title: COLORING_TITLES[value] }))}
+          options={COLORING_TITLES}
           value={coloring}
           onChange={value => place.go({ by: value === 'owner' ? undefined : value }, 'replace')}
         />
         <Choice
           label="Show"
-          options={[
-            { value: 'map', title: 'Map' },
-            { value: 'table', title: 'Table' },
-          ]}
+          options={{ map: 'Map', table: 'Table' }}
           value={as === 'table' ? 'table' : 'map'}
           onChange={value => place.go({ as: value === 'table' ? value : undefined }, 'replace')}
         />
@@ -86,13 +84,7 @@ export function FleetView() {
                 onClose={() => place.go({ node: undefined, gpu: undefined })}
               />
             )}
-            <FleetSummary
-              fleet={fleet}
-              coloring={coloring}
-              onHover={id => {
-                owner.value = id
-              }}
-            />
+            <FleetSummary fleet={fleet} coloring={coloring} onHover={id => set(owner, id)} />
           </aside>
         </div>
       )}
@@ -136,10 +128,9 @@ function NodePanel({ fleet, node, gpu, onChooseGpu, onClose }: NodePanelProps) {
   })
   return (
     <section class="panel node-panel" aria-label={`Node ${name}`}>
-      <header class="panel-title">
+      <DetailsHead what="the node" close={onClose}>
         <h2 class="mono">{name}</h2>
-        <CloseButton what="the node" onClick={onClose} />
-      </header>
+      </DetailsHead>
       <p class={node.state === 'ready' ? '' : 'warn'}>{describeState(node)}</p>
       <p class="faint">
         {group.gpus} × {group.gpu} · {group.pool} · {group.zone}

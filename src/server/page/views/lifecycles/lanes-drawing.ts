@@ -1,6 +1,6 @@
 /** Draws the lanes of lifecycles: the axis, the states as bars, the replicas as steps, and the ghost of another world. */
 
-import { Brush } from '../../parts/canvas.tsx'
+import { Brush, circle, roundBox } from '../../parts/canvas.tsx'
 import { formatDuration } from '../../parts/format.ts'
 import { toneOf } from '../../parts/words.tsx'
 import {
@@ -70,20 +70,12 @@ export class LanesBrush extends Brush<LanesScene> {
   }
 
   #drawBar(state: string, left: number, right: number, y: number, height: number): void {
-    const { context } = this
     const { color, glyph, pattern } = styleOfState(state)
     const [begin, end] = [Math.max(-4, left), Math.min(this.width + 4, right)]
     const width = Math.max(1, end - begin - 1)
-    context.beginPath()
-    context.roundRect(begin, y, width, height, Math.min(3, width / 2))
-    context.fillStyle = this.color(color)
-    context.globalAlpha = pattern === 'empty' ? 0.08 : 0.24
-    context.fill()
-    context.globalAlpha = 1
-    if (pattern === 'hatch' || pattern === 'cross') {
-      context.fillStyle = this.hatch(color, 0.3, pattern)
-      context.fill()
-    }
+    const bar = roundBox(begin, y, width, height, Math.min(3, width / 2))
+    this.fillShape(color, bar, pattern === 'empty' ? 0.08 : 0.24)
+    if (pattern === 'hatch' || pattern === 'cross') this.fillShape(this.hatch(color, 0.3, pattern), bar)
     this.fill(color, begin, y, Math.min(3, width), height)
     this.fill(color, begin, y + height - 2, width, 2)
     // A state that began before the visible time has its label at the edge.
@@ -113,13 +105,8 @@ export class LanesBrush extends Brush<LanesScene> {
       drawn = right
       const width = Math.max(1, right - left)
       if (starting > 0) {
-        this.fill(
-          this.hatch('warn', 0.5),
-          left,
-          levelOf(ready + starting),
-          width,
-          levelOf(ready) - levelOf(ready + starting),
-        )
+        const height = levelOf(ready) - levelOf(ready + starting)
+        this.fill(this.hatch('warn', 0.5), left, levelOf(ready + starting), width, height)
       }
       this.fill('ok', left, levelOf(ready), width, y + REPLICAS_HEIGHT - levelOf(ready), 0.18)
       this.fill('ok', left, levelOf(ready) - 1, width, 1.5)
@@ -133,26 +120,16 @@ export class LanesBrush extends Brush<LanesScene> {
 
   /** Draws triangles down for trouble, up for repairs, and dots for other marks. Equal marks on the same pixels are one. */
   #drawMarks(marks: readonly Mark[], y: number): void {
-    const { context } = this
     for (const tone of ['neutral', 'good', 'bad'] as const) {
       let last = Number.NEGATIVE_INFINITY
       for (const mark of marks) {
         const x = this.#toX(mark.time)
         if (toneOf(mark.kind) !== tone || x < -6 || x > this.width + 6 || x - last < 3) continue
         last = x
-        context.beginPath()
-        if (tone !== 'neutral') {
-          const [base, tip] = tone === 'bad' ? [y, y + 8] : [y + 8, y]
-          context.moveTo(x - 4.5, base)
-          context.lineTo(x + 4.5, base)
-          context.lineTo(x, tip)
-        } else context.arc(x, y + 4, 2.5, 0, 7)
-        context.closePath()
-        context.fillStyle = this.color({ bad: 'bad', good: 'ok', neutral: 'faint' }[tone])
-        context.fill()
-        context.strokeStyle = this.color('panel')
-        context.lineWidth = 1
-        context.stroke()
+        const [base, tip] = tone === 'bad' ? [y, y + 8] : [y + 8, y]
+        const shape = tone === 'neutral' ? circle(x, y + 4, 2.5) : new Path2D(`M${x - 4.5} ${base}h9L${x} ${tip}Z`)
+        this.fillShape({ bad: 'bad', good: 'ok', neutral: 'faint' }[tone], shape)
+        this.stroke('panel', shape)
       }
     }
   }
@@ -177,12 +154,8 @@ export class LanesBrush extends Brush<LanesScene> {
 
   /** Draws the states of the other world: thin where both are equal, and as a bar where they differ. */
   #drawGhost(ghost: Lifecycle, own: Lifecycle | undefined, y: number): void {
-    const { context } = this
-    const { now, ghostNow } = this.scene
-    for (const { segment, begin, end, isSame, ready } of compareLives(ghost, own, {
-      ownNow: now,
-      ghostNow: ghostNow!,
-    })) {
+    const { now: ownNow, ghostNow = 0 } = this.scene
+    for (const { segment, begin, end, isSame, ready } of compareLives(ghost, own, { ownNow, ghostNow })) {
       const [left, right] = [Math.max(-4, this.#toX(begin)), Math.min(this.width + 4, this.#toX(end))]
       if (right < 0 || left > this.width) continue
       const { color, glyph } = styleOfState(segment.state)
@@ -192,9 +165,7 @@ export class LanesBrush extends Brush<LanesScene> {
         continue
       }
       this.fill(color, left, y, width, GHOST_HEIGHT, 0.3)
-      context.strokeStyle = this.color(color)
-      context.lineWidth = 1
-      context.strokeRect(left + 0.5, y + 0.5, Math.max(1, width - 1), GHOST_HEIGHT - 1)
+      this.stroke(color, roundBox(left + 0.5, y + 0.5, Math.max(1, width - 1), GHOST_HEIGHT - 1, 0))
       if (right - left < 12) continue
       const label = `≠ ${glyph} ${wordsOfState(segment.state)}${ready === undefined ? '' : `, ${ready} ready`}`
       const from = Math.max(left, 0) + 4
@@ -259,17 +230,8 @@ export class LanesBrush extends Brush<LanesScene> {
   }
 
   #drawNow(time: number, color: string, dash: readonly number[]): void {
-    const { context } = this
     const x = Math.round(this.#toX(time)) + 0.5
-    if (x < 0 || x > this.width) return
-    context.strokeStyle = this.color(color)
-    context.lineWidth = 1.5
-    context.setLineDash([...dash])
-    context.beginPath()
-    context.moveTo(x, AXIS_HEIGHT)
-    context.lineTo(x, this.height)
-    context.stroke()
-    context.setLineDash([])
+    if (x >= 0 && x <= this.width) this.stroke(color, new Path2D(`M${x} ${AXIS_HEIGHT}V${this.height}`), 1.5, dash)
   }
 
   readonly #toX = (time: number): number => toX(this.scene, time)

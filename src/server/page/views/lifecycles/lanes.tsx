@@ -2,7 +2,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
 import { Canvas, type Drawing } from '../../parts/canvas.tsx'
 import { formatCount, formatDay, formatDuration, formatTime } from '../../parts/format.ts'
-import { clear, useKeys, useSize } from '../../parts/hooks.ts'
+import { clear, reveal, set, useKeys, useSize } from '../../parts/hooks.ts'
 import { Glyph, ThingLink, Tip, toneOf } from '../../parts/words.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
@@ -81,12 +81,8 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
   }
   useKeys({ j: () => move(1), k: () => move(-1) })
   useEffect(() => {
-    const element = box.current
-    if (selectedIndex < 0 || element === null) return
     const begin = selectedIndex * shape.height
-    const visible = element.clientHeight - AXIS_HEIGHT
-    if (begin < element.scrollTop) element.scrollTop = begin
-    else if (begin + shape.height > element.scrollTop + visible) element.scrollTop = begin + shape.height - visible
+    if (selectedIndex >= 0) reveal(box.current!, begin, begin + shape.height, AXIS_HEIGHT)
   }, [selected])
 
   const zoom = (factor: number, x: number) => setWindow(zoomed(window, factor, toPlace(scene, x)))
@@ -121,9 +117,7 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
     <div
       class="lanes"
       ref={box}
-      onScroll={() => {
-        top.value = box.current!.scrollTop
-      }}
+      onScroll={() => set(top, box.current!.scrollTop)}
       onKeyDown={onKeyDown}
       data-arrow-keys
       tabIndex={0}

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { Choice } from '../../parts/buttons.tsx'
 import { FilterField, Select } from '../../parts/fields.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
-import { clear } from '../../parts/hooks.ts'
+import { clear, set } from '../../parts/hooks.ts'
 import { Address, Problem } from '../../parts/panel.tsx'
 import { Glyph } from '../../parts/words.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
@@ -59,9 +59,7 @@ export function LifecyclesView() {
   }, [rows, worldMarks, now, ghostNow, isTrue, own, ghost, ghostWorld])
   const others = (worlds ?? []).map(({ world: name }) => name).filter(name => name !== world)
   const window = windowOf(span.value, scale)
-  const zoom = (factor: number) => {
-    span.value = spanOf(zoomed(window, factor, (window.from + window.to) / 2), scale)
-  }
+  const zoom = (factor: number) => set(span, spanOf(zoomed(window, factor, (window.from + window.to) / 2), scale))
   return (
     <div class="lifecycles">
       <div class="toolbar">
@@ -86,10 +84,7 @@ export function LifecyclesView() {
         )}
         <Choice
           label="Idle time"
-          options={[
-            { value: 'compressed', title: 'Compressed' },
-            { value: 'true', title: 'True scale' },
-          ]}
+          options={{ compressed: 'Compressed', true: 'True scale' }}
           value={isTrue ? 'true' : 'compressed'}
           onChange={value => place.go({ scale: value === 'true' ? value : undefined }, 'replace')}
         />
@@ -123,9 +118,7 @@ export function LifecyclesView() {
         <Lanes
           {...{ rows, scale, worldMarks, now, ghostNow, ghostWorld, epochMs }}
           span={span.value}
-          onSpan={next => {
-            span.value = next
-          }}
+          onSpan={next => set(span, next)}
         />
       )}
       <p class="lanes-legend faint">
