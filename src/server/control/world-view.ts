@@ -33,17 +33,9 @@ export const PendingRequestSchema = z
 
 export function pendingRequestsOf(sim: Simulator): z.input<typeof PendingRequestSchema>[] {
   return sim.pendingRequests.map(pending => {
-    const {
-      operation = null,
-      request,
-      id = null,
-      model = null,
-      deploy_id = null,
-      since,
-      waitedMs,
-      until = null,
-    } = pending
-    return { operation, request, id, model, deploy_id, since, waited_seconds: waitedMs / 1000, for: pending.for, until }
+    const { operation = null, request, id = null, model = null, deploy_id = null, since, until = null } = pending
+    const waited = pending.waitedMs / 1000
+    return { operation, request, id, model, deploy_id, since, waited_seconds: waited, for: pending.for, until }
   })
 }
 

@@ -45,26 +45,21 @@ function showBody({ world }: Simulator, body: RecordedBody | undefined): Omit<Sh
   return { body: null, bytes: decodeBody(body)!.length, note: 'it is not a text' }
 }
 
+const WIRE_WORDS: {
+  readonly [Kind in WireOutcome['kind']]: (outcome: Extract<WireOutcome, { readonly kind: Kind }>) => string
+} = {
+  reset: () => 'the connection was reset before the answer',
+  refused: () => 'the connection was refused',
+  hang: () => 'the answer never came',
+  delayed: ({ delay }) => `the answer came ${formatDuration(delay)} later`,
+  cut: ({ after }) => `the connection broke after ${formatCount(after)} bytes of the body`,
+  silent: () => 'nothing came after the body, and the connection stayed open',
+  slow: ({ bytesPerSecond }) => `the body came with ${formatCount(bytesPerSecond)} bytes per second`,
+}
+
 /** Says what a fault did to an answer on its way; undefined if the client got it at once and whole. */
 export function describeWire(outcome: WireOutcome | undefined): string | undefined {
-  switch (outcome?.kind) {
-    case undefined:
-      return undefined
-    case 'reset':
-      return 'the connection was reset before the answer'
-    case 'refused':
-      return 'the connection was refused'
-    case 'hang':
-      return 'the answer never came'
-    case 'delayed':
-      return `the answer came ${formatDuration(outcome.delay)} later`
-    case 'cut':
-      return `the connection broke after ${formatCount(outcome.after)} bytes of the body`
-    case 'silent':
-      return 'nothing came after the body, and the connection stayed open'
-    case 'slow':
-      return `the body came with ${formatCount(outcome.bytesPerSecond)} bytes per second`
-  }
+  return outcome && WIRE_WORDS[outcome.kind](outcome as never)
 }
 
 /** Whether a fault left the client without an answer. */
