@@ -47,7 +47,7 @@ try {
     fleet: page => page.locator('.totals').waitFor(),
     lifecycles: page => page.locator('.lane-name').first().waitFor(),
     money: page => page.locator('.money-row').first().waitFor(),
-    requests: page => page.locator('.request-row').first().click(),
+    requests: page => page.locator('button.list-row').first().click(),
     faults: page => page.getByRole('button', { name: 'Record as scenario' }).waitFor(),
     report: async page => {
       const buffer = Buffer.from(exploreNaiveClient())

@@ -44,7 +44,7 @@ pageSuite('the playground', () => {
     const { page, problems } = await open()
     await runExample(page, EXAMPLES[0]!.title)
     await page.getByRole('link', { name: 'Requests', exact: true }).click()
-    await page.locator('.request-row').first().click()
+    await page.locator('button.list-row').first().click()
     await page.getByRole('heading', { name: 'Answered' }).waitFor()
     await page
       .locator('summary', { hasText: /headers?$/ })

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { useSize, useTheme } from './hooks.ts'
 
-export interface Drawing {
+interface Drawing {
   readonly context: CanvasRenderingContext2D
   /** Size in CSS pixels. */
   readonly width: number
@@ -10,9 +10,10 @@ export interface Drawing {
   readonly color: (name: string) => string
 }
 
-interface CanvasProps {
-  /** Draws everything. It is called when the size, the theme or `draw` itself changes. */
-  readonly draw: (drawing: Drawing) => void
+interface CanvasProps<Scene> {
+  readonly brush: new (drawing: Drawing, scene: Scene) => Brush<Scene>
+  /** What is drawn. It is drawn again when the size, the theme or a value of it changes. */
+  readonly scene: Scene
   /** Height in CSS pixels; the width is that of the place. */
   readonly height: number
   /** What the drawing shows, for those who do not see it. */
@@ -20,7 +21,7 @@ interface CanvasProps {
 }
 
 /** A canvas as sharp as the screen, which draws once a frame at most. */
-export function Canvas({ draw, height, label }: CanvasProps) {
+export function Canvas<Scene extends object>({ brush: BrushOf, scene, height, label }: CanvasProps<Scene>) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const { width: drawnWidth } = useSize(canvas)
   const drawnTheme = useTheme()
@@ -36,10 +37,10 @@ export function Canvas({ draw, height, label }: CanvasProps) {
       const context = element.getContext('2d')!
       context.scale(scale, scale)
       if (palette.current?.theme !== drawnTheme) palette.current = { theme: drawnTheme, color: readColors(element) }
-      draw({ context, width: drawnWidth, height, color: palette.current.color })
+      new BrushOf({ context, width: drawnWidth, height, color: palette.current.color }, scene).draw()
     })
     return () => cancelAnimationFrame(frame)
-  }, [draw, drawnWidth, height, drawnTheme])
+  }, [...Object.values(scene), drawnWidth, height, drawnTheme])
   return <canvas ref={canvas} style={{ height: `${height}px` }} role="img" aria-label={label} />
 }
 
@@ -78,7 +79,7 @@ export function circle(x: number, y: number, radius: number): Path2D {
 }
 
 /** Draws a scene. */
-export class Brush<Scene> {
+export abstract class Brush<Scene> {
   readonly scene: Scene
   readonly context: CanvasRenderingContext2D
   readonly width: number
@@ -99,6 +100,9 @@ export class Brush<Scene> {
     this.sans = style.getPropertyValue('--sans')
     this.mono = style.getPropertyValue('--mono')
   }
+
+  /** Draws everything. */
+  abstract draw(): void
 
   /** Fills a rectangle with a colour of the style sheet, or with a pattern. */
   fill(style: Fill, left: number, top: number, width: number, height: number, alpha = 1): void {

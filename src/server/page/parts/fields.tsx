@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
+import { useAnswer } from '../store/use-answer.ts'
 import { set } from './hooks.ts'
 
 interface TextFieldProps extends Readonly<Partial<Record<'placeholder' | 'class' | 'list', string>>> {
@@ -101,7 +102,7 @@ export type WorldCommand = AnswersByRoute['GET /_sim/commands'][number]
  *
  * @param troubles the active failures of the world
  */
-export function whyIdle(
+function whyIdle(
   { verb, undo }: WorldCommand,
   target: string,
   troubles: AnswersByRoute['GET /_sim/troubles'] = [],
@@ -125,7 +126,7 @@ interface CommandFormProps {
   /** Why the command would change nothing now. The button is then disabled. */
   readonly idle?: string | undefined
   /** Class of the button. */
-  readonly class?: string
+  readonly class?: string | undefined
   /** Fields before those of the arguments. */
   readonly children?: ComponentChildren
 }
@@ -183,6 +184,26 @@ export function CommandForm({ command, target, look, idle, class: style = '', ch
       </button>
     </form>
   )
+}
+
+interface CommandButtonsProps {
+  readonly commands: readonly WorldCommand[]
+  readonly target: string
+  /** Class of the buttons. */
+  readonly class?: string
+}
+
+/** Buttons that give commands to a target. Those that would change nothing now are disabled. */
+export function CommandButtons({ commands, target, class: style }: CommandButtonsProps) {
+  const { value: troubles } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
+  return commands.map(command => (
+    <CommandForm
+      key={command.verb}
+      look="button"
+      class={style}
+      {...{ command, target, idle: whyIdle(command, target, troubles) }}
+    />
+  ))
 }
 
 /** Returns the words of a command for a button: `node.crash` is 'Crash', `disk.fill` is 'Fill disk'. */

@@ -69,17 +69,19 @@ interface ColumnListProps<Item> extends Omit<WindowedListProps<Item>, 'row'> {
   /** Whether the columns have no titles. */
   readonly isHeadless?: boolean
   readonly keyOf: (item: Item, index: number) => string | number
+  /** A row was chosen. Rows are then buttons, and the shown one is pressed. */
+  readonly onChoose?: (index: number) => void
   /** Class of a row beside that of all. */
   readonly styleOf?: (item: Item) => string
 }
 
 /** A list of many items in columns with titles. */
 export function ColumnList<Item>(props: ColumnListProps<Item>) {
-  const { columns, rowClass, isHeadless, keyOf, styleOf, ...list } = props
+  const { columns, rowClass, isHeadless, keyOf, styleOf, onChoose, ...list } = props
   return (
     <>
       {!isHeadless && (
-        <div class={`${rowClass} head`} aria-hidden="true">
+        <div class={`row ${rowClass} head`} aria-hidden="true">
           {columns.map(([title, , style]) => (
             <span key={title} class={style}>
               {title}
@@ -89,15 +91,24 @@ export function ColumnList<Item>(props: ColumnListProps<Item>) {
       )}
       <WindowedList
         {...list}
-        row={(item, index) => (
-          <div key={keyOf(item, index)} class={`${rowClass} ${styleOf?.(item) ?? ''}`} data-key={keyOf(item, index)}>
-            {columns.map(([title, cell, style]) => (
-              <span key={title} class={style}>
-                {cell(item, index)}
-              </span>
-            ))}
-          </div>
-        )}
+        row={(item, index) => {
+          const Row = onChoose === undefined ? 'div' : 'button'
+          const choice = onChoose && {
+            type: 'button' as const,
+            'aria-pressed': index === list.shown,
+            onClick: () => onChoose(index),
+          }
+          const key = keyOf(item, index)
+          return (
+            <Row key={key} class={`row ${rowClass} ${styleOf?.(item) ?? ''}`} data-key={key} {...choice}>
+              {columns.map(([title, cell, style]) => (
+                <span key={title} class={style}>
+                  {cell(item, index)}
+                </span>
+              ))}
+            </Row>
+          )
+        }}
       />
     </>
   )

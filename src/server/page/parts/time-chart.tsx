@@ -1,17 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
-import { type Chart, stackSeries } from '../plots/chart.ts'
+import { type Chart, stackSeries, styleOf } from '../plots/chart.ts'
 import { axesOf, drawPlot, patternId } from '../plots/draw-chart.ts'
-import { styleOf } from '../plots/series-styles.ts'
 import { Small } from './buttons.tsx'
 import { clear, useSize } from './hooks.ts'
+import { shifted, type TimeRange, within, zoomed } from './time-range.ts'
 import { Tip } from './words.tsx'
-
-/** A part of the time: Unix seconds. */
-export interface TimeRange {
-  readonly from: number
-  readonly to: number
-}
 
 /** The shortest part of the time that a chart shows, in seconds. */
 const MIN_RANGE = 60
@@ -24,7 +18,7 @@ interface TimeChartProps extends StepChart {
   readonly height: number
   /** Writes a value with its unit. */
   readonly format: (value: number) => string
-  /** All of the time that can be shown. */
+  /** All of the time that can be shown, in Unix seconds. */
   readonly extent: TimeRange
   /** The part that is chosen. The chart can be older than the choice. */
   readonly shown: TimeRange
@@ -118,31 +112,17 @@ export function TimeChart({ chart, now, height, format, extent, shown, onZoom }:
 
 /** What the keys make of the shown part. */
 const KEYS: Readonly<Record<string, (range: TimeRange) => TimeRange>> = {
-  '+': range => scaled(range, 1 / ZOOM_FACTOR),
-  '=': range => scaled(range, 1 / ZOOM_FACTOR),
-  '-': range => scaled(range, ZOOM_FACTOR),
-  ArrowLeft: range => moved(range, -1 / 4),
-  ArrowRight: range => moved(range, 1 / 4),
+  '+': range => zoomed(range, 1 / ZOOM_FACTOR),
+  '=': range => zoomed(range, 1 / ZOOM_FACTOR),
+  '-': range => zoomed(range, ZOOM_FACTOR),
+  ArrowLeft: range => shifted(range, -1 / 4),
+  ArrowRight: range => shifted(range, 1 / 4),
 }
 
-function scaled({ from, to }: TimeRange, factor: number): TimeRange {
-  const [middle, half] = [(from + to) / 2, ((to - from) * factor) / 2]
-  return { from: middle - half, to: middle + half }
-}
-
-function moved({ from, to }: TimeRange, by: number): TimeRange {
-  const shift = (to - from) * by
-  return { from: from + shift, to: to + shift }
-}
-
-/** Returns a part in whole seconds within the extent, as long as it was wanted; undefined for all of it. */
+/** Returns a part in whole seconds within the extent; undefined for all of it. */
 export function withinExtent(wanted: TimeRange, extent: TimeRange): TimeRange | undefined {
-  const all = extent.to - extent.from
-  const length = Math.max(MIN_RANGE, Math.round(wanted.to - wanted.from))
-  if (length >= all) return undefined
-  const middle = (wanted.from + wanted.to) / 2
-  const from = Math.round(Math.min(Math.max(extent.from, middle - length / 2), extent.to - length))
-  return { from, to: from + length }
+  const range = within(wanted, extent, MIN_RANGE)
+  return range && { from: Math.round(range.from), to: Math.round(range.to) }
 }
 
 interface StepFiguresProps extends StepChart {

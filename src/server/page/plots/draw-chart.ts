@@ -1,6 +1,5 @@
 import { escapeXml, xmlAttribute } from '../../../lib/quote.ts'
-import { type Band, type Chart, type ChartSeries, stackSeries } from './chart.ts'
-import { styleOf } from './series-styles.ts'
+import { type Band, type Chart, type ChartSeries, stackSeries, styleOf } from './chart.ts'
 import { linearTicks, logTicks, type Tick, timeTicks } from './ticks.ts'
 
 /** Lengths in units of the picture. */

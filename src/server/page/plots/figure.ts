@@ -1,7 +1,7 @@
 import { escapeXml } from '../../../lib/quote.ts'
 import type { Chart } from './chart.ts'
+import { SERIES_STYLES } from './chart.ts'
 import { CHART_HEIGHT, CHART_WIDTH, describeChart, drawChart, LISTED_MARKS, patternsOf } from './draw-chart.ts'
-import { SERIES_STYLES } from './series-styles.ts'
 
 const HEAD_HEIGHT = 58
 const LINE_HEIGHT = 18

@@ -1,35 +1,22 @@
 import { groupBy } from '../../../lib/group-by.ts'
+import type { AnswersByRoute } from '../../control/client/index.ts'
 import type { ChartMark } from './chart.ts'
 
+type Report = AnswersByRoute['GET /_sim/report']
+
 /** What charts read of a report. `Report` of the package fits, and so does the JSON of `GET /_sim/report`. */
-export interface PlottedReport {
-  /** ISO 8601. */
-  readonly from: string
-  readonly to: string
-  readonly fixture: string
-  readonly seed: string
-  readonly profile: string
-  readonly weather: string
-  readonly commands: {
-    readonly newest: readonly { readonly at: string; readonly verb: string; readonly target: string }[]
-  }
+export interface PlottedReport extends Pick<Report, 'from' | 'to' | 'fixture' | 'seed' | 'profile' | 'weather'> {
+  readonly commands: Pick<Report['commands'], 'newest'>
   /** By time. A report without a step has none. */
   readonly series?: Iterable<PlottedStep>
 }
 
 /** What charts read of a row of a series. */
-export interface PlottedStep {
-  /** The end of the step, ISO 8601. */
-  readonly time: string
-  readonly deployment: string
-  readonly served: number
-  readonly refused: number
-  readonly backlog: number
-  readonly time_to_first_token_seconds: number | null
-  readonly cost_microcents: number
-  readonly held_gpu_hours: number
-  readonly used_gpu_hours: number
-}
+export type PlottedStep = Pick<
+  NonNullable<Report['series']>[number],
+  | ('time' | 'deployment' | 'served' | 'refused' | 'backlog' | 'time_to_first_token_seconds')
+  | ('cost_microcents' | 'held_gpu_hours' | 'used_gpu_hours')
+>
 
 /** The figures of the deployments with one name, with a value for each step. */
 export interface SteppedDeployment {

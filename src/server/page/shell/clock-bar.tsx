@@ -3,16 +3,10 @@
 import { useSignal } from '@preact/signals'
 import { bound } from '../parts/fields.tsx'
 import { formatDay, formatTime } from '../parts/format.ts'
-import { useSession } from '../store/session.ts'
-import { advance, HOLD_OWNER, nextEvent, togglePause } from './clock-moves.ts'
+import { advance, HOLD_OWNER, nextEvent, togglePause, useSession } from '../store/session.ts'
 import { Timeline } from './timeline.tsx'
 
-const STEPS = [
-  { label: '+10 s', by: '10s' },
-  { label: '+10 min', by: '10m' },
-  { label: '+1 h', by: '1h' },
-  { label: '+1 d', by: '1d' },
-] as const
+const STEPS = { '+10 s': '10s', '+10 min': '10m', '+1 h': '1h', '+1 d': '1d' } as const
 
 export function ClockBar() {
   const session = useSession()
@@ -50,7 +44,7 @@ export function ClockBar() {
         >
           ⇥ Next event
         </button>
-        {STEPS.map(({ label, by }) => (
+        {Object.entries(STEPS).map(([label, by]) => (
           <button type="button" key={by} disabled={isMoving} onClick={() => advance(session, by)}>
             {label}
           </button>

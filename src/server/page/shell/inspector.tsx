@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { CopyButton } from '../parts/buttons.tsx'
-import { CommandForm, whyIdle } from '../parts/fields.tsx'
+import { CommandButtons } from '../parts/fields.tsx'
 import { formatMicrocents, formatTime, kindWords } from '../parts/format.ts'
 import { DetailsHead, Problem } from '../parts/panel.tsx'
 import { DayTime, JsonView, Sentences, StatusMark, ThingLink } from '../parts/words.tsx'
@@ -90,7 +90,6 @@ function Explanation({ thing }: { thing: Thing }) {
 /** The commands that break or repair a thing. */
 function Commands({ kind, id }: { kind: string; id: string }) {
   const { value: commands } = useAnswer('GET /_sim/commands', {}, { refresh: 'once' })
-  const { value: troubles } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
   const wanted = kind === 'gpu_type' ? 'gpuType' : kind
   const fitting = commands?.filter(({ target }) => target === wanted) ?? []
   if (fitting.length === 0) return null
@@ -98,15 +97,7 @@ function Commands({ kind, id }: { kind: string; id: string }) {
     <>
       <h3>Break or repair</h3>
       <div class="toolbar">
-        {fitting.map(command => (
-          <CommandForm
-            key={command.verb}
-            look="button"
-            command={command}
-            target={id}
-            idle={whyIdle(command, id, troubles)}
-          />
-        ))}
+        <CommandButtons commands={fitting} target={id} />
       </div>
     </>
   )

@@ -1,9 +1,8 @@
 /** The keys of the page. Views add `j` and `k` themselves. */
 import { useEffect } from 'preact/hooks'
 import { isTyping } from '../parts/hooks.ts'
-import { forkWorld, useSession } from '../store/session.ts'
+import { forkWorld, nextEvent, togglePause, useSession } from '../store/session.ts'
 import { viewsOf } from '../views/all-views.ts'
-import { nextEvent, togglePause } from './clock-moves.ts'
 
 /** What the help lists. */
 export const KEYS: readonly (readonly [keys: string, meaning: string])[] = [

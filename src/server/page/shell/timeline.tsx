@@ -1,18 +1,17 @@
 /** A scrubber over the past and the near future: forward, it moves time; back, it shows the past in a fork. */
 
 import { useSignal } from '@preact/signals'
-import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
-import type { ControlEntry, ControlRequest } from '../../control/client/index.ts'
-import { Brush, Canvas, circle, type Drawing } from '../parts/canvas.tsx'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { ControlEntry } from '../../control/client/index.ts'
+import { Brush, Canvas, circle } from '../parts/canvas.tsx'
 import { formatDay, formatDuration, formatTime } from '../parts/format.ts'
 import { clear } from '../parts/hooks.ts'
+import { CornerScale } from '../parts/time-range.ts'
 import { Tip, toneOf } from '../parts/words.tsx'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { Feed } from '../store/feed.ts'
-import { type Clock, DEFAULT_WORLD, type Session, useSession, type Visit } from '../store/session.ts'
+import { advanceTo, type Clock, DEFAULT_WORLD, type Session, useSession, type Visit } from '../store/session.ts'
 import { useAnswer, useKept } from '../store/use-answer.ts'
-import { CornerScale } from '../views/lifecycles/time-scale.ts'
-import { advanceTo } from './clock-moves.ts'
 
 const HEIGHT = 36
 /** Steps of the range over the whole width. */
@@ -71,15 +70,6 @@ export function Timeline() {
     () => ahead?.entries.filter(({ time }) => time > here || ahead.from === session.clock.value?.now) ?? [],
     [ahead, here, session.clock.value?.now],
   )
-  const coming = useMemo(() => next.map(({ time }) => time), [next])
-  const draw = useCallback(
-    (drawing: Drawing) => {
-      const { entries, requests } = feed
-      const marks = { entries, requests, coming, here, earliest, chosen: chosen.value }
-      new TimelineBrush(drawing, hold.current?.scale ?? scale).draw(marks)
-    },
-    [scale, coming, revision, here, earliest, chosen.value],
-  )
   if (clock === undefined) return null
   const isoOf = (time: number) =>
     new Date(Date.parse(clock.now) + Math.floor(time / 1000) - Math.floor(now / 1000)).toISOString()
@@ -115,6 +105,7 @@ export function Timeline() {
   }
   const time = chosen.value
   const under = pointer.value
+  const scene = { scale: held.scale, feed, revision, next, here, earliest, chosen: time }
   return (
     <div class="timeline">
       <p class="timeline-words" aria-live="polite">
@@ -125,7 +116,7 @@ export function Timeline() {
         )}
       </p>
       <div class="tip-place">
-        <Canvas draw={draw} height={HEIGHT} label="What happened when" />
+        <Canvas brush={TimelineBrush} scene={scene} height={HEIGHT} label="What happened when" />
         <input
           ref={bar}
           type="range"
@@ -324,11 +315,13 @@ class TimelineScale extends CornerScale {
   }
 }
 
-interface TimelineMarks {
-  readonly entries: readonly ControlEntry[]
-  readonly requests: readonly ControlRequest[]
-  /** Times of what is coming, in microseconds. */
-  readonly coming: readonly number[]
+interface TimelineScene {
+  readonly scale: TimelineScale
+  readonly feed: Feed
+  /** It changes with the content of the feed. */
+  readonly revision: number
+  /** What is coming. */
+  readonly next: Ahead['entries']
   /** Time of the shown world. */
   readonly here: number
   /** The earliest time that one can go back to. */
@@ -337,20 +330,22 @@ interface TimelineMarks {
   readonly chosen: number | undefined
 }
 
-class TimelineBrush extends Brush<TimelineScale> {
-  draw({ entries, requests, coming, here, earliest, chosen }: TimelineMarks): void {
+class TimelineBrush extends Brush<TimelineScene> {
+  draw(): void {
     const { height } = this
-    const { now } = this.scene
+    const { scale, feed, next, here, earliest, chosen } = this.scene
+    const { entries, requests } = feed
+    const { now } = scale
     const [keptX, nowX] = [this.#toX(earliest), this.#toX(now)]
     this.fill('sunken', keptX, 0, nowX - keptX, height)
     this.#drawDensity(entries)
     // The future is hatched, because it is a forecast.
     this.fill(this.hatch('line', 1), nowX, 0, this.width - nowX, height)
-    for (const time of coming) if (time > now) this.fill('accent', this.#toX(time) - 1, height / 3, 2, height / 3)
+    for (const { time } of next) if (time > now) this.fill('accent', this.#toX(time) - 1, height / 3, 2, height / 3)
     this.#drawFlags(entries)
     for (const { at, status } of requests) {
       if (status === 0 || status >= 400)
-        this.fillShape('warn', circle(this.#toX(microsAt(at, entries, this.scene)), height - 4, 2))
+        this.fillShape('warn', circle(this.#toX(microsAt(at, entries, scale)), height - 4, 2))
     }
     this.fill('text', nowX - 1, 0, 2, height)
     if (here !== now) this.fill('text', this.#toX(here) - 1, 0, 2, height)
@@ -358,7 +353,7 @@ class TimelineBrush extends Brush<TimelineScale> {
   }
 
   #toX(time: number): number {
-    return this.scene.toPlace(time) * this.width
+    return this.scene.scale.toPlace(time) * this.width
   }
 
   /** Draws a column for each pixel: its height is the logarithm of the number of entries. */

@@ -154,12 +154,7 @@ type Difference = AnswersByRoute['GET /_sim/differences']['differences'][number]
 /** What the shown world is compared with: another world, one of its snapshots, or its own start. */
 type Other = { readonly with: string } | { readonly snapshot: string } | { readonly fresh: 'true' }
 
-interface CompareButtonProps {
-  /** Default: Compare. */
-  readonly label?: string
-  readonly other: Other
-  readonly compared: Signal<Other | undefined>
-}
+type CompareButtonProps = { label?: string; other: Other; compared: Signal<Other | undefined> }
 
 /** Compares the shown world with something, or ends that. */
 function CompareButton({ label = 'Compare', other, compared }: CompareButtonProps) {
@@ -167,14 +162,8 @@ function CompareButton({ label = 'Compare', other, compared }: CompareButtonProp
   return <Small words={label} aria-pressed={isCompared} onClick={() => set(compared, isCompared ? undefined : other)} />
 }
 
-interface DifferencesProps {
-  /** The shown world. */
-  readonly world: string
-  readonly other: Other
-}
-
 /** What differs between two worlds, and the entry with which they went apart. */
-function Differences({ world, other: fields }: DifferencesProps) {
+function Differences({ world, other: fields }: { world: string; other: Other }) {
   const other = 'fresh' in fields ? 'the start' : (Object.values(fields)[0] as string)
   const { value, error } = useAnswer('GET /_sim/differences', fields, { world, refresh: 'requests' })
   const isRequest = ({ kind }: Difference) => kind === 'request'

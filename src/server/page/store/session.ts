@@ -145,16 +145,8 @@ export class Session {
   }
 
   async sendEncoded({ method, path, body }: EncodedRequest, world: string, signal?: AbortSignal): Promise<unknown> {
-    const response = await this.send(
-      path,
-      {
-        method,
-        ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
-        ...(signal !== undefined && { signal }),
-      },
-      world,
-    )
-    return this.read(response)
+    const content = body !== undefined && { body, headers: { 'content-type': 'application/json' } }
+    return this.read(await this.send(path, { method, ...content, ...(signal && { signal }) }, world))
   }
 
   /** Reads an answer of the control plane. Throws AskError if it is not a success. */
@@ -285,4 +277,30 @@ export async function forkWorld(
   const made = await session.act(label, 'POST /_sim/worlds', { from, clock: 'manual' }, DEFAULT_WORLD)
   if (made !== undefined) session.place.go({ ...(view !== undefined && { view }), world: made.world, origin: from })
   return made?.world
+}
+
+/** The name of the hold by which the page pauses a clock. */
+export const HOLD_OWNER = 'control-room'
+
+/** Advances the clock by a duration: `90m`. */
+export async function advance(session: Session, by: string): Promise<void> {
+  await session.act(`Advance by ${by}`, 'POST /_sim/clock/advance', { by })
+}
+
+/** Advances the clock to a time in ISO 8601. */
+export async function advanceTo(session: Session, to: string): Promise<void> {
+  await session.act(`Advance to ${to}`, 'POST /_sim/clock/advance', { to })
+}
+
+export async function nextEvent(session: Session): Promise<void> {
+  await session.act('Go to the next event', 'POST /_sim/clock/next', {})
+}
+
+/** Holds the clock, or releases the hold of the page. A manual clock has nothing to pause. */
+export async function togglePause(session: Session): Promise<void> {
+  const clock = session.clock.peek()
+  if (clock === undefined || clock.mode === 'manual') return
+  const owner = HOLD_OWNER
+  if (clock.paused_by.includes(owner)) await session.act('Play', 'POST /_sim/clock/resume', { owner })
+  else await session.act('Pause', 'POST /_sim/clock/pause', { owner })
 }

@@ -131,7 +131,7 @@ type Rule = FieldsByRoute['POST /_sim/faults']
 function FaultRules() {
   const session = useSession()
   const { value: rules, error } = useAnswer('GET /_sim/faults', {}, { refresh: 'requests' })
-  const text = useSignal(toText(PRESETS[0]!.rule))
+  const text = useSignal(toText(Object.values(PRESETS)[0]!))
   const problem = useSignal<string | undefined>(undefined)
   const add = async (event: Event) => {
     event.preventDefault()
@@ -168,8 +168,8 @@ function FaultRules() {
       <form class="fields" onSubmit={add}>
         <Select
           label="Template"
-          options={PRESETS.map(({ title }) => title)}
-          onChange={chosen => set(text, toText(PRESETS.find(({ title }) => title === chosen)!.rule))}
+          options={Object.keys(PRESETS)}
+          onChange={chosen => set(text, toText(PRESETS[chosen]!))}
         />
         <label class="whole">
           Rule in JSON
@@ -194,30 +194,23 @@ function hitsLeft({ times }: Readonly<Record<string, unknown>>, hits: number): s
 }
 
 /** Rules to begin with: what clients meet most often. Each can be changed before it is added. */
-const PRESETS = [
-  {
-    title: 'The answer to the next create is lost, but it was done',
-    rule: { on: 'create*', times: 1, fault: { kind: 'reset', effect: 'done' } },
+const PRESETS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'The answer to the next create is lost, but it was done': {
+    ...{ on: 'create*', times: 1, fault: { kind: 'reset', effect: 'done' } },
   },
-  {
-    title: 'The next three requests are answered 503',
-    rule: { on: '*', times: 3, fault: { kind: 'status', status: 503 } },
+  'The next three requests are answered 503': { on: '*', times: 3, fault: { kind: 'status', status: 503 } },
+  'Too many requests for a minute: 429 with Retry-After': {
+    ...{ on: '*', until: '1m', fault: { kind: 'rateLimit', retryAfter: '20s' } },
   },
-  {
-    title: 'Too many requests for a minute: 429 with Retry-After',
-    rule: { on: '*', until: '1m', fault: { kind: 'rateLimit', retryAfter: '20s' } },
+  'Lists are slow': { on: 'list*', fault: { kind: 'latency', delay: '5s' } },
+  'One request in ten breaks': { on: '*', chance: 0.1, fault: { kind: 'reset' } },
+  'The third line of a batch fails': {
+    ...{ on: 'createChatCompletion', in: 'batch', nth: 3, fault: { kind: 'status', status: 500 } },
   },
-  { title: 'Lists are slow', rule: { on: 'list*', fault: { kind: 'latency', delay: '5s' } } },
-  { title: 'One request in ten breaks', rule: { on: '*', chance: 0.1, fault: { kind: 'reset' } } },
-  {
-    title: 'The third line of a batch fails',
-    rule: { on: 'createChatCompletion', in: 'batch', nth: 3, fault: { kind: 'status', status: 500 } },
+  'An outage of a minute from the next request on': {
+    ...{ on: '*', nth: 1, for: '60s', fault: { kind: 'status', status: 503 } },
   },
-  {
-    title: 'An outage of a minute from the next request on',
-    rule: { on: '*', nth: 1, for: '60s', fault: { kind: 'status', status: 503 } },
-  },
-]
+}
 
 /** The catalogue of incidents: scenarios whose commands and faults the simulator plays beside the clients. */
 function Timelines() {

@@ -15,7 +15,8 @@ import {
 import { set } from '../parts/hooks.ts'
 import { type Column, ColumnList, Figure } from '../parts/lists.tsx'
 import { Address, Panel, Problem } from '../parts/panel.tsx'
-import { TimeChart, type TimeRange, withinExtent } from '../parts/time-chart.tsx'
+import { TimeChart, withinExtent } from '../parts/time-chart.tsx'
+import type { TimeRange } from '../parts/time-range.ts'
 import { ThingLink } from '../parts/words.tsx'
 import type { Chart } from '../plots/chart.ts'
 import { formatFigure } from '../plots/ticks.ts'
@@ -73,11 +74,7 @@ export function MoneyView() {
       )}
       {money !== undefined && <OwnerRows owners={money.owners} usage={used?.usage} />}
       {money !== undefined && <IdleCost owners={money.owners} />}
-      <LedgerLines
-        subject={place.value.subject}
-        isOpen={place.value.ledger === 'open'}
-        onOpen={open => place.go({ ledger: open ? 'open' : undefined, subject: undefined }, 'replace')}
-      />
+      <LedgerLines />
     </div>
   )
 }
@@ -275,7 +272,7 @@ function OwnerRows({ owners, usage }: { owners: readonly MoneyOwner[]; usage: Us
         keyOf={({ id }) => id}
       />
       {usage !== undefined && (
-        <p class="money-row total">
+        <p class="row money-row total">
           <strong>All deployments</strong>
           <span class="number" data-figure="held">
             {formatFigure(usage.held_gpu_hours, 2)}
@@ -356,15 +353,12 @@ const PAUSE_MS = 3_000
 
 type LedgerEntry = AnswersByRoute['GET /_sim/ledger']['entries'][number]
 
-interface LedgerLinesProps {
-  /** The owner whose lines are shown; undefined: all. */
-  readonly subject: string | undefined
-  readonly isOpen: boolean
-  readonly onOpen: (isOpen: boolean) => void
-}
-
 /** The lines of the ledger, the newest first, each with the journal entry of its time. */
-function LedgerLines({ subject, isOpen, onOpen }: LedgerLinesProps) {
+function LedgerLines() {
+  const { place } = useSession()
+  const { subject, ledger: shown } = place.value
+  const isOpen = shown === 'open'
+  const toggle = () => place.go({ ledger: isOpen ? undefined : 'open', subject: undefined }, 'replace')
   const fields = subject === undefined ? {} : { subject }
   const { value: ledger, error } = useAnswer('GET /_sim/ledger', isOpen ? fields : undefined, { pauseMs: PAUSE_MS })
   const lines = ledger?.entries.toReversed() ?? []
@@ -401,7 +395,7 @@ function LedgerLines({ subject, isOpen, onOpen }: LedgerLinesProps) {
     <section class="panel" aria-label="Ledger">
       <div class="toolbar ledger-head">
         <h2>
-          <button type="button" class="link-button" aria-expanded={isOpen} onClick={() => onOpen(!isOpen)}>
+          <button type="button" class="link-button" aria-expanded={isOpen} onClick={toggle}>
             {isOpen ? '▾' : '▸'} Ledger
           </button>
         </h2>

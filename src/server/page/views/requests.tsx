@@ -8,7 +8,7 @@ import { CopyButton, Small } from '../parts/buttons.tsx'
 import { FilterField } from '../parts/fields.tsx'
 import { formatCount, formatDuration, formatTime, secondsBetween } from '../parts/format.ts'
 import { set, useKeys } from '../parts/hooks.ts'
-import { WindowedList } from '../parts/lists.tsx'
+import { type Column, ColumnList } from '../parts/lists.tsx'
 import { Address, DetailsHead, Problem } from '../parts/panel.tsx'
 import { JsonView, Sentences, StatusMark, ThingLink } from '../parts/words.tsx'
 import { CauseTree } from '../shell/causes.tsx'
@@ -17,16 +17,16 @@ import { useAnswer } from '../store/use-answer.ts'
 import { Content, type Kept, NEW_REQUEST, NOTHING_KEPT, Resend } from './resend.tsx'
 
 const ROW_HEIGHT = 30
-/** Title and class of each column. */
-const COLUMNS = [
-  ['Sent'],
-  ['Status'],
-  ['Method'],
-  ['Path'],
-  ['Operation', 'operation'],
-  ['Decided by', 'decided'],
-  ['Took', 'waited'],
-] as const
+
+const COLUMNS: readonly Column<ControlRequest>[] = [
+  ['Sent', ({ sentAt }) => <time dateTime={sentAt}>{formatTime(sentAt)}</time>],
+  ['Status', ({ status }) => <StatusMark status={status} />],
+  ['Method', ({ method }) => <span class="mono">{method}</span>],
+  ['Path', ({ path }) => <span class="mono">{path}</span>],
+  ['Operation', ({ operation }) => operation, 'faint operation'],
+  ['Decided by', decidedWords, 'faint decided'],
+  ['Took', waitedWords, 'faint waited'],
+]
 
 export function RequestsView() {
   const { place, feed } = useSession()
@@ -56,40 +56,16 @@ export function RequestsView() {
           <Address route="GET /_sim/requests" fields={{ limit: 1_000 }} />
         </div>
         {feed.requests.length === 0 && <p class="empty">No client has sent a request yet.</p>}
-        <div class="list-row request-columns list-head">
-          {COLUMNS.map(([title, style]) => (
-            <span key={title} class={style}>
-              {title}
-            </span>
-          ))}
-        </div>
-        <WindowedList
+        <ColumnList
+          columns={COLUMNS}
+          rowClass="list-row"
           items={found}
           rowHeight={ROW_HEIGHT}
           label="List of requests"
           shown={selected}
           followsEnd
-          row={(each, index) => {
-            const waited = secondsBetween(each.sentAt, each.at)
-            return (
-              <button
-                key={each.seq}
-                type="button"
-                class="list-row request-columns request-row"
-                aria-pressed={index === selected}
-                style={{ height: `${ROW_HEIGHT}px` }}
-                onClick={() => select(index)}
-              >
-                <time dateTime={each.sentAt}>{formatTime(each.sentAt)}</time>
-                <StatusMark status={each.status} />
-                <span class="mono method">{each.method}</span>
-                <span class="mono path">{each.path}</span>
-                <span class="faint operation">{each.operation}</span>
-                <span class="faint decided">{decidedWords(each)}</span>
-                <span class="faint waited">{waited > 0 ? formatDuration(waited) : ''}</span>
-              </button>
-            )
-          }}
+          keyOf={({ seq }) => seq}
+          onChoose={select}
         />
       </section>
       {request === 'new' ? (
@@ -113,19 +89,10 @@ const FILTER_HELP = 'Words of method, path, operation, status or ids. 4xx is any
 function matchesFilter(request: ControlRequest, filter: string): boolean {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return true
-  const text = searchedText(request)
-  return words.every(word => {
-    const isExcluded = word.startsWith('-') && word.length > 1
-    return hasWord(request, text, isExcluded ? word.slice(1) : word) !== isExcluded
-  })
-}
-
-function hasWord({ status }: ControlRequest, text: string, word: string): boolean {
-  return /^[1-5]xx$/.test(word) ? String(status)[0] === word[0] : text.includes(word)
-}
-
-function searchedText({ method, path, operation, status, decidedBy, reason = '', client, subjects }: ControlRequest) {
-  return [method, path, operation, status, decidedBy, reason, client, ...subjects].join(' ').toLowerCase()
+  const { method, path, operation, status, decidedBy, reason = '', client, subjects } = request
+  const text = [method, path, operation, status, decidedBy, reason, client, ...subjects].join(' ').toLowerCase()
+  const has = (word: string) => (/^[1-5]xx$/.test(word) ? String(status)[0] === word[0] : text.includes(word))
+  return words.every(word => (/^-./.test(word) ? !has(word.slice(1)) : has(word)))
 }
 
 /** Returns what decided an answer, for the list. `none` is the request alone: as it should be, or with a mistake. */
@@ -133,16 +100,21 @@ function decidedWords({ decidedBy, status }: ControlRequest): string {
   return decidedBy !== 'none' ? decidedBy : status >= 400 ? 'request' : ''
 }
 
+function waitedWords({ sentAt, at }: ControlRequest): string {
+  const waited = secondsBetween(sentAt, at)
+  return waited > 0 ? formatDuration(waited) : ''
+}
+
 function RequestDetails({ request, close }: { request: ControlRequest; close: () => void }) {
   const isEditing = useSignal(false)
-  const { seq, method, path, operation, status, sentAt, at, client, subjects, retryAfter, unread } = request
+  const { seq, method, path, operation, status, sentAt, client, subjects, retryAfter, unread } = request
   const { value: explanation, error } = useAnswer('GET /_sim/explain/{subject}', { subject: String(seq) })
   const { value: kept, error: missing } = useAnswer(
     'GET /_sim/requests/{seq}',
     { seq: String(seq) },
     { refresh: 'once' },
   )
-  const waited = secondsBetween(sentAt, at)
+  const waited = waitedWords(request)
   return (
     <section class="split-details" aria-label={`Request ${method} ${path}`}>
       <DetailsHead what="the request" close={close}>
@@ -155,7 +127,7 @@ function RequestDetails({ request, close }: { request: ControlRequest; close: ()
         <Fact title="Operation">{operation === '' ? 'unknown path' : operation}</Fact>
         <Fact title="Sent">
           <time dateTime={sentAt}>{formatTime(sentAt)}</time>
-          {waited > 0 && ` · answered after ${formatDuration(waited)} of virtual time`}
+          {waited && ` · answered after ${waited} of virtual time`}
         </Fact>
         {retryAfter !== undefined && <Fact title="Retry-After">{retryAfter} s</Fact>}
         <Fact title="Client">{client === '' ? 'no token' : client}</Fact>

@@ -234,11 +234,7 @@ function Comparison({ status, then, world, answer }: ComparisonProps) {
         rows={[
           {
             key: 'status',
-            cells: [
-              'status',
-              <StatusMark key="then" status={status} />,
-              <StatusMark key="now" status={answer.status} />,
-            ],
+            cells: ['status', ...[status, answer.status].map(one => <StatusMark key={one} status={one} />)],
           },
           ...(differences ?? [])
             .filter(({ part }) => part !== 'status')
@@ -259,29 +255,17 @@ function Comparison({ status, then, world, answer }: ComparisonProps) {
   )
 }
 
-/** What differs between two answers. */
+type Answer = Pick<NonNullable<Kept['answer']>, 'status' | 'headers' | 'body'>
 
-interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: unknown
-}
-
-/** A part of an answer that differs. A side without it is undefined. */
-interface Difference {
-  /** As in `status`, `header date`, `body.error.message`. */
-  readonly part: string
-  readonly before: string | undefined
-  readonly after: string | undefined
-}
-
-/** Returns the parts of two answers that differ: the status, headers, and values of the bodies. */
-function compareAnswers(before: Answer, after: Answer): readonly Difference[] {
+/**
+ * Returns the parts of two answers that differ, as in `status`, `header date`, `body.error.message`. A side without the
+ * part is undefined.
+ */
+function compareAnswers(before: Answer, after: Answer) {
   const [one, other] = [partsOf(before), partsOf(after)]
-  return [...new Set([...one.keys(), ...other.keys()])].flatMap(part => {
-    const difference = { part, before: one.get(part), after: other.get(part) }
-    return difference.before === difference.after ? [] : [difference]
-  })
+  return [...new Set([...one.keys(), ...other.keys()])]
+    .map(part => ({ part, before: one.get(part), after: other.get(part) }))
+    .filter(difference => difference.before !== difference.after)
 }
 
 function partsOf({ status, headers, body }: Answer): Map<string, string> {

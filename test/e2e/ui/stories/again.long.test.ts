@@ -42,7 +42,7 @@ describe('a file', () => {
     // Without a server too, the past has what was sent and answered, and a fork of the past answers the same.
     await page.getByRole('link', { name: 'Requests', exact: true }).click()
     await page.getByLabel('Filter requests').fill('POST')
-    await page.locator('.request-row', { hasText: 'POST' }).click()
+    await page.locator('button.list-row', { hasText: 'POST' }).click()
     const answer = await page.getByRole('region', { name: 'Body of the answer' }).textContent()
     expect(JSON.parse(answer!)).toMatchObject({ model_name: 'acme/late', status: 'initializing' })
     await page.getByRole('button', { name: 'Edit and send again' }).click()

@@ -12,7 +12,7 @@ describe('figures', () => {
       await sendAsClient(room, 'GET', path)
       await sim.clock.advance('70s')
     }
-    const rows = page.locator('.request-row')
+    const rows = page.locator('button.list-row')
     await rows.nth(3).waitFor()
     const answer = await (await fetch(`${server.url}/_sim/requests`)).json()
     const { requests } = answer as {

@@ -19,7 +19,7 @@ describe('the page', () => {
     room.sim.faults.add({ on: 'list*', times: 1, fault: { kind: 'status', status: 503 } })
     await sendAsClient(room, 'GET', '/deploy/list')
     const { page } = room
-    const row = page.locator('.request-row', { hasText: '503' })
+    const row = page.locator('button.list-row', { hasText: '503' })
     await row.click()
     await page.getByRole('button', { name: 'Edit and send again' }).click()
     await page.getByRole('button', { name: 'Send in a fork of the past' }).click()

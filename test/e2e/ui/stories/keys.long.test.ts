@@ -37,9 +37,9 @@ describe('keys', () => {
     }
 
     await keyboard.press('3')
-    const rows = page.locator('.request-row')
+    const rows = page.locator('button.list-row')
     await rows.nth(2).waitFor()
-    const selected = page.locator('.request-row[aria-pressed=true]')
+    const selected = page.locator('button.list-row[aria-pressed=true]')
     for (const [key, path] of [
       ['j', '/v1/models'],
       ['k', '/deploy/none'],

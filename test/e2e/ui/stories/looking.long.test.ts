@@ -85,7 +85,7 @@ describe('looking', () => {
     await sendAsClient(room, 'GET', '/v1/models')
     await page.waitForTimeout(3_000)
     expect(paths).toEqual([])
-    expect(await page.locator('.request-row').count()).toBe(1)
+    expect(await page.locator('button.list-row').count()).toBe(1)
 
     await setHidden(page, false)
     await page.getByText('3 of 3 requests').waitFor()
@@ -113,7 +113,7 @@ describe('looking', () => {
     await sendAsClient(room, 'POST', `/deploy/llm?x=${encodeURIComponent(CANARY)}`, body, { 'x-note': CANARY })
     sim.faults.add({ on: 'list*', fault: { kind: 'status', status: 500, message: CANARY } })
     await sendAsClient(room, 'GET', '/deploy/list')
-    await page.locator('.request-row', { hasText: 'POST' }).click()
+    await page.locator('button.list-row', { hasText: 'POST' }).click()
     const sent = page.getByRole('region', { name: 'Body of the request' })
     expect(JSON.parse((await sent.textContent())!)).toEqual(body)
     // Headers and bodies come from the past, which keeps the markup as it was sent.
@@ -132,7 +132,7 @@ describe('looking', () => {
       await page.getByText(fork).waitFor()
       await page.getByRole('region', { name: 'Body of the new answer' }).waitFor()
     }
-    await page.locator('.request-row', { hasText: 'GET' }).first().click()
+    await page.locator('button.list-row', { hasText: 'GET' }).first().click()
     await details.getByRole('region', { name: 'Body of the answer' }).getByText(CANARY.slice(0, 10)).waitFor()
     await details.locator('.cause-node').first().waitFor()
 

@@ -72,7 +72,7 @@ pageTest('a mistake of the request itself decided a 422', async () => {
   const room = await openControlRoom({ fixtures: 'empty', view: 'requests' })
   await sendAsClient(room, 'POST', '/deploy/llm', {})
   await sendAsClient(room, 'GET', '/deploy/list')
-  const rows = room.page.locator('.request-row')
+  const rows = room.page.locator('button.list-row')
   await expect.poll(() => rows.count()).toBe(2)
   expect(await rows.locator('.decided').allTextContents()).toEqual(['request', ''])
 })

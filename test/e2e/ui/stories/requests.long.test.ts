@@ -19,7 +19,7 @@ async function openRefused() {
   await sendAsClient(room, 'POST', '/deploy/llm', MODEL, { 'x-note': 'first try' })
   await sim.clock.advance('1h')
   fault.remove()
-  const row = page.locator('.request-row', { hasText: 'POST' })
+  const row = page.locator('button.list-row', { hasText: 'POST' })
   await row.click()
   const { seq } = sim.requests[0]!
   const details = page.getByRole('region', { name: 'Request POST /deploy/llm', exact: true })
@@ -81,7 +81,7 @@ describe('a refused request', () => {
 
       await form.getByRole('link', { name: 'open this world' }).click()
       await page.getByText('This is a fork of default at').waitFor()
-      await page.locator('.request-row', { hasText: '/deploy/list' }).waitFor()
+      await page.locator('button.list-row', { hasText: '/deploy/list' }).waitFor()
       expect(problems).toEqual([])
     },
   )
@@ -94,7 +94,7 @@ describe('a refused request', () => {
       .toMatchObject({ kept: true })
     await fetch(`${server.url}/_sim/past`, { method: 'DELETE' })
     await sendAsClient(room, 'GET', '/deploy/none')
-    await page.locator('.request-row').click()
+    await page.locator('button.list-row').click()
     await page.getByText('The past of this world is not kept.').waitFor()
     await page.getByRole('button', { name: 'Edit and send again' }).click()
     expect(await page.getByRole('button', { name: 'Send in a fork of the past' }).isDisabled()).toBe(true)
@@ -124,7 +124,7 @@ describe('a refused request', () => {
     await expect.poll(() => sim.pendingRequests.length).toBe(1)
     await sim.clock.advance('2m')
     await answer
-    await page.locator('.request-row').click()
+    await page.locator('button.list-row').click()
     await page.getByRole('button', { name: 'Edit and send again' }).click()
     await page.getByRole('button', { name: 'Send in a fork of the past' }).click()
     await page.getByText('It may wait for time.').waitFor()
@@ -139,7 +139,7 @@ describe('a list', () => {
     const room = await openControlRoom({ fixtures: 'two-nodes', view: 'requests' })
     const { page } = room
     for (let n = 0; n < 3; n++) await sendAsClient(room, 'GET', '/deploy/list')
-    const rows = page.locator('.request-row')
+    const rows = page.locator('button.list-row')
     await rows.nth(2).waitFor()
     const opened: string[] = []
     page.on('request', request => opened.push(new URL(request.url()).pathname))
@@ -168,7 +168,7 @@ describe('causes', () => {
     sim.cluster.node(sim.cluster.nodeOf(ID).name).crash()
     await Promise.all(answers)
     await sim.clock.advance('2h')
-    await page.locator('.request-row').nth(1).waitFor()
+    await page.locator('button.list-row').nth(1).waitFor()
     const { keyboard } = page
     await keyboard.press('j')
     const { seq, method, path } = sim.requests.at(-1)!

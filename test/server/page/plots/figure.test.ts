@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Chart } from '../../../../src/server/page/plots/chart.ts'
+import { SERIES_STYLES } from '../../../../src/server/page/plots/chart.ts'
 import { drawFigure } from '../../../../src/server/page/plots/figure.ts'
-import { SERIES_STYLES } from '../../../../src/server/page/plots/series-styles.ts'
 
 const CANARY = `</text><script>alert(1)</script><img src=x onerror="alert(1)">&amp;]]>`
 const caption = { title: 'A day', detail: 'of a test' }

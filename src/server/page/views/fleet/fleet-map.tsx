@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
-import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
-import { Brush, Canvas, type Drawing, roundBox } from '../../parts/canvas.tsx'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { Brush, Canvas, roundBox } from '../../parts/canvas.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
 import { clear, reveal, set, useSize } from '../../parts/hooks.ts'
 import { Tip } from '../../parts/words.tsx'
@@ -54,16 +54,11 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
   const layout = useMemo(() => layoutFleet(sections, inner, height), [sections, inner, height])
   const { boxes } = layout
   const index = boxes.findIndex(({ node: { name } }) => name === (cursor.value ?? selected))
-  const [shownTop, shownCursor] = [top.value, cursor.value]
-  const draw = useCallback(
-    (drawing: Drawing) =>
-      new FleetBrush(drawing, { fleet, layout, coloring, top: shownTop, cursor: shownCursor, selected, owner }).draw(),
-    [fleet, layout, coloring, shownTop, shownCursor, selected, owner],
-  )
+  const scene = { fleet, layout, coloring, top: top.value, cursor: cursor.value, selected, owner }
   useEffect(() => {
     const place = boxes[index]
-    if (shownCursor !== undefined && place !== undefined) reveal(box.current!, place.y - 8, place.y + place.height + 8)
-  }, [shownCursor])
+    if (scene.cursor !== undefined && place !== undefined) reveal(box.current!, place.y - 8, place.y + place.height + 8)
+  }, [scene.cursor])
 
   const atCursor = boxes[index]?.node
   const moveTo = (next: number) => set(cursor, boxes.at(next)?.node.name)
@@ -92,7 +87,7 @@ export function FleetMap({ fleet, coloring, selected, owner, onChoose }: FleetMa
     >
       <div style={{ height: `${Math.max(layout.height, height)}px` }}>
         <div class="fleet-window tip-place" style={{ height: `${height}px` }}>
-          <Canvas draw={draw} height={height} label={`GPUs of ${plural(boxes.length, 'node')}`} />
+          <Canvas brush={FleetBrush} scene={scene} height={height} label={`GPUs of ${plural(boxes.length, 'node')}`} />
           <div
             class={`fleet-pointer${shown === undefined ? '' : ' over'}`}
             role="listbox"

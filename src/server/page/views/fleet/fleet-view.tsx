@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import { Choice } from '../../parts/buttons.tsx'
-import { CommandForm, type WorldCommand, whyIdle } from '../../parts/fields.tsx'
+import { CommandButtons, CommandForm, type WorldCommand } from '../../parts/fields.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
 import { set } from '../../parts/hooks.ts'
 import { type Column, ColumnList, Figure } from '../../parts/lists.tsx'
@@ -187,19 +187,11 @@ function NodePanel({ fleet, node, gpu, onChooseGpu, onClose }: NodePanelProps) {
 }
 
 function Commands({ title, commands, target }: { title: string; commands: readonly WorldCommand[]; target: string }) {
-  const { value: troubles } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
   if (commands.length === 0) return null
   return (
     <div class="commands" role="group" aria-label={title}>
       <span class="faint">{title}</span>
-      {commands.map(command => (
-        <CommandForm
-          key={command.verb}
-          look="button"
-          class="danger"
-          {...{ command, target, idle: whyIdle(command, target, troubles) }}
-        />
-      ))}
+      <CommandButtons commands={commands} target={target} class="danger" />
     </div>
   )
 }

@@ -1,7 +1,7 @@
 /** Where the states of a row are drawn, and what lies under the pointer. Pixels are those of the drawing. */
-import type { Lifecycle, Mark, Row, Segment } from './lifecycle-model.ts'
-import { isGone } from './lifecycle-model.ts'
-import type { TimeScale } from './time-scale.ts'
+import { CornerScale, type TimeRange, within } from '../../parts/time-range.ts'
+import { TIME_STEPS } from '../../plots/ticks.ts'
+import { isGone, type Lifecycle, type Mark, type Row, type Segment } from './lifecycle-model.ts'
 
 /** Least width of a state, so that a short one is seen. */
 const MIN_WIDTH = 6
@@ -106,7 +106,7 @@ function readyAt({ replicas }: Lifecycle, time: number): number | undefined {
 /** Height of the axis above the rows. */
 export const AXIS_HEIGHT = 28
 /** Space at the right for what happens next. */
-const RIGHT_MARGIN = 20
+export const RIGHT_MARGIN = 20
 
 /** Heights of a row and its parts in pixels. */
 interface RowShape {
@@ -123,24 +123,21 @@ export const BAR_HEIGHT = 17
 export const REPLICAS_HEIGHT = 13
 export const GHOST_HEIGHT = 9
 
-/** A part of the time: as places of the scale, or as times. */
-export interface TimeWindow {
-  readonly from: number
-  readonly to: number
-}
-
 export interface LanesScene {
   readonly rows: readonly Row[]
   readonly shape: RowShape
   readonly scale: TimeScale
   readonly worldMarks: readonly Mark[]
-  readonly window: TimeWindow
+  /** The visible part of the scale. */
+  readonly window: TimeRange
   readonly width: number
   /** First visible pixel of the rows. */
   readonly top: number
   /** The time of this world and of the other one: microseconds since the epoch of the world. */
   readonly now: number
   readonly ghostNow: number | undefined
+  /** The name of the other world. */
+  readonly ghostWorld: string | undefined
   /** The epoch of the world: milliseconds since 1970. */
   readonly epochMs: number
   /** Id of the row whose inspector is open. */
@@ -165,28 +162,92 @@ export function toTime(scene: LanesScene, x: number): number {
   return scene.scale.toTime(toPlace(scene, x))
 }
 
-export const WHOLE: TimeWindow = { from: 0, to: 1 }
+export const WHOLE: TimeRange = { from: 0, to: 1 }
 const LEAST_WINDOW = 1e-6
 
 /** Returns the window of a part of the time, which is in microseconds since the epoch of the world; undefined: all of it. */
-export function windowOf(span: TimeWindow | undefined, scale: TimeScale): TimeWindow {
+export function windowOf(span: TimeRange | undefined, scale: TimeScale): TimeRange {
   return span === undefined ? WHOLE : { from: scale.toPlace(span.from), to: scale.toPlace(span.to) }
 }
 
-/** Returns the part of the time in a window; undefined for all of it. */
-export function spanOf(window: TimeWindow, scale: TimeScale): TimeWindow | undefined {
-  return window === WHOLE ? undefined : { from: scale.toTime(window.from), to: scale.toTime(window.to) }
+/** Returns the part of the time in a window, as far as the scale goes; undefined for all of it. */
+export function spanOf(window: TimeRange, scale: TimeScale): TimeRange | undefined {
+  const kept = within(window, WHOLE, LEAST_WINDOW)
+  return kept && { from: scale.toTime(kept.from), to: scale.toTime(kept.to) }
 }
 
-/** Returns a window of another width around a place. Below 1, the factor shows less time. */
-export function zoomed({ from, to }: TimeWindow, factor: number, around: number): TimeWindow {
-  const width = Math.max(LEAST_WINDOW, (to - from) * factor)
-  if (width >= 1) return WHOLE
-  return shifted({ from: around - ((around - from) / (to - from)) * width, to: 0 }, 0, width)
+export interface IdleGap {
+  readonly begin: number
+  readonly end: number
 }
 
-/** Returns a window that lies later by a part of the scale, within the scale. */
-export function shifted({ from, to }: TimeWindow, by: number, width: number = to - from): TimeWindow {
-  const begin = Math.min(Math.max(0, from + by), 1 - width)
-  return { from: begin, to: begin + width }
+/** A gap is idle if it has more than this share of the time that is not yet compressed. */
+const IDLE_SHARE = 0.15
+/** A shorter gap is never compressed, in microseconds. */
+const MIN_IDLE = 120_000_000
+const MAX_GAPS = 8
+/** What a gap keeps of itself at each of its ends, at most. */
+const MAX_MARGIN = 60_000_000
+/** The share of the width that a compressed gap has, and the most that all have together. */
+const GAP_SHARE = 0.06
+const MAX_GAPS_SHARE = 0.5
+
+export class TimeScale extends CornerScale {
+  readonly gaps: readonly IdleGap[]
+  /** Share of the width of each microsecond that is not compressed. */
+  readonly slope: number
+
+  constructor(from: number, to: number, gaps: readonly IdleGap[]) {
+    const active = to - from - gaps.reduce((sum, { begin, end }) => sum + end - begin, 0)
+    const gapShare = gaps.length === 0 ? 0 : Math.min(GAP_SHARE, MAX_GAPS_SHARE / gaps.length)
+    const slope = (1 - gapShare * gaps.length) / Math.max(1, active)
+    const corners = [{ time: from, place: 0 }]
+    for (const { begin, end } of gaps) {
+      const last = corners.at(-1)!
+      const place = last.place + (begin - last.time) * slope
+      corners.push({ time: begin, place }, { time: end, place: place + gapShare })
+    }
+    corners.push({ time: Math.max(to, from + 1), place: 1 })
+    super(corners)
+    this.gaps = gaps
+    this.slope = slope
+  }
+}
+
+/**
+ * Returns the gaps between times in which nothing happens for long, in their order. The longest gap goes first: it is
+ * idle if it is long beside the rest of the time. Then the next longest is compared with what is left.
+ *
+ * @param times in any order
+ */
+export function findIdleGaps(times: readonly number[], from: number, to: number): IdleGap[] {
+  // A typed array sorts numbers many times as fast as an array. A large world has 60,000 times.
+  const sorted = Float64Array.from([from, ...times.filter(time => time > from && time < to), to]).sort()
+  const gaps: IdleGap[] = []
+  for (let index = 1; index < sorted.length; index++) {
+    const [begin, end] = [sorted[index - 1]!, sorted[index]!]
+    if (end - begin >= MIN_IDLE) gaps.push({ begin, end })
+  }
+  gaps.sort((a, b) => b.end - b.begin - (a.end - a.begin))
+  let active = to - from
+  const idle: IdleGap[] = []
+  for (const { begin, end } of gaps) {
+    const length = end - begin
+    if (length < IDLE_SHARE * active || idle.length === MAX_GAPS) break
+    active -= length
+    // What comes before and after the gap keeps a little of it, so that its states are seen to go on.
+    const margin = Math.min(length * 0.05, MAX_MARGIN)
+    idle.push({ begin: begin + margin, end: end - margin })
+  }
+  return idle.sort((a, b) => a.begin - b.begin)
+}
+
+const SECOND = 1_000_000
+/** Longer steps are multiples of four weeks. */
+const LONGEST_STEP = 2 * TIME_STEPS.at(-1)! * SECOND
+
+/** Returns a step between ticks that leaves at least so much time between them. */
+export function tickStep(least: number): number {
+  const step = TIME_STEPS.find(seconds => seconds * SECOND >= least)
+  return step === undefined ? Math.ceil(least / LONGEST_STEP) * LONGEST_STEP : step * SECOND
 }

@@ -12,12 +12,12 @@ import {
   type LanesScene,
   placeSegments,
   REPLICAS_HEIGHT,
+  tickStep,
   toTime,
   toX,
 } from './lane-places.ts'
 import type { Lifecycle, Mark, Row } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './lifecycle-model.ts'
-import { tickStep } from './time-scale.ts'
 
 const MICROS = 1_000_000
 const DAY = 86_400 * MICROS

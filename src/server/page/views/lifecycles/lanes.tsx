@@ -1,8 +1,9 @@
 import { type Signal, useSignal } from '@preact/signals'
-import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
-import { Canvas, type Drawing } from '../../parts/canvas.tsx'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { Canvas } from '../../parts/canvas.tsx'
 import { formatCount, formatDay, formatDuration, formatTime } from '../../parts/format.ts'
 import { clear, reveal, set, useKeys, useSize } from '../../parts/hooks.ts'
+import { shifted, type TimeRange, zoomed } from '../../parts/time-range.ts'
 import { Glyph, ThingLink, Tip, toneOf } from '../../parts/words.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
@@ -15,20 +16,16 @@ import {
   type LanesScene,
   PLAIN_ROW,
   placeSegments,
-  shifted,
+  RIGHT_MARGIN,
   spanOf,
-  type TimeWindow,
   toPlace,
   toTime,
   toX,
-  WHOLE,
   windowOf,
-  zoomed,
 } from './lane-places.ts'
 import { LanesBrush } from './lanes-drawing.ts'
-import type { Lifecycle, Mark, Row, Segment } from './lifecycle-model.ts'
+import type { Mark, Row, Segment } from './lifecycle-model.ts'
 import { styleOfState, wordsOfState } from './lifecycle-model.ts'
-import type { TimeScale } from './time-scale.ts'
 
 /** Rows that are in the document beyond each edge of what is visible. */
 const OVERSCAN = 6
@@ -36,21 +33,15 @@ const OVERSCAN = 6
 const CLICK_SLOP = 4
 const ZOOM_STEP = 1.5
 
-interface LanesProps {
-  readonly rows: readonly Row[]
-  readonly scale: TimeScale
-  readonly worldMarks: readonly Mark[]
-  readonly now: number
-  readonly ghostNow: number | undefined
-  readonly ghostWorld: string | undefined
-  readonly epochMs: number
+interface LanesProps extends Omit<LanesScene, 'shape' | 'window' | 'width' | 'top' | 'selected'> {
   /** The visible time; undefined: all of it. */
-  readonly span: TimeWindow | undefined
-  readonly onSpan: (span: TimeWindow | undefined) => void
+  readonly span: TimeRange | undefined
+  readonly onSpan: (span: TimeRange | undefined) => void
 }
 
 /** The rows: names in the document, and the states beside them on one canvas, of which the visible part is drawn. */
-export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epochMs, span, onSpan }: LanesProps) {
+export function Lanes({ span, onSpan, ...known }: LanesProps) {
+  const { rows, scale, ghostWorld } = known
   const { place } = useSession()
   const box = useRef<HTMLDivElement>(null)
   const lanes = useRef<HTMLDivElement>(null)
@@ -58,19 +49,12 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
   const { width } = useSize(lanes)
   const top = useSignal(0)
   const pointer = useSignal<Pointed | undefined>(undefined)
-  const drag = useRef<{ x: number; y: number; window: TimeWindow; scrollTop: number; isMoved: boolean } | undefined>(
-    undefined,
-  )
+  const drag = useRef<{ x: number; y: number; window: TimeRange; scrollTop: number; isMoved: boolean }>(undefined)
   const shape = ghostWorld === undefined ? PLAIN_ROW : GHOST_ROW
   const selected = place.value.id
   const window = useMemo(() => windowOf(span, scale), [span, scale])
-  const setWindow = (next: TimeWindow) => onSpan(spanOf(next, scale))
-  const shownTop = top.value
-  const scene: LanesScene = useMemo(
-    () => ({ rows, shape, scale, worldMarks, window, width, top: shownTop, now, ghostNow, epochMs, selected }),
-    [rows, shape, scale, worldMarks, window, width, shownTop, now, ghostNow, epochMs, selected],
-  )
-  const draw = useCallback((drawing: Drawing) => new LanesBrush(drawing, scene).draw(), [scene])
+  const setWindow = (next: TimeRange) => onSpan(spanOf(next, scale))
+  const scene: LanesScene = { ...known, shape, window, width, top: top.value, selected }
   const first = Math.max(0, Math.floor(top.value / shape.height) - OVERSCAN)
   const last = Math.min(rows.length, Math.ceil((top.value + height) / shape.height) + OVERSCAN)
 
@@ -88,11 +72,10 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
   const zoom = (factor: number, x: number) => setWindow(zoomed(window, factor, toPlace(scene, x)))
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
-    const step = (window.to - window.from) / 8
     if (event.key === 'w' || event.key === '+') zoom(1 / ZOOM_STEP, pointer.peek()?.x ?? width / 2)
     else if (event.key === 's' || event.key === '-') zoom(ZOOM_STEP, pointer.peek()?.x ?? width / 2)
-    else if (event.key === 'a' || event.key === 'ArrowLeft') setWindow(shifted(window, -step))
-    else if (event.key === 'd' || event.key === 'ArrowRight') setWindow(shifted(window, step))
+    else if (event.key === 'a' || event.key === 'ArrowLeft') setWindow(shifted(window, -1 / 8))
+    else if (event.key === 'd' || event.key === 'ArrowRight') setWindow(shifted(window, 1 / 8))
     else if (event.key === '0' || event.key === 'Home') onSpan(undefined)
     else return
     event.preventDefault()
@@ -104,9 +87,7 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
     if (from !== undefined && event.buttons !== 0) {
       from.isMoved ||= Math.hypot(event.clientX - from.x, event.clientY - from.y) > CLICK_SLOP
       if (!from.isMoved) return
-      const by =
-        toPlace({ window: from.window, width }, 0) - toPlace({ window: from.window, width }, event.clientX - from.x)
-      if (from.window !== WHOLE) setWindow(shifted(from.window, by))
+      setWindow(shifted(from.window, (from.x - event.clientX) / Math.max(1, width - RIGHT_MARGIN)))
       box.current!.scrollTop = from.scrollTop - (event.clientY - from.y)
       pointer.value = undefined
       return
@@ -131,12 +112,17 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
           </div>
           <ul class="lane-names plain" style={{ paddingTop: `${first * shape.height}px` }}>
             {rows.slice(first, last).map(row => (
-              <LaneName key={row.id} {...{ row, now, ghostNow, ghostWorld }} height={shape.height} />
+              <LaneName key={row.id} row={row} scene={scene} />
             ))}
           </ul>
         </div>
         <div class="lanes-window tip-place" ref={lanes} style={{ height: `${height}px` }}>
-          <Canvas draw={draw} height={height} label={`States of ${rows.length} things over time`} />
+          <Canvas
+            brush={LanesBrush}
+            scene={scene}
+            height={height}
+            label={`States of ${rows.length} things over time`}
+          />
           <div
             class="lanes-pointer"
             role="presentation"
@@ -157,11 +143,11 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
               if (event.shiftKey) return
               event.preventDefault()
               if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-                setWindow(shifted(window, (event.deltaX / Math.max(1, width)) * (window.to - window.from)))
+                setWindow(shifted(window, event.deltaX / Math.max(1, width)))
               } else zoom(1.0015 ** event.deltaY, event.offsetX)
             }}
           />
-          <LaneHover {...{ pointer, scene, ghostWorld }} />
+          <LaneHover pointer={pointer} scene={scene} />
         </div>
       </div>
     </div>
@@ -170,24 +156,17 @@ export function Lanes({ rows, scale, worldMarks, now, ghostNow, ghostWorld, epoc
 
 const MICROS = 1_000_000
 
-interface LaneNameProps {
-  readonly row: Row
-  readonly now: number
-  readonly ghostNow: number | undefined
-  readonly ghostWorld: string | undefined
-  readonly height: number
-}
-
 /** The name of a row with its state, in words. */
-function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, ghostWorld, height }: LaneNameProps) {
+function LaneName({ row: { id, kind, name, own, ghost }, scene }: { row: Row; scene: LanesScene }) {
+  const { now: ownNow, ghostNow, ghostWorld, shape } = scene
   const life = own ?? ghost!
   const { color, glyph } = styleOfState(life.state)
   const since = life.segments.at(-1)
   const requests = life.requests ?? 0
-  const isOther = useMemo(
-    () => ghost !== undefined && own !== undefined && ghostNow !== undefined && differs(ghost, own, ghostNow, now),
-    [ghost, own, ghostNow, now],
-  )
+  const isOther = useMemo(() => {
+    if (ghost === undefined || own === undefined || ghostNow === undefined) return false
+    return compareLives(ghost, own, { ghostNow, ownNow }).some(({ isSame }) => !isSame)
+  }, [ghost, own, ghostNow, ownNow])
   const other =
     own === undefined
       ? `only in ${ghostWorld}`
@@ -197,7 +176,7 @@ function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, ghostWor
           ? `≠ ${ghostWorld}`
           : undefined
   return (
-    <li class="lane-name" style={{ height: `${height}px` }}>
+    <li class="lane-name" style={{ height: `${shape.height}px` }}>
       <span class="lane-title">
         <ThingLink id={id} text={name === '' ? id : name} />
         {name !== '' && name !== id && <span class="faint mono lane-id">{id}</span>}
@@ -207,16 +186,12 @@ function LaneName({ row: { id, kind, name, own, ghost }, now, ghostNow, ghostWor
         {wordsOfState(life.state)}
         {other !== undefined && <span class="warn"> · {other}</span>}
         {since !== undefined && since.end === null && own !== undefined && (
-          <> · {formatDuration(Math.max(0, now - since.begin) / MICROS)}</>
+          <> · {formatDuration(Math.max(0, ownNow - since.begin) / MICROS)}</>
         )}
         {requests > 0 && <> · {formatCount(requests)} req.</>}
       </span>
     </li>
   )
-}
-
-function differs(ghost: Lifecycle, own: Lifecycle, ghostNow: number, ownNow: number): boolean {
-  return compareLives(ghost, own, { ghostNow, ownNow }).some(({ isSame }) => !isSame)
 }
 
 /** How near the pointer has to be to a mark, in pixels. */
@@ -271,14 +246,8 @@ interface Pointed {
   readonly under: Under | undefined
 }
 
-interface LaneHoverProps {
-  readonly pointer: Signal<Pointed | undefined>
-  readonly scene: LanesScene
-  readonly ghostWorld: string | undefined
-}
-
 /** A line at the time under the pointer, and what lies there. It is drawn apart from the lanes, because it moves often. */
-function LaneHover({ pointer, scene, ghostWorld }: LaneHoverProps) {
+function LaneHover({ pointer, scene }: { pointer: Signal<Pointed | undefined>; scene: LanesScene }) {
   const pointed = pointer.value
   if (pointed === undefined) return null
   const { x, y, under } = pointed
@@ -287,22 +256,20 @@ function LaneHover({ pointer, scene, ghostWorld }: LaneHoverProps) {
       <div class="lanes-cursor" style={{ left: `${x}px` }}>
         <span class="mono">{isoOf(scene, toTime(scene, x)).slice(11, 19)}</span>
       </div>
-      {under !== undefined && <LaneTip {...{ x, y, under, scene, ghostWorld }} />}
+      {under !== undefined && <LaneTip {...{ x, y, under, scene }} />}
     </>
   )
 }
 
-interface LaneTipProps {
-  readonly x: number
-  readonly y: number
+interface LaneTipProps extends Pointed {
   readonly under: Under
   readonly scene: LanesScene
-  readonly ghostWorld: string | undefined
 }
 
 /** Says which state lies under the pointer, since when, for how long, and why. */
-function LaneTip({ x, y, under: { row, segment, marks, isGhost }, scene, ghostWorld }: LaneTipProps) {
-  const now = isGhost ? (scene.ghostNow ?? scene.now) : scene.now
+function LaneTip({ x, y, under: { row, segment, marks, isGhost }, scene }: LaneTipProps) {
+  const { ghostWorld, ghostNow = scene.now } = scene
+  const now = isGhost ? ghostNow : scene.now
   const { value: why } = useAnswer(
     'GET /_sim/explain/{subject}',
     segment === undefined || segment.seq === 0 ? undefined : { subject: String(segment.seq) },

@@ -5,13 +5,13 @@ import { FilterField, Select } from '../../parts/fields.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
 import { clear, set } from '../../parts/hooks.ts'
 import { Address, Problem } from '../../parts/panel.tsx'
+import { type TimeRange, zoomed } from '../../parts/time-range.ts'
 import { Glyph } from '../../parts/words.tsx'
 import { DEFAULT_WORLD, useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
-import { spanOf, type TimeWindow, windowOf, zoomed } from './lane-places.ts'
+import { findIdleGaps, spanOf, TimeScale, windowOf } from './lane-places.ts'
 import { Lanes } from './lanes.tsx'
 import { beginOfAll, KIND_CHOICES, MAX_ROWS, type Mark, styleOfState, timesOf, toRows } from './lifecycle-model.ts'
-import { findIdleGaps, TimeScale } from './time-scale.ts'
 
 /** States that stand for the styles, for the legend. */
 const LEGEND = [
@@ -41,7 +41,7 @@ export function LifecyclesView() {
     { world: ghostWorld ?? world },
   )
   const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD })
-  const span = useSignal<TimeWindow | undefined>(undefined)
+  const span = useSignal<TimeRange | undefined>(undefined)
   const clock = session.clock.value
   const epochMs = clock === undefined ? 0 : Math.round(Date.parse(clock.now) - clock.elapsed_seconds * 1000)
   const rows = useMemo(
@@ -59,7 +59,7 @@ export function LifecyclesView() {
   }, [rows, worldMarks, now, ghostNow, isTrue, own, ghost, ghostWorld])
   const others = (worlds ?? []).map(({ world: name }) => name).filter(name => name !== world)
   const window = windowOf(span.value, scale)
-  const zoom = (factor: number) => set(span, spanOf(zoomed(window, factor, (window.from + window.to) / 2), scale))
+  const zoom = (factor: number) => set(span, spanOf(zoomed(window, factor), scale))
   return (
     <div class="lifecycles">
       <div class="toolbar">
