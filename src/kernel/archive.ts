@@ -8,6 +8,19 @@ export interface Archive {
   value<T>(current: T): T
 }
 
+/** What has state that archives keep. */
+export interface Archived {
+  /** Writes its state to an archive, or reads it back: the same code does both. */
+  archive(archive: Archive): void
+}
+
+/** Gives `to` the state of `from`. Both share each value, so none may change in place. */
+export function copyState(from: Archived, to: Archived): void {
+  const writer = new ArchiveWriter()
+  from.archive(writer)
+  to.archive(new ArchiveReader(writer.values))
+}
+
 /** Records values. They are the state itself and not a copy of it. */
 export class ArchiveWriter implements Archive {
   readonly values: unknown[] = []

@@ -95,13 +95,13 @@ export function connectParts(world: ConnectedParts, context: SimulationContext, 
   const { deployments, autoscaler, loraAdapters, batches, inferenceRequests, nodeAutoscaler, weather } = world
   const { history, deploymentLogs, instances, rentals } = world
   context.recorder = new DeploymentRecorder({ history, deploymentLogs, deployments })
-  const account = { observer: accountObserver(world) }
+  const account = accountObserver(world)
   world.ledger.connect(account)
   world.gpuQuotas.connect(account)
   tenants.connect(instances, rentals)
-  world.nodes.connect({ provisioner: nodeAutoscaler })
-  world.placement.connect({ provisioner: nodeAutoscaler })
-  nodeAutoscaler.connect({ observer: { onNodeAdded: ordinal => weather.addNode(ordinal) } })
+  world.nodes.connect(nodeAutoscaler)
+  world.placement.connect(nodeAutoscaler)
+  nodeAutoscaler.connect({ onNodeAdded: ordinal => weather.addNode(ordinal) })
   const work = { batches: batches.pacing, inferenceRequests }
   instances.connect({ deployments, slots: loraAdapters.slots, ...work })
   deployments.connect({ autoscaler, loraAdapters, ...work })

@@ -1,7 +1,7 @@
 import type { Profile } from '../data/profiles/load.ts'
 import type { Fixture } from '../data/records/fixture.ts'
 import { Agenda, type EntryHandle } from '../kernel/agenda.ts'
-import type { Archive } from '../kernel/archive.ts'
+import type { Archive, Archived } from '../kernel/archive.ts'
 import { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { type DecidedBy, type EntryFields, Journal, type RequestEntry } from '../kernel/journal.ts'
@@ -11,7 +11,6 @@ import { Generation, type Row } from '../kernel/row.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { EVENT_BY_NAME, type EventName } from './events.ts'
 import type { JournalKindName } from './journal-kinds.ts'
-import type { Part } from './part.ts'
 import type { StepObserver } from './step-observer.ts'
 import { Store } from './store.ts'
 
@@ -37,7 +36,7 @@ export interface Recorder {
  *
  * With an origin it is the context of a fork.
  */
-export class SimulationContext implements Part {
+export class SimulationContext implements Archived {
   readonly seed: string
   readonly chance: Chance
   readonly profile: Profile

@@ -1,6 +1,6 @@
 import { loadProfile, type Profile } from '../data/profiles/load.ts'
 import type { Agenda } from '../kernel/agenda.ts'
-import { type Archive, ArchiveReader, ArchiveWriter } from '../kernel/archive.ts'
+import { type Archive, type Archived, ArchiveReader, ArchiveWriter } from '../kernel/archive.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { DecidedBy, Entry, EntryFields, Journal, RequestEntry } from '../kernel/journal.ts'
@@ -40,7 +40,6 @@ import type { JournalKindName } from './journal-kinds.ts'
 import { Commands } from './operations/commands.ts'
 import { OperationEffects } from './operations/effects.ts'
 import { Weather } from './operations/weather.ts'
-import type { Part } from './part.ts'
 import { DeploymentLogs } from './recording/deployment-logs.ts'
 import { UsageHistory } from './recording/history.ts'
 import { Containers } from './rentals/containers.ts'
@@ -104,7 +103,7 @@ export class World implements EventParts {
   readonly #context: SimulationContext
   readonly #tenants = new Tenants()
   /** The parts with state, in the order of the archive. */
-  readonly #parts: Part[] = []
+  readonly #parts: Archived[] = []
   readonly #loop: Loop
   /** Attaches the observer of its steps to a fork of the world. */
   #attachObserver: ((world: World) => StepObserver) | undefined
@@ -143,7 +142,7 @@ export class World implements EventParts {
     this.apiTokens = this.#part(new ApiTokens(context, { ledger }, origin?.apiTokens))
     this.access = this.#part(new AccountAccess(context, { ledger }, origin?.access))
     this.voices = new Voices(context, { ledger })
-    this.ownRecords = this.#part(new OwnRecords(context, ledger, origin?.ownRecords))
+    this.ownRecords = this.#part(new OwnRecords(context, { ledger }, origin?.ownRecords))
     this.sshKeys = new SshKeys(context, { ledger })
     this.nodes = this.#part(new Nodes(context, { environment, history, tenants }, origin?.nodes))
     this.placement = this.#part(new Placement(context, { tenants }, origin?.placement))
@@ -253,7 +252,7 @@ export class World implements EventParts {
     return { seed, epochMs: clock.epochMs, profile, maxStorageBytes, bounds, journalLimit: journal.limit, state }
   }
 
-  #part<P extends Part>(part: P): P {
+  #part<P extends Archived>(part: P): P {
     this.#parts.push(part)
     return part
   }
@@ -375,20 +374,20 @@ export class World implements EventParts {
 }
 
 /** Returns the state of the parts. It is valid only until one of them changes. */
-function writeParts(parts: readonly Part[]): ArchivedWorld['state'] {
+function writeParts(parts: readonly Archived[]): ArchivedWorld['state'] {
   const archive = new ArchiveWriter()
   archiveParts(parts, archive)
   return archive.values
 }
 
 /** Gives the parts their state. Throws Error if it is of another build. */
-function readParts(parts: readonly Part[], state: ArchivedWorld['state']): void {
+function readParts(parts: readonly Archived[], state: ArchivedWorld['state']): void {
   const archive = new ArchiveReader(state)
   archiveParts(parts, archive)
   archive.assertEnd()
 }
 
-function archiveParts(parts: readonly Part[], archive: Archive): void {
+function archiveParts(parts: readonly Archived[], archive: Archive): void {
   // The agenda holds numbers of events.
   const eventNames = EVENT_NAMES.join()
   if (archive.value(eventNames) !== eventNames) throw new Error('Failed to read an archive: it knows other events.')

@@ -5,9 +5,9 @@ import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
-import { TablePart } from '../table-part.ts'
-import type { Ledger } from './ledger.ts'
-import type { AccountObserverPort } from './observer.ts'
+import { TablePart } from '../part.ts'
+import type { LedgerParts } from './ledger.ts'
+import type { AccountObserver } from './observer.ts'
 
 const REVIEW = purpose('limit.review')
 
@@ -28,34 +28,21 @@ export class QuotaRequestRow extends Row {
   }
 }
 
-/** The parts below that it uses. */
-export interface GpuQuotasParts {
-  readonly ledger: Ledger
-}
-
 /** How many GPUs of each type the account may hold, and how many it holds or has asked for. */
-export class GpuQuotas extends TablePart<QuotaRequestRow> {
-  readonly #parts: GpuQuotasParts
-  #ports!: AccountObserverPort
+export class GpuQuotas extends TablePart<QuotaRequestRow, LedgerParts, AccountObserver> {
   /** By type; -1 means no limit. */
   #quotas: Int32Array
   #held: Int32Array
   /** GPU types for which a tenant was refused, as bits. */
   #waitingTypes: number
 
-  constructor(context: SimulationContext, parts: GpuQuotasParts, origin?: GpuQuotas) {
-    super(context, QuotaRequestRow, origin)
-    this.#parts = parts
+  constructor(context: SimulationContext, parts: LedgerParts, origin?: GpuQuotas) {
+    super(context, parts, QuotaRequestRow, origin)
     this.#quotas = origin
       ? origin.#quotas.slice()
       : new Int32Array(GPU_TYPES.length).fill(context.profile.limits.defaultGpuLimit ?? -1)
     this.#held = origin ? origin.#held.slice() : new Int32Array(GPU_TYPES.length)
     this.#waitingTypes = origin ? origin.#waitingTypes : 0
-  }
-
-  /** Binds what lies above: the world does it once. */
-  connect(ports: AccountObserverPort): void {
-    this.#ports = ports
   }
 
   override archive(archive: Archive): void {
@@ -109,7 +96,7 @@ export class GpuQuotas extends TablePart<QuotaRequestRow> {
 
   /** The same, by the user of the simulator: a fault or its repair. */
   setByCommand(gpu: GpuType, limit: number | null): void {
-    this.context.recordCommand(this.#parts.ledger.account, 'limit.set', { gpu, limit })
+    this.context.recordCommand(this.parts.ledger.account, 'limit.set', { gpu, limit })
     this.set(gpu, limit)
   }
 
@@ -190,7 +177,7 @@ export class GpuQuotas extends TablePart<QuotaRequestRow> {
 
   #onFreed(index: number): void {
     this.#waitingTypes &= ~(1 << index)
-    this.#ports.observer.onQuotaAvailable(GPU_TYPES[index]!)
+    this.ports.onQuotaAvailable(GPU_TYPES[index]!)
   }
 
   #scheduleFreed(index: number): void {

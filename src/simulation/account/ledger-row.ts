@@ -3,6 +3,7 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
+import type { Table } from '../../kernel/table.ts'
 import { type Accrual, NO_ACCRUAL } from './accrual.ts'
 import type { Microcents } from './money.ts'
 
@@ -36,3 +37,8 @@ export class MeterRow extends Row {
 
 /** The account itself, as a thing that events happen to. */
 export class AccountRow extends Row {}
+
+/** The table of the ledger with the row of the account. */
+export interface AccountTable {
+  readonly accounts: Table<AccountRow>
+}

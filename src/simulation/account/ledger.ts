@@ -16,7 +16,7 @@ import type {
 } from './ledger-types.ts'
 import { Meters } from './meters.ts'
 import { MICROCENTS_PER_CENT, type Microcents, tokenCost } from './money.ts'
-import type { AccountObserverPort } from './observer.ts'
+import type { AccountObserver } from './observer.ts'
 import { PastUsage, toBilledSeconds } from './past-usage.ts'
 import { PostingLog } from './posting-log.ts'
 import type { RequestCost } from './request-cost.ts'
@@ -104,9 +104,9 @@ class RequestMeters {
  * always `floor(Σ GPU-µs × µ¢/h ÷ 3.6e9)` minus what was posted before, so the sum never depends on when it was posted.
  */
 export class Ledger {
+  readonly #context: SimulationContext
   /** What was used before the epoch. Neither the balance nor the entries contain it. */
   readonly past: PastUsage
-  readonly #context: SimulationContext
   readonly meters: Meters
   readonly topups: Topups
   readonly suspension: Suspension
@@ -126,13 +126,14 @@ export class Ledger {
       ? origin.#accounts.fork(origin.#context.generation, context.generation)
       : new Table(AccountRow, context.generation)
     this.#postings = new PostingLog(origin ? origin.#postings : undefined)
-    this.meters = new Meters(context, this.#postings, origin ? origin.meters : undefined)
+    this.meters = new Meters(context, { postings: this.#postings }, origin ? origin.meters : undefined)
     this.#crossing = new BalanceCrossing(context, this.meters, origin ? origin.#crossing : undefined)
     this.past = new PastUsage(context, origin?.past)
     const { meters, past } = this
+    const accounts = { accounts: this.#accounts }
     this.spending = new SpendingLimit(context, { meters, past, postings: this.#postings }, origin?.spending)
-    this.topups = new Topups(context, this.#accounts, origin ? origin.topups : undefined)
-    this.suspension = new Suspension(context, this.#accounts, origin?.suspension)
+    this.topups = new Topups(context, accounts, origin ? origin.topups : undefined)
+    this.suspension = new Suspension(context, accounts, origin?.suspension)
     this.#requestMeters = new RequestMeters(origin ? origin.#requestMeters : undefined)
     if (!origin) return
     this.#openingFunds = origin.#openingFunds
@@ -141,7 +142,7 @@ export class Ledger {
   }
 
   /** Connects the higher parts. The world calls it once. */
-  connect(ports: AccountObserverPort): void {
+  connect(ports: AccountObserver): void {
     this.suspension.connect(ports)
   }
 
@@ -388,4 +389,9 @@ export class Ledger {
       at = Math.min(at, crossing.timeOf(limitBalance, withoutRent))
     crossing.schedule(at)
   }
+}
+
+/** The lower parts of a part that only acts for the account. */
+export interface LedgerParts {
+  readonly ledger: Ledger
 }

@@ -3,7 +3,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
 import type { SimulationContext } from '../context.ts'
-import { TablePart } from '../table-part.ts'
+import { TablePart } from '../part.ts'
 import { Accrual, NO_ACCRUAL } from './accrual.ts'
 import { MeterRow } from './ledger-row.ts'
 import type { LedgerEntry, MeteredUsage } from './ledger-types.ts'
@@ -17,10 +17,13 @@ import {
 } from './money.ts'
 import type { PostingLog } from './posting-log.ts'
 
+/** What meters write to. */
+interface MetersParts {
+  readonly postings: PostingLog
+}
+
 /** The meters of the ledger: they measure GPU time, and post its rent. */
-export class Meters extends TablePart<MeterRow> {
-  /** The postings of the ledger, to which the meters add rent. */
-  readonly #postings: PostingLog
+export class Meters extends TablePart<MeterRow, MetersParts> {
   /** Closed intervals with a constant number of units: the previous one of the meter, from, to, units, price. */
   readonly #intervals: NumberLog
   /** Micro-cents per hour of one GPU, by type. */
@@ -30,9 +33,8 @@ export class Meters extends TablePart<MeterRow> {
   #totalAccrued = new Accrual()
   #totalAccruedAt: Micros = 0
 
-  constructor(context: SimulationContext, postings: PostingLog, origin?: Meters) {
-    super(context, MeterRow, origin)
-    this.#postings = postings
+  constructor(context: SimulationContext, parts: MetersParts, origin?: Meters) {
+    super(context, parts, MeterRow, origin)
     this.#intervals = origin ? origin.#intervals.fork() : new NumberLog(5)
     this.#prices = origin
       ? origin.#prices.slice()
@@ -243,7 +245,7 @@ export class Meters extends TablePart<MeterRow> {
   #postRent(row: MeterRow, now: Micros): void {
     const total = row.accrued.wholeMicrocents
     if (total === row.posted) return
-    this.#postings.pushRent(now, row.id, row.posted - total)
+    this.parts.postings.pushRent(now, row.id, row.posted - total)
     row.posted = total
   }
 

@@ -11,8 +11,3 @@ export interface AccountObserver {
   /** The quota of a GPU type rose, or GPUs of it were given back while a deployment waited for them. */
   onQuotaAvailable(gpu: GpuType): void
 }
-
-/** What a part has that calls the observer. */
-export interface AccountObserverPort {
-  readonly observer: AccountObserver
-}

@@ -9,8 +9,8 @@ import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { describeProblems } from '../../lib/zod-problems.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
-import { TablePart } from '../table-part.ts'
-import type { Ledger } from './ledger.ts'
+import { TablePart } from '../part.ts'
+import type { LedgerParts } from './ledger.ts'
 
 const ID = purpose('ownRecord.id')
 /** Kinds that no table can have: rules of judge and explore know the things of the provider by them. */
@@ -128,8 +128,7 @@ export class OwnRecordRow extends Row {
 }
 
 /** The records of the tables of a user's endpoints. */
-export class OwnRecords extends TablePart<OwnRecordRow> {
-  readonly #ledger: Ledger
+export class OwnRecords extends TablePart<OwnRecordRow, LedgerParts> {
   readonly #ordinals: LayeredMap<number>
   /** The declarations of the tables that were used. They have functions, so a snapshot has none of them. */
   readonly #declared: Map<string, RecordTable>
@@ -137,9 +136,8 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
   #kinds: readonly string[]
   #isCutOff: boolean
 
-  constructor(context: SimulationContext, ledger: Ledger, origin?: OwnRecords) {
-    super(context, OwnRecordRow, origin)
-    this.#ledger = ledger
+  constructor(context: SimulationContext, parts: LedgerParts, origin?: OwnRecords) {
+    super(context, parts, OwnRecordRow, origin)
     this.#ordinals = origin ? origin.#ordinals.fork() : new LayeredMap()
     this.#declared = new Map(origin ? origin.#declared : [])
     this.#kinds = origin ? origin.#kinds : []
@@ -240,9 +238,9 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
     row.hasEnded = state.hasEnded
     this.#plan(ordinal, row, later, happened)
     if (state.cents !== row.cents) {
-      if (row.meter >= 0) this.#ledger.setUnits(row.meter, 0)
+      if (row.meter >= 0) this.parts.ledger.setUnits(row.meter, 0)
       row.cents = state.cents
-      row.meter = this.#ledger.meters.openMachine(row.id, row.cents)
+      row.meter = this.parts.ledger.meters.openMachine(row.id, row.cents)
     }
     this.#bill(row)
     const { name } = row.value as { readonly name?: unknown }
@@ -252,7 +250,7 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
   }
 
   #bill({ meter, hasEnded }: Readonly<OwnRecordRow>): void {
-    if (meter >= 0) this.#ledger.setUnits(meter, hasEnded || this.#isCutOff ? 0 : 1)
+    if (meter >= 0) this.parts.ledger.setUnits(meter, hasEnded || this.#isCutOff ? 0 : 1)
   }
 
   #plan(ordinal: number, row: OwnRecordRow, later: readonly PlannedChange[], happened = 0): void {
@@ -269,7 +267,7 @@ export class OwnRecords extends TablePart<OwnRecordRow> {
     if (ordinal === undefined) return false
     const row = this.writable(ordinal)
     this.#plan(ordinal, row, [])
-    if (row.meter >= 0) this.#ledger.setUnits(row.meter, 0)
+    if (row.meter >= 0) this.parts.ledger.setUnits(row.meter, 0)
     this.context.record(row, 'ownRecord.deleted', { kind })
     this.context.markVisibleChange()
     this.#ordinals.delete(toName(kind, key))

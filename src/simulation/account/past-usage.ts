@@ -1,7 +1,7 @@
 import type { Fixture } from '../../data/records/fixture.ts'
 import { type GpuType, parseGpuConfig } from '../../data/records/gpu-config.ts'
 import type { PastUsageRecord } from '../../data/records/history.ts'
-import type { Archive } from '../../kernel/archive.ts'
+import { type Archive, copyState } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import type { MeteredUsage } from './ledger-types.ts'
@@ -75,10 +75,7 @@ export class PastUsage {
 
   constructor(context: SimulationContext, origin?: PastUsage) {
     this.#context = context
-    if (!origin) return
-    this.#openedAt = origin.#openedAt
-    this.#rents = origin.#rents
-    this.#tokens = origin.#tokens
+    if (origin) copyState(origin, this)
   }
 
   archive(archive: Archive): void {

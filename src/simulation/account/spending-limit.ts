@@ -1,6 +1,7 @@
-import type { Archive } from '../../kernel/archive.ts'
+import { type Archive, copyState } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
+import { Part } from '../part.ts'
 import type { Meters } from './meters.ts'
 import type { Microcents } from './money.ts'
 import type { PastUsage } from './past-usage.ts'
@@ -35,9 +36,7 @@ export interface SpendingLimitParts {
  * The limit on the use of one billing period: `recent` of the checklist. It compares the spent money with the money that
  * was spent when the period began. Both are sums since the epoch, to the micro-cent.
  */
-export class SpendingLimit {
-  readonly #context: SimulationContext
-  readonly #parts: SpendingLimitParts
+export class SpendingLimit extends Part<SpendingLimitParts> {
   #limit: Microcents | undefined
   #periodStart: Micros = 0
   /** Spent since the epoch when the period began. Negative by the use of the period before the epoch. */
@@ -45,13 +44,8 @@ export class SpendingLimit {
   #periodEvent = 0
 
   constructor(context: SimulationContext, parts: SpendingLimitParts, origin?: SpendingLimit) {
-    this.#context = context
-    this.#parts = parts
-    if (!origin) return
-    this.#limit = origin.#limit
-    this.#periodStart = origin.#periodStart
-    this.#spentBefore = origin.#spentBefore
-    this.#periodEvent = origin.#periodEvent
+    super(context, parts)
+    if (origin) copyState(origin, this)
   }
 
   archive(archive: Archive): void {
@@ -68,25 +62,25 @@ export class SpendingLimit {
 
   /** Sets the limit. `spent` is the cost of all use since the epoch. */
   set(limit: Microcents | undefined, spent: Microcents): void {
-    this.#context.cancel(this.#periodEvent)
+    this.context.cancel(this.#periodEvent)
     this.#periodEvent = 0
     this.#limit = limit
     if (limit === undefined) return
-    this.#periodStart = startOfPeriod(this.#context, this.#context.clock.now)
+    this.#periodStart = startOfPeriod(this.context, this.context.clock.now)
     this.#spentBefore = spent - this.#useSince(this.#periodStart)
     this.#schedulePeriodEnd()
   }
 
   /** Begins the next period. */
   onPeriodEnded(spent: Microcents): void {
-    this.#periodStart = this.#context.clock.now
+    this.#periodStart = this.context.clock.now
     this.#spentBefore = spent
     this.#schedulePeriodEnd()
   }
 
   /** Counts a charge at the moment at which a period begins to the period before, as invoices do. */
   onCharged(microcents: Microcents): void {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     if (this.#limit !== undefined && now === this.#periodStart && now > 0) this.#spentBefore += microcents
   }
 
@@ -105,14 +99,14 @@ export class SpendingLimit {
   }
 
   #schedulePeriodEnd(): void {
-    const end = periodEdge(this.#context, this.#context.clock.now, 1)
-    this.#periodEvent = this.#context.scheduleAt(end, 'account.periodEnded')
+    const end = periodEdge(this.context, this.context.clock.now, 1)
+    this.#periodEvent = this.context.scheduleAt(end, 'account.periodEnded')
   }
 
   /** Returns the cost of all use since the beginning of a period, before the epoch too. */
   #useSince(from: Micros): Microcents {
-    const { meters, postings, past } = this.#parts
-    const { now } = this.#context.clock
+    const { meters, postings, past } = this.parts
+    const { now } = this.context.clock
     let use = 0
     for (const { microcents } of past.rentUsage(from, now)) use += microcents
     for (const { microcents } of past.tokenUsage(from, now)) use += microcents

@@ -1,17 +1,13 @@
-import type { Archive } from '../../kernel/archive.ts'
-import type { Table } from '../../kernel/table.ts'
+import { type Archive, copyState } from '../../kernel/archive.ts'
 import type { SimulationContext } from '../context.ts'
-import type { AccountRow } from './ledger-row.ts'
+import { Part } from '../part.ts'
+import type { AccountRow, AccountTable } from './ledger-row.ts'
 import type { SuspensionReason } from './ledger-types.ts'
 import type { Microcents } from './money.ts'
-import type { AccountObserverPort } from './observer.ts'
+import type { AccountObserver } from './observer.ts'
 
 /** The suspension of the account: its reasons, and the grace after which nothing runs any more. */
-export class Suspension {
-  readonly #context: SimulationContext
-  /** The table of the ledger with the row of the account. */
-  readonly #accounts: Table<AccountRow>
-  #ports!: AccountObserverPort
+export class Suspension extends Part<AccountTable, AccountObserver> {
   /** Why a command suspended the account. The three causes are separate, so none of them ends another. */
   #imposedReason: Exclude<SuspensionReason, 'balance'> | undefined
   #isOutOfFunds = false
@@ -20,20 +16,9 @@ export class Suspension {
   /** The grace is over: nothing runs on the account any more, batches on shared capacity included. */
   #isCutOff = false
 
-  constructor(context: SimulationContext, accounts: Table<AccountRow>, origin?: Suspension) {
-    this.#context = context
-    this.#accounts = accounts
-    if (!origin) return
-    this.#imposedReason = origin.#imposedReason
-    this.#isOutOfFunds = origin.#isOutOfFunds
-    this.#isLimitReached = origin.#isLimitReached
-    this.#graceEvent = origin.#graceEvent
-    this.#isCutOff = origin.#isCutOff
-  }
-
-  /** Connects the higher parts. The ledger calls it once. */
-  connect(ports: AccountObserverPort): void {
-    this.#ports = ports
+  constructor(context: SimulationContext, parts: AccountTable, origin?: Suspension) {
+    super(context, parts)
+    if (origin) copyState(origin, this)
   }
 
   archive(archive: Archive): void {
@@ -87,8 +72,8 @@ export class Suspension {
     if (this.#imposedReason !== undefined) return
     const wasSuspended = this.reason !== undefined
     this.#imposedReason = reason
-    this.#context.recordCommand(this.#account, 'account.suspended', { reason })
-    if (wasSuspended) this.#context.markVisibleChange()
+    this.context.recordCommand(this.#account, 'account.suspended', { reason })
+    if (wasSuspended) this.context.markVisibleChange()
     else this.#beginGrace()
   }
 
@@ -98,11 +83,11 @@ export class Suspension {
     this.#imposedReason = undefined
     const { reason } = this
     if (reason !== undefined) {
-      this.#context.recordCommand(this.#account, 'account.suspended', { reason })
-      this.#context.markVisibleChange()
+      this.context.recordCommand(this.#account, 'account.suspended', { reason })
+      this.context.markVisibleChange()
       return undefined
     }
-    this.#context.recordCommand(this.#account, 'account.resumed')
+    this.context.recordCommand(this.#account, 'account.resumed')
     this.#end()
     return undefined
   }
@@ -112,7 +97,7 @@ export class Suspension {
     if (this.#isOutOfFunds) return
     const wasSuspended = this.reason !== undefined
     this.#isOutOfFunds = true
-    this.#context.record(this.#account, 'account.suspended', { reason: 'balance' })
+    this.context.record(this.#account, 'account.suspended', { reason: 'balance' })
     if (!wasSuspended) this.#beginGrace()
   }
 
@@ -128,7 +113,7 @@ export class Suspension {
     if (this.#isLimitReached) return
     const wasSuspended = this.reason !== undefined
     this.#isLimitReached = true
-    this.#context.record(this.#account, 'account.suspended', { reason: 'limit-reached' })
+    this.context.record(this.#account, 'account.suspended', { reason: 'limit-reached' })
     if (!wasSuspended) this.#beginGrace()
   }
 
@@ -142,33 +127,33 @@ export class Suspension {
   /** Stops what runs, because the grace is over. */
   onGraceEnded(): void {
     this.#graceEvent = 0
-    this.#context.record(this.#account, 'account.graceEnded')
-    this.#ports.observer.onGraceEnded(`the account was suspended (${this.reason})`)
+    this.context.record(this.#account, 'account.graceEnded')
+    this.ports.onGraceEnded(`the account was suspended (${this.reason})`)
     this.#isCutOff = true
-    this.#ports.observer.onCutOff()
+    this.ports.onCutOff()
   }
 
   get #account(): AccountRow {
-    return this.#accounts.writable(0)
+    return this.parts.accounts.writable(0)
   }
 
   #endUnlessSuspended(): void {
     if (this.reason !== undefined) return
-    this.#context.record(this.#account, 'account.resumed')
+    this.context.record(this.#account, 'account.resumed')
     this.#end()
   }
 
   #beginGrace(): void {
-    this.#graceEvent = this.#context.schedule(this.#context.profile.policies.suspensionGrace, 'account.graceEnded')
-    this.#context.markVisibleChange()
+    this.#graceEvent = this.context.schedule(this.context.profile.policies.suspensionGrace, 'account.graceEnded')
+    this.context.markVisibleChange()
   }
 
   #end(): void {
-    this.#context.cancel(this.#graceEvent)
+    this.context.cancel(this.#graceEvent)
     this.#graceEvent = 0
     const wasCutOff = this.#isCutOff
     this.#isCutOff = false
-    this.#ports.observer.onSuspensionEnded(wasCutOff)
-    this.#context.markVisibleChange()
+    this.ports.onSuspensionEnded(wasCutOff)
+    this.context.markVisibleChange()
   }
 }

@@ -1,17 +1,14 @@
-import type { Archive } from '../../kernel/archive.ts'
+import { type Archive, copyState } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import type { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
+import { Part } from '../part.ts'
 import { drawTopupDecline, drawTopupDelay } from './chaos-draws.ts'
-import type { AccountRow } from './ledger-row.ts'
+import type { AccountRow, AccountTable } from './ledger-row.ts'
 import type { TopupRule } from './ledger-types.ts'
 import { MICROCENTS_PER_CENT, type Microcents } from './money.ts'
 
 /** The automatic top-ups of the ledger: their rule, and the charge under way. The ledger posts the money. */
-export class Topups {
-  readonly #context: SimulationContext
-  /** The table of the ledger with the row of the account. */
-  readonly #accounts: Table<AccountRow>
+export class Topups extends Part<AccountTable> {
   #rule: TopupRule = { amount: 0, threshold: 0, enabled: false }
   /** Whether the next crossing of the threshold fires the rule. */
   #isArmed = false
@@ -28,19 +25,9 @@ export class Topups {
   /** Charges begun since the world did: the index of their draws. */
   #chargeCount = 0
 
-  constructor(context: SimulationContext, accounts: Table<AccountRow>, origin?: Topups) {
-    this.#context = context
-    this.#accounts = accounts
-    if (!origin) return
-    this.#rule = origin.#rule
-    this.#isArmed = origin.#isArmed
-    this.#isCardAccepted = origin.#isCardAccepted
-    this.#hasFailed = origin.#hasFailed
-    this.#chargeEvent = origin.#chargeEvent
-    this.#pending = origin.#pending
-    this.#nextChargeFrom = origin.#nextChargeFrom
-    this.#delay = origin.#delay
-    this.#chargeCount = origin.#chargeCount
+  constructor(context: SimulationContext, parts: AccountTable, origin?: Topups) {
+    super(context, parts)
+    if (origin) copyState(origin, this)
   }
 
   archive(archive: Archive): void {
@@ -87,14 +74,14 @@ export class Topups {
     this.#rule = rule
     this.#isArmed = this.#isEnabled
     this.#hasFailed = false
-    this.#context.record(this.#account, 'topup.set', { ...rule })
+    this.context.record(this.#account, 'topup.set', { ...rule })
   }
 
   /** Sets whether the card accepts charges. Returns true if a declined top-up must be posted now. */
   setCardAccepted(isAccepted: boolean): boolean {
     if (this.#isCardAccepted === isAccepted && !(isAccepted && this.#hasFailed)) return false
     this.#isCardAccepted = isAccepted
-    this.#context.recordCommand(this.#account, isAccepted ? 'card.accepted' : 'card.declined')
+    this.context.recordCommand(this.#account, isAccepted ? 'card.accepted' : 'card.declined')
     if (!isAccepted || !this.#hasFailed) return false
     this.#cancelCharge()
     return true
@@ -104,8 +91,8 @@ export class Topups {
   setDelay(delay: Micros): void {
     if (this.#delay === delay) return
     this.#delay = delay
-    if (delay > 0) this.#context.recordCommand(this.#account, 'topup.delayed', { by_us: delay })
-    else this.#context.recordCommand(this.#account, 'topup.normal')
+    if (delay > 0) this.context.recordCommand(this.#account, 'topup.delayed', { by_us: delay })
+    else this.context.recordCommand(this.#account, 'topup.normal')
     if (this.#pending) this.#scheduleCharge(this.#pending)
   }
 
@@ -113,14 +100,14 @@ export class Topups {
   onBalanceFell(balance: Microcents): boolean {
     if (!this.#isArmed || balance >= this.#threshold) return false
     this.#isArmed = false
-    const drawn = drawTopupDelay(this.#context, this.#accounts.read(0).id, this.#chargeCount)
-    const takes = this.#context.profile.timings.topupDelay + (drawn?.delay ?? 0)
-    if (takes + this.#delay === 0 && this.#nextChargeFrom <= this.#context.clock.now) return true
-    this.#context.record(this.#account, 'topup.begun', {
+    const drawn = drawTopupDelay(this.context, this.parts.accounts.read(0).id, this.#chargeCount)
+    const takes = this.context.profile.timings.topupDelay + (drawn?.delay ?? 0)
+    if (takes + this.#delay === 0 && this.#nextChargeFrom <= this.context.clock.now) return true
+    this.context.record(this.#account, 'topup.begun', {
       cents: this.#rule.amount,
       ...(drawn && { draw: drawn.draw, delay_us: drawn.delay }),
     })
-    this.#pending = { since: this.#context.clock.now, takes }
+    this.#pending = { since: this.context.clock.now, takes }
     this.#scheduleCharge(this.#pending)
     return false
   }
@@ -130,15 +117,17 @@ export class Topups {
     this.#chargeEvent = 0
     this.#pending = undefined
     const index = this.#chargeCount++
-    const drawn = this.#isCardAccepted ? drawTopupDecline(this.#context, this.#accounts.read(0).id, index) : undefined
+    const drawn = this.#isCardAccepted
+      ? drawTopupDecline(this.context, this.parts.accounts.read(0).id, index)
+      : undefined
     if (this.#isCardAccepted && drawn === undefined) return true
     this.#hasFailed = true
-    this.#chargeEvent = this.#context.schedule(this.#context.profile.timings.topupRetry, 'account.topupDue')
-    this.#context.record(this.#account, 'topup.declined', {
+    this.#chargeEvent = this.context.schedule(this.context.profile.timings.topupRetry, 'account.topupDue')
+    this.context.record(this.#account, 'topup.declined', {
       cents: this.#rule.amount,
       ...(drawn !== undefined && { draw: drawn }),
     })
-    this.#context.markVisibleChange()
+    this.context.markVisibleChange()
     return false
   }
 
@@ -146,18 +135,18 @@ export class Topups {
   onMoneyAdded(kind: 'funds' | 'topup', balance: Microcents): void {
     if (kind === 'topup') {
       this.#hasFailed = false
-      this.#nextChargeFrom = this.#context.clock.now + this.#context.profile.timings.topupInterval
+      this.#nextChargeFrom = this.context.clock.now + this.context.profile.timings.topupInterval
     }
     if (balance < this.#threshold) return
     // The threshold is reached without the charge that was planned: it would be one without a crossing.
-    if (this.#chargeEvent !== 0) this.#context.record(this.#account, 'topup.calledOff')
+    if (this.#chargeEvent !== 0) this.context.record(this.#account, 'topup.calledOff')
     this.#cancelCharge()
     this.#hasFailed = false
     this.#isArmed = this.#isEnabled
   }
 
   get #account(): AccountRow {
-    return this.#accounts.writable(0)
+    return this.parts.accounts.writable(0)
   }
 
   get #threshold(): Microcents {
@@ -169,13 +158,13 @@ export class Topups {
   }
 
   #scheduleCharge({ since, takes }: { readonly since: Micros; readonly takes: Micros }): void {
-    this.#context.cancel(this.#chargeEvent)
-    const at = Math.max(this.#context.clock.now, since + takes + this.#delay, this.#nextChargeFrom)
-    this.#chargeEvent = this.#context.scheduleAt(at, 'account.topupDue')
+    this.context.cancel(this.#chargeEvent)
+    const at = Math.max(this.context.clock.now, since + takes + this.#delay, this.#nextChargeFrom)
+    this.#chargeEvent = this.context.scheduleAt(at, 'account.topupDue')
   }
 
   #cancelCharge(): void {
-    this.#context.cancel(this.#chargeEvent)
+    this.context.cancel(this.#chargeEvent)
     this.#chargeEvent = 0
     this.#pending = undefined
   }

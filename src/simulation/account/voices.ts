@@ -1,8 +1,8 @@
 import type { Voice } from '../../data/records/account.ts'
 import { purpose } from '../../kernel/random.ts'
-import type { SimulationContext } from '../context.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
-import type { Ledger } from './ledger.ts'
+import { Part } from '../part.ts'
+import type { LedgerParts } from './ledger.ts'
 
 const ID = purpose('voice.id')
 
@@ -14,25 +14,12 @@ export interface VoiceSpec {
   readonly samples: readonly string[]
 }
 
-/** The parts below that it uses. */
-export interface VoicesParts {
-  readonly ledger: Ledger
-}
-
 /** The account's voices: what its owner makes, edits and deletes. */
-export class Voices {
-  readonly #context: SimulationContext
-  readonly #parts: VoicesParts
-
-  constructor(context: SimulationContext, parts: VoicesParts) {
-    this.#context = context
-    this.#parts = parts
-  }
-
+export class Voices extends Part<LedgerParts> {
   create({ name, description, samples }: VoiceSpec): Voice {
-    const { chance, clock, store } = this.#context
+    const { chance, clock, store } = this.context
     // The same sample under the same name is another voice each time, and other samples are another voice.
-    const key = this.#context.newKey('voice', [name, ...samples].join('\u0000'))
+    const key = this.context.newKey('voice', [name, ...samples].join('\u0000'))
     const now = clock.unix()
     const voice = store.voices.put({
       user_id: store.account.uid,
@@ -49,28 +36,28 @@ export class Voices {
   /** Gives a voice other words; what stays the same is not a change. */
   edit(voice: Voice, { name, description }: Pick<Voice, 'name' | 'description'>): Voice {
     if (name === voice.name && description === voice.description) return voice
-    const edited = this.#context.store.voices.put({
+    const edited = this.context.store.voices.put({
       ...voice,
       name,
       description,
-      updated_at: this.#context.clock.unix(),
+      updated_at: this.context.clock.unix(),
     })
     this.#record('voice.edited', voice.voice_id, { name })
     return edited
   }
 
   delete(voice: Voice): void {
-    this.#context.store.voices.delete(voice.voice_id)
+    this.context.store.voices.delete(voice.voice_id)
     this.#record('voice.deleted', voice.voice_id)
   }
 
   /** Deletes all voices, because the account is deleted. */
   deleteAll(): void {
-    for (const voice of this.#context.store.voices.all()) this.delete(voice)
+    for (const voice of this.context.store.voices.all()) this.delete(voice)
   }
 
   #record(kind: JournalKindName, voice_id: string, fields: { readonly name?: string } = {}): void {
-    this.#context.record(this.#parts.ledger.account, kind, { voice_id, ...fields })
-    this.#context.markVisibleChange()
+    this.context.record(this.parts.ledger.account, kind, { voice_id, ...fields })
+    this.context.markVisibleChange()
   }
 }

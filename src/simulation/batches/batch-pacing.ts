@@ -11,6 +11,7 @@ import type { LoraAdapters } from '../deployments/lora-adapters.ts'
 import { findModelTarget, type ModelSources, type ModelTarget } from '../deployments/model-lookup.ts'
 import type { BatchWork } from '../deployments/work.ts'
 import { estimateServing, findSpareTime, type LiveLoad } from '../load/serving.ts'
+import { Part } from '../part.ts'
 import { CONTROLLER, type DeploymentLogs } from '../recording/deployment-logs.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import { type BatchRow, doneLinesAt, progressOf } from './batch-row.ts'
@@ -68,16 +69,13 @@ export interface BatchPacingParts extends LineEnginesParts {
 }
 
 /** The progress of batches: how fast their lines run, which lines are done, and their charges. */
-export class BatchPacing implements BatchWork {
-  readonly #context: SimulationContext
-  readonly #parts: BatchPacingParts
+export class BatchPacing extends Part<BatchPacingParts> implements BatchWork {
   readonly #models: ModelSources
   readonly #table: BatchTable
   readonly engines: LineEngines
 
   constructor(context: SimulationContext, parts: BatchPacingParts, table: BatchTable) {
-    this.#context = context
-    this.#parts = parts
+    super(context, parts)
     this.engines = new LineEngines(parts)
     this.#models = {
       deployments: parts.deployments,
@@ -96,44 +94,42 @@ export class BatchPacing implements BatchWork {
     const target = this.findTarget(row)
     this.holdAdapter(row, target?.kind === 'own' ? (target.adapter ?? -1) : -1)
     const rate = this.#tokensPerSecond(row)
-    if (rate > 0 && row.rate.tokensPerSecond === 0) row.markProgress(this.#context.clock.now)
+    if (rate > 0 && row.rate.tokensPerSecond === 0) row.markProgress(this.context.clock.now)
     row.rate = {
       tokensPerSecond: rate,
       liveLoad: rate > 0 && target?.kind === 'own' ? this.#liveLoad(target.deployment) : undefined,
       engines: rate > 0 && target ? this.engines.list(target) : [],
     }
-    if (rate === 0 && target?.kind === 'own' && !this.#parts.ledger.suspension.isCutOff)
-      this.#parts.deployments.scaling.wake(target.deployment)
-    this.#context.cancel(row.next)
+    if (rate === 0 && target?.kind === 'own' && !this.parts.ledger.suspension.isCutOff)
+      this.parts.deployments.scaling.wake(target.deployment)
+    this.context.cancel(row.next)
     row.next = this.#scheduleStepEnd(ordinal, row)
-    if (target?.kind === 'own') this.#parts.deployments.scaling.recordServing(target.deployment)
+    if (target?.kind === 'own') this.parts.deployments.scaling.recordServing(target.deployment)
     this.#table.invalidateJson(ordinal)
   }
 
   #scheduleStepEnd(ordinal: number, row: Readonly<BatchRow>): EntryHandle {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     const { tokensPerSecond, liveLoad } = row.rate
     if (tokensPerSecond === 0) {
       const isWaiting = row.waitsUntil > now && row.waitsUntil < Number.POSITIVE_INFINITY
-      return isWaiting ? this.#context.scheduleAt(row.waitsUntil, 'batch.capacityCame', ordinal) : 0
+      return isWaiting ? this.context.scheduleAt(row.waitsUntil, 'batch.capacityCame', ordinal) : 0
     }
     const seconds =
       Math.max(0, row.retryTokens + row.work!.tokensBefore[row.stepEnd]! - row.doneTokens) / tokensPerSecond
-    const window = row.createdAt + this.#context.profile.timings.batchWindow
+    const window = row.createdAt + this.context.profile.timings.batchWindow
     const stepEndTime = liveLoad ? findSpareTime(liveLoad, seconds, now, window) : now + Math.ceil(seconds * 1e6)
     if (!liveLoad && this.findTarget(row)?.kind === 'catalog') {
-      const hourEnd = nextHour(this.#context)
-      if (hourEnd < stepEndTime) return this.#context.scheduleAt(hourEnd, 'batch.hourChanged', ordinal)
+      const hourEnd = nextHour(this.context)
+      if (hourEnd < stepEndTime) return this.context.scheduleAt(hourEnd, 'batch.hourChanged', ordinal)
     }
-    return stepEndTime < Number.POSITIVE_INFINITY
-      ? this.#context.scheduleAt(stepEndTime, 'batch.chunkDone', ordinal)
-      : 0
+    return stepEndTime < Number.POSITIVE_INFINITY ? this.context.scheduleAt(stepEndTime, 'batch.chunkDone', ordinal) : 0
   }
 
   /** Returns the live load of a deployment from now on. Live load has priority over batches. */
   #liveLoad(deployment: number): LiveLoad | undefined {
-    const { autoscaler, deployments } = this.#parts
-    const { profile } = this.#context
+    const { autoscaler, deployments } = this.parts
+    const { profile } = this.context
     autoscaler.updateFlow(deployment)
     const { load, flow: served, effectiveInstances: servingShare } = deployments.read(deployment)
     if (!load) return undefined
@@ -144,7 +140,7 @@ export class BatchPacing implements BatchWork {
   /** Counts the lines that are done now, at least `minLines`, and charges the newly counted lines. */
   updateProgress(row: BatchRow, minLines = 0): void {
     if (!row.work) return
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     const { doneTokens, retryTokens } = progressOf(row, now)
     // The end of a step follows from the same values, but rounding may differ in the last digit.
     row.doneTokens = Math.max(doneTokens, row.work.tokensBefore[minLines]!)
@@ -155,7 +151,7 @@ export class BatchPacing implements BatchWork {
     const { failedBefore } = row.work
     this.#charge(row, row.doneLines, doneLines)
     this.engines.count(row, row.doneLines, doneLines)
-    this.#parts.history.onLinesDone(doneLines - row.doneLines, failedBefore[doneLines]! - failedBefore[row.doneLines]!)
+    this.parts.history.onLinesDone(doneLines - row.doneLines, failedBefore[doneLines]! - failedBefore[row.doneLines]!)
     row.doneLines = doneLines
     row.markProgress(now)
   }
@@ -173,7 +169,7 @@ export class BatchPacing implements BatchWork {
     if (tokensPerSecond === 0 || liveLoad !== undefined || tokens > allTokens / 10) return false
     if ((tokens / tokensPerSecond) * 1e6 > duration) return false
     this.updateProgress(row, lines.length)
-    this.#context.cancel(row.next)
+    this.context.cancel(row.next)
     row.next = 0
     return true
   }
@@ -181,14 +177,14 @@ export class BatchPacing implements BatchWork {
   /** Stops the lines of a batch. */
   stopLines(row: BatchRow): void {
     this.updateProgress(row)
-    this.#context.cancel(row.next)
+    this.context.cancel(row.next)
     row.next = 0
     row.stop()
   }
 
   /** Charges the tokens of newly done lines. The sum of the whole batch is rounded down once. */
   #charge(row: BatchRow, from: number, to: number): void {
-    const { ledger } = this.#parts
+    const { ledger } = this.parts
     const { promptBefore, answerBefore } = row.work!
     const price = this.tokenPrice(row)
     if (price === undefined) return
@@ -205,7 +201,7 @@ export class BatchPacing implements BatchWork {
   tokenPrice(row: Pick<BatchRow, 'spec' | 'work'>): TokenPrice | undefined {
     const target = this.findTarget(row)
     if (target?.kind !== 'catalog') return undefined
-    const { store, profile } = this.#context
+    const { store, profile } = this.context
     return tokenPriceOf(store, target.model, profile.prices.batchShare * target.priceShare)
   }
 
@@ -213,7 +209,7 @@ export class BatchPacing implements BatchWork {
   holdAdapter(row: BatchRow, adapter: number): void {
     const previous = row.heldAdapter
     if (previous === adapter) return
-    const { slots } = this.#parts.loraAdapters
+    const { slots } = this.parts.loraAdapters
     row.heldAdapter = adapter
     if (previous >= 0) slots.release(previous)
     if (adapter >= 0) slots.acquire(adapter)
@@ -247,15 +243,15 @@ export class BatchPacing implements BatchWork {
       if (last === row.doneLines) continue
       row.retryTokens += Math.min((tokensBefore[last]! - tokensBefore[row.doneLines]!) / 2, row.doneTokens)
       const retried = { lines: last - row.doneLines }
-      this.#context.record(row, 'batch.linesRetried', retried)
-      this.#parts.deploymentLogs.append(deployment, CONTROLLER, 'batch.linesRetried', { ...retried, batch: row.id })
+      this.context.record(row, 'batch.linesRetried', retried)
+      this.parts.deploymentLogs.append(deployment, CONTROLLER, 'batch.linesRetried', { ...retried, batch: row.id })
     }
   }
 
   /** Returns the lines of a batch in flight on one instance: its slots without live load, shared by the batches. */
   #linesInFlight(deployment: number, { rate: { liveLoad } }: Readonly<BatchRow>): number {
-    const { deployments, autoscaler } = this.#parts
-    const { clock } = this.#context
+    const { deployments, autoscaler } = this.parts
+    const { clock } = this.context
     const row = deployments.read(deployment)
     const { load, effectiveInstances: servingShare } = row
     const slots = speedOfInstance(row).places / this.#batchesOn(deployment).length
@@ -319,7 +315,7 @@ export class BatchPacing implements BatchWork {
 
   /** Returns the batches whose lines run on the shared capacity of a model. */
   #batchesOnModel(catalogModel: string): number[] {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     return this.#table.active.filter(ordinal => {
       const row = this.#table.read(ordinal)
       if (row.status !== 'in_progress' || now < row.waitsUntil) return false
@@ -332,20 +328,20 @@ export class BatchPacing implements BatchWork {
   #tokensPerSecond(row: Readonly<BatchRow>): number {
     const { lines, promptBefore, answerBefore, failedBefore, tokensBefore } = row.work!
     const target = this.findTarget(row)
-    if (target === undefined || this.#parts.ledger.suspension.isCutOff) return 0
+    if (target === undefined || this.parts.ledger.suspension.isCutOff) return 0
     // A deployment serves only while it runs, an adapter only on instances that have loaded it.
-    if (target.row !== undefined && this.#parts.deployments.read(target.row).status !== 'running') return 0
-    if (this.#context.clock.now < row.waitsUntil) return 0
+    if (target.row !== undefined && this.parts.deployments.read(target.row).status !== 'running') return 0
+    if (this.context.clock.now < row.waitsUntil) return 0
     if (target.kind === 'catalog') {
-      const parametersB = this.#context.store.models.get(target.model)?.parameters_b ?? 8
+      const parametersB = this.context.store.models.get(target.model)?.parameters_b ?? 8
       const batchCount = this.#batchesOnModel(target.model).length || 1
-      return sharedTokensPerSecond(this.#context, parametersB, batchCount, tokensBefore[lines.length]!)
+      return sharedTokensPerSecond(this.context, parametersB, batchCount, tokensBefore[lines.length]!)
     }
-    const base = this.#parts.deployments.read(target.deployment)
+    const base = this.parts.deployments.read(target.deployment)
     const share =
       target.adapter === undefined
         ? base.effectiveInstances
-        : this.#parts.loraAdapters.slots.effectiveInstances(target.adapter)
+        : this.parts.loraAdapters.slots.effectiveInstances(target.adapter)
     // Batches on one deployment share it evenly.
     const batchCount = this.#batchesOn(target.deployment).length || 1
     const validLines = Math.max(1, lines.length - failedBefore[lines.length]!)
@@ -358,9 +354,9 @@ export class BatchPacing implements BatchWork {
   /** Delays the first line of a batch if shared capacity is short. */
   delayForCapacity(row: BatchRow): void {
     if (this.findTarget(row)?.kind !== 'catalog') return
-    const { wait, duration } = drawBatchWait(this.#context, row.key)
+    const { wait, duration } = drawBatchWait(this.context, row.key)
     if (duration === 0) return
-    row.waitsUntil = Math.max(row.waitsUntil, this.#context.clock.now + duration)
-    this.#context.record(row, 'batch.waiting', { wait })
+    row.waitsUntil = Math.max(row.waitsUntil, this.context.clock.now + duration)
+    this.context.record(row, 'batch.waiting', { wait })
   }
 }

@@ -1,18 +1,18 @@
 import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import type { SimulationContext } from '../context.ts'
-import { TablePart } from '../table-part.ts'
+import { TablePart } from '../part.ts'
 import { BatchRow } from './batch-row.ts'
 
 /** The rows of all batches, with an index by id and the list of active batches. */
-export class BatchTable extends TablePart<BatchRow> {
+export class BatchTable<Parts = unknown, Ports = unknown> extends TablePart<BatchRow, Parts, Ports> {
   readonly #byId: LayeredMap<number>
   readonly #jsonTexts: (string | undefined)[]
   /** Ordinals of the batches whose status is not terminal. */
   #active: readonly number[]
 
-  constructor(context: SimulationContext, origin: BatchTable | undefined) {
-    super(context, BatchRow, origin)
+  constructor(context: SimulationContext, parts: Parts, origin: BatchTable<Parts, Ports> | undefined) {
+    super(context, parts, BatchRow, origin)
     this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
     this.#jsonTexts = origin ? origin.#jsonTexts.slice() : []
     this.#active = origin ? origin.#active : []

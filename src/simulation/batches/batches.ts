@@ -72,8 +72,7 @@ export interface BatchesPorts {
 }
 
 /** The batches. Each line is validated, runs on the available tokens per second, and is written to an output file. */
-export class Batches extends BatchTable {
-  readonly #parts: BatchesParts
+export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
   readonly pacing: BatchPacing
   readonly #findTarget: FindTarget = (model, endpoint) => this.pacing.findCurrentTarget(model, endpoint)
   readonly #ends: BatchEnds = {
@@ -82,21 +81,14 @@ export class Batches extends BatchTable {
     fail: ordinal => this.fail(ordinal, 'the batch could not be processed'),
     stall: ordinal => this.#stall(ordinal),
   }
-  #ports!: BatchesPorts
   /** The long work that was done before its event fires, and the last journal entry before it. */
   #doneWork: { readonly of: string; readonly result: unknown; readonly seq: number } | undefined
   /** Answers the lines. It must be ready before the first event of a batch. */
   lineAnswerer: LineAnswerer | undefined
 
   constructor(context: SimulationContext, parts: BatchesParts, origin?: Batches) {
-    super(context, origin)
-    this.#parts = parts
+    super(context, parts, origin)
     this.pacing = new BatchPacing(context, parts, this)
-  }
-
-  /** Connects the higher parts. The world calls it once. */
-  connect(ports: BatchesPorts): void {
-    this.#ports = ports
   }
 
   get(id: string): Batch | undefined {
@@ -130,7 +122,7 @@ export class Batches extends BatchTable {
     const createdAt = fixture.created_at ?? this.context.clock.now
     const files = toFileIds(this.context.chance, key, fixture)
     const row = new BatchRow(this.table.generation, id, { spec, key, createdAt, ...files })
-    row.inputChunks = this.#parts.files.get(spec.input_file_id)?.chunks() ?? []
+    row.inputChunks = this.parts.files.get(spec.input_file_id)?.chunks() ?? []
     const ordinal = this.addRow(row)
     this.context.record(row, 'batch.created', { input_file_id: spec.input_file_id, endpoint: spec.endpoint })
     row.expiryEvent = this.context.scheduleAt(
@@ -244,14 +236,14 @@ export class Batches extends BatchTable {
         this.#onStepDone(ordinal, row)
         break
       case 'batch.finalized':
-        writeFiles(this.#parts.files, row)
+        writeFiles(this.parts.files, row)
         this.#setStatus(row, 'completed')
         this.#finish(ordinal, row)
         break
       case 'batch.cancelSettled':
         if (row.work) {
           this.#composeOutput(row, 'cancelled')
-          writeFiles(this.#parts.files, row)
+          writeFiles(this.parts.files, row)
         }
         this.#setStatus(row, 'cancelled')
         this.#finish(ordinal, row)
@@ -315,7 +307,7 @@ export class Batches extends BatchTable {
     const answerer = this.#requireLineAnswerer()
     // A batch of a fixture was validated before the world began, so no script and no rule is for its lines.
     const own = row.status === 'validating' ? answerer : answerer.unscripted()
-    const steps = answerLines(row, this.#findTarget, own, this.#ports.world)
+    const steps = answerLines(row, this.#findTarget, own, this.ports.world)
     return { of: `${row.id} ${this.context.clock.now}`, steps }
   }
 
@@ -393,7 +385,7 @@ export class Batches extends BatchTable {
     this.pacing.stopLines(row)
     if (row.status === 'in_progress') {
       this.#composeOutput(row, 'expired')
-      writeFiles(this.#parts.files, row)
+      writeFiles(this.parts.files, row)
     }
     this.#setStatus(row, 'expired')
     this.#finish(ordinal, row)
@@ -407,8 +399,8 @@ export class Batches extends BatchTable {
     this.context.record(row, `batch.${status}`, fields)
     const target = this.pacing.findTarget(row)
     if (target?.kind === 'own') {
-      this.#parts.deployments.scaling.recordServing(target.deployment)
-      this.#parts.deploymentLogs.append(target.deployment, CONTROLLER, `batch.${status}`, { batch: row.id })
+      this.parts.deployments.scaling.recordServing(target.deployment)
+      this.parts.deploymentLogs.append(target.deployment, CONTROLLER, `batch.${status}`, { batch: row.id })
     }
     this.context.markVisibleChange()
   }
@@ -419,7 +411,7 @@ export class Batches extends BatchTable {
     this.deactivate(ordinal)
     this.pacing.rebalance(row)
     const target = this.pacing.findTarget(row)
-    if (target?.kind === 'own') this.#parts.deployments.scaling.onWorkEnded(target.deployment)
+    if (target?.kind === 'own') this.parts.deployments.scaling.onWorkEnded(target.deployment)
     this.#onVisibleChange(ordinal)
   }
 

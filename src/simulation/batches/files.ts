@@ -6,7 +6,7 @@ import { type Generation, Row } from '../../kernel/row.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
-import { TablePart } from '../table-part.ts'
+import { TablePart } from '../part.ts'
 
 const ID = purpose('file.id')
 
@@ -75,7 +75,7 @@ export class Files extends TablePart<FileRow> {
   #storedBytes: number
 
   constructor(context: SimulationContext, origin?: Files) {
-    super(context, FileRow, origin)
+    super(context, undefined, FileRow, origin)
     this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
     this.#storedBytes = origin ? origin.#storedBytes : 0
   }

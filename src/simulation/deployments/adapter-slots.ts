@@ -1,6 +1,6 @@
 import type { Ledger } from '../account/ledger.ts'
-import type { SimulationContext } from '../context.ts'
 import type { Nodes } from '../fleet/nodes.ts'
+import { Part } from '../part.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import type { Deployments } from './deployments.ts'
 import type { InstanceRow, ResidentAdapter } from './instance-row.ts'
@@ -20,24 +20,10 @@ export interface AdapterSlotsParts {
  * slot. The least recently used adapter leaves; an adapter in use stays. If every slot is in use, the work waits for the
  * first free slot, without polling.
  */
-export class AdapterSlots {
-  readonly #context: SimulationContext
-  readonly #parts: AdapterSlotsParts
-  #ports!: WorkPorts
-
-  constructor(context: SimulationContext, parts: AdapterSlotsParts) {
-    this.#context = context
-    this.#parts = parts
-  }
-
-  /** Binds what lies above: the world does it once. */
-  connect(ports: WorkPorts): void {
-    this.#ports = ports
-  }
-
+export class AdapterSlots extends Part<AdapterSlotsParts, WorkPorts> {
   /** Ready instances of an adapter's base that have it loaded, each counted by its speed: 1 for a sound one. */
   effectiveInstances(adapter: number): number {
-    const { deployments, instances, nodes } = this.#parts
+    const { deployments, instances, nodes } = this.parts
     let effectiveInstances = 0
     for (const instance of deployments.read(deployments.read(adapter).plan.base).instances) {
       const { state, node, adapters } = instances.read(instance)
@@ -50,20 +36,20 @@ export class AdapterSlots {
 
   /** Work on an adapter begins: every ready instance of its base loads it, and it keeps its slots. */
   acquire(adapter: number): void {
-    const row = this.#parts.deployments.writable(adapter)
-    if (row.activeUses++ === 0) row.inUseSince = this.#context.clock.now
+    const row = this.parts.deployments.writable(adapter)
+    if (row.activeUses++ === 0) row.inUseSince = this.context.clock.now
     this.#changeUses(adapter, 1)
   }
 
   /** Work on an adapter is over. It stays where it is until another needs the slot. */
   release(adapter: number): void {
-    this.#parts.deployments.writable(adapter).activeUses--
+    this.parts.deployments.writable(adapter).activeUses--
     this.#changeUses(adapter, -1)
   }
 
   /** Assigns the free slots to the pending adapters of a base. Called after a slot is freed or an adapter needs one. */
   assignSlots(base: number): void {
-    const { deployments, instances, ledger } = this.#parts
+    const { deployments, instances, ledger } = this.parts
     const row = deployments.read(base)
     if (row.adapters.length === 0 || isTerminal(row.status)) return
     const waiting = row.adapters
@@ -88,15 +74,15 @@ export class AdapterSlots {
 
   /** A load is over: the adapter answers on this instance. */
   onLoaded(instance: number, adapter: number): void {
-    const { deployments, instances } = this.#parts
-    const { clock } = this.#context
-    const { batches, inferenceRequests } = this.#ports
+    const { deployments, instances } = this.parts
+    const { clock } = this.context
+    const { batches, inferenceRequests } = this.ports
     const row = instances.writable(instance)
     row.adapters = row.adapters.map(each =>
       each.adapter === adapter ? { ...each, loadEvent: 0, usedAt: clock.now } : each,
     )
     const adapterRow = deployments.writable(adapter)
-    this.#context.record(adapterRow, 'adapter.resident', { instance: row.id })
+    this.context.record(adapterRow, 'adapter.resident', { instance: row.id })
     if (adapterRow.status === 'deploying') {
       adapterRow.wasReady = true
       deployments.setStatus(adapter, 'running')
@@ -107,8 +93,8 @@ export class AdapterSlots {
 
   /** An adapter of a fixture runs: it is on the first instance that has a slot left. */
   loadFromFixture(adapter: number): void {
-    const { deployments, instances } = this.#parts
-    const { clock, profile } = this.#context
+    const { deployments, instances } = this.parts
+    const { clock, profile } = this.context
     const { base } = deployments.read(adapter).plan
     if (base < 0) return
     for (const instance of deployments.read(base).instances) {
@@ -116,14 +102,14 @@ export class AdapterSlots {
       if (state !== 'ready' || adapters.length >= profile.timings.adapterSlots) continue
       const row = instances.writable(instance)
       row.adapters = [...adapters, { adapter, usedAt: clock.now, users: 0, loadEvent: 0 }]
-      this.#context.record(deployments.writable(adapter), 'adapter.resident', { instance: row.id })
+      this.context.record(deployments.writable(adapter), 'adapter.resident', { instance: row.id })
       return
     }
   }
 
   /** An adapter stopped, failed or was deleted: its slots are free. */
   onAdapterEnded(adapter: number): void {
-    const { deployments, instances } = this.#parts
+    const { deployments, instances } = this.parts
     const { status, plan } = deployments.read(adapter)
     if (plan.base < 0) return
     for (const instance of deployments.read(plan.base).instances) {
@@ -143,8 +129,8 @@ export class AdapterSlots {
   }
 
   #changeUses(adapter: number, change: 1 | -1): void {
-    const { deployments, instances } = this.#parts
-    const { clock } = this.#context
+    const { deployments, instances } = this.parts
+    const { clock } = this.context
     const { base } = deployments.read(adapter).plan
     for (const instance of deployments.read(base).instances) {
       if (!this.#isResident(instance, adapter)) continue
@@ -159,8 +145,8 @@ export class AdapterSlots {
   /** Begins to load an adapter on an instance; false when every slot is in use. */
   #startLoad(instance: number, adapter: number): boolean {
     if (this.#isResident(instance, adapter)) return true
-    const { deployments, instances } = this.#parts
-    const { clock, profile } = this.#context
+    const { deployments, instances } = this.parts
+    const { clock, profile } = this.context
     const row = instances.writable(instance)
     const { activeUses, id } = deployments.read(adapter)
     if (row.adapters.length >= profile.timings.adapterSlots) {
@@ -168,15 +154,15 @@ export class AdapterSlots {
       if (evictedResident === undefined) return false
       this.#filterResidents(row, each => each !== evictedResident)
       const evictedRow = deployments.writable(evictedResident.adapter)
-      this.#context.record(evictedRow, 'adapter.evicted', { instance: row.id, for: id })
+      this.context.record(evictedRow, 'adapter.evicted', { instance: row.id, for: id })
     }
-    const loadEvent = this.#context.schedule(profile.timings.adapterLoad, 'adapter.loadedOnInstance', instance, adapter)
+    const loadEvent = this.context.schedule(profile.timings.adapterLoad, 'adapter.loadedOnInstance', instance, adapter)
     row.adapters = [...row.adapters, { adapter, usedAt: clock.now, users: activeUses, loadEvent }]
     return true
   }
 
   #leastRecentlyUsed(residents: readonly ResidentAdapter[]): ResidentAdapter | undefined {
-    const { deployments } = this.#parts
+    const { deployments } = this.parts
     let least: ResidentAdapter | undefined
     for (const resident of residents) {
       if (resident.users > 0 || resident.loadEvent !== 0) continue
@@ -190,12 +176,12 @@ export class AdapterSlots {
   }
 
   #filterResidents(row: InstanceRow, stays: (resident: ResidentAdapter) => boolean): void {
-    for (const each of row.adapters) if (!stays(each)) this.#context.cancel(each.loadEvent)
+    for (const each of row.adapters) if (!stays(each)) this.context.cancel(each.loadEvent)
     row.adapters = row.adapters.filter(stays)
   }
 
   #isResident(instance: number, adapter: number): boolean {
-    return this.#parts.instances.read(instance).adapters.some(each => each.adapter === adapter)
+    return this.parts.instances.read(instance).adapters.some(each => each.adapter === adapter)
   }
 }
 

@@ -1,10 +1,10 @@
 import type { Micros } from '../../kernel/duration.ts'
-import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Environment } from '../fleet/environment.ts'
 import type { InstanceEngine } from '../load/engine.ts'
 import { advanceFlow, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
 import { maxRateFor, requiredInstances } from '../load/serving.ts'
+import { Part } from '../part.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import type { Deployments } from './deployments.ts'
 import { speedOfInstance } from './instance-speed.ts'
@@ -24,24 +24,10 @@ export interface AutoscalerParts {
  * Holds `min_instances … max_instances` by a concurrency target, with delays up and down. It never polls: the load is a
  * curve, so the next moment at which a decision can change is known, and only then it wakes.
  */
-export class Autoscaler implements Scaler {
-  readonly #context: SimulationContext
-  readonly #parts: AutoscalerParts
-  #ports!: WorkPorts
-
-  constructor(context: SimulationContext, parts: AutoscalerParts) {
-    this.#context = context
-    this.#parts = parts
-  }
-
-  /** Connects the parts above. The world calls it once. */
-  connect(ports: WorkPorts): void {
-    this.#ports = ports
-  }
-
+export class Autoscaler extends Part<AutoscalerParts, WorkPorts> implements Scaler {
   /** Returns the number of instances that the load needs now, within the bounds of the deployment. */
   desiredInstances(row: Readonly<DeploymentRow>): number {
-    return this.#desiredAt(row, row.load?.curve.rateAt(this.#context.clock.now) ?? 0)
+    return this.#desiredAt(row, row.load?.curve.rateAt(this.context.clock.now) ?? 0)
   }
 
   /** @param offeredRate requests/s of the load now; 0 without a load */
@@ -64,7 +50,7 @@ export class Autoscaler implements Scaler {
 
   /** Returns the requests in work at which each instance is held. */
   #heldByEach(row: Readonly<DeploymentRow>): number {
-    return this.#context.profile.timings.concurrencyTarget * speedOfInstance(row).places
+    return this.context.profile.timings.concurrencyTarget * speedOfInstance(row).places
   }
 
   /**
@@ -82,8 +68,8 @@ export class Autoscaler implements Scaler {
   }
 
   #inFlight(row: Readonly<DeploymentRow>): number {
-    const { deployments } = this.#parts
-    const { inferenceRequests } = this.#ports
+    const { deployments } = this.parts
+    const { inferenceRequests } = this.ports
     if (inferenceRequests.inFlightCount === 0) return 0
     const { running, waiting } = inferenceRequests.countsOfDeployment(deployments.ordinalOf(row.id)!)
     return running + waiting
@@ -94,7 +80,7 @@ export class Autoscaler implements Scaler {
    * client that has one answer and not yet asked for the next is not a lull; whether it lasted is judged when the delay is over.
    */
   onRequestCountChanged(ordinal: number, change: 1 | -1): void {
-    const row = this.#parts.deployments.read(ordinal)
+    const row = this.parts.deployments.read(ordinal)
     if (change < 0 && row.scaleDirection > 0) return
     if (row.minInstances === row.maxInstances && row.load === undefined) return
     if (row.scaleDirection !== 0 || this.desiredInstances(row) !== row.desired) this.evaluate(ordinal)
@@ -102,18 +88,18 @@ export class Autoscaler implements Scaler {
 
   /** What serves a deployment became slower or faster: the next look is now, once the present step is over. */
   scheduleEvaluation(row: DeploymentRow, ordinal: number): void {
-    this.#context.cancel(row.scaleEvent)
-    this.#scheduleAt(ordinal, row, this.#context.clock.now)
+    this.context.cancel(row.scaleEvent)
+    this.#scheduleAt(ordinal, row, this.context.clock.now)
   }
 
   #hasWork(row: Readonly<DeploymentRow>): boolean {
-    const { batches } = this.#ports
-    const { deployments } = this.#parts
+    const { batches } = this.ports
+    const { deployments } = this.parts
     return this.#backlog(row) > NEGLIGIBLE_BACKLOG || batches.hasWorkFor(deployments.ordinalOf(row.id)!)
   }
 
   onEvent(event: EventOf<'autoscaler'>, deployment: number): void {
-    const { deployments } = this.#parts
+    const { deployments } = this.parts
     switch (event) {
       case 'deployment.idle':
         deployments.scaling.onIdle(deployment)
@@ -131,11 +117,11 @@ export class Autoscaler implements Scaler {
   evaluate(ordinal: number): void {
     // Who waits is part of what is wanted, so the queue must be that of now.
     this.updateFlow(ordinal)
-    const row = this.#parts.deployments.writable(ordinal)
-    this.#context.cancel(row.scaleEvent)
+    const row = this.parts.deployments.writable(ordinal)
+    this.context.cancel(row.scaleEvent)
     row.scaleEvent = 0
-    if (!row.wasReady || this.#parts.environment.state.autoscalerFrozen || isTerminal(row.status)) return
-    const { now } = this.#context.clock
+    if (!row.wasReady || this.parts.environment.state.autoscalerFrozen || isTerminal(row.status)) return
+    const { now } = this.context.clock
     const offeredRate = row.load?.curve.rateAt(now) ?? 0
     const desired = this.#desiredAt(row, offeredRate)
     const direction = Math.sign(desired - row.desired)
@@ -155,13 +141,13 @@ export class Autoscaler implements Scaler {
     const previousDesired = row.desired
     row.desired = desired
     row.scaleDirection = 0
-    this.#context.record(row, desired > previousDesired ? 'deployment.scaledUp' : 'deployment.scaledDown', {
+    this.context.record(row, desired > previousDesired ? 'deployment.scaledUp' : 'deployment.scaledDown', {
       from: previousDesired,
       to: desired,
     })
-    if (desired > previousDesired) this.#parts.deployments.scaling.replenish(ordinal)
-    else if (desired === 0) this.#parts.deployments.scaling.onScaledToZero(ordinal)
-    else this.#parts.deployments.scaling.releaseExcess(ordinal)
+    if (desired > previousDesired) this.parts.deployments.scaling.replenish(ordinal)
+    else if (desired === 0) this.parts.deployments.scaling.onScaledToZero(ordinal)
+    else this.parts.deployments.scaling.releaseExcess(ordinal)
     // Going to zero may have left requests waiting.
     const wanted = desired === 0 ? this.#desiredAt(row, offeredRate) : desired
     this.#scheduleAt(ordinal, row, this.#nextCrossing(row, offeredRate, wanted))
@@ -169,7 +155,7 @@ export class Autoscaler implements Scaler {
 
   /** The autoscaler was frozen and is free again: everything it missed is looked at now. */
   evaluateAll(): void {
-    const { deployments } = this.#parts
+    const { deployments } = this.parts
     for (const deployment of deployments.list()) {
       if (!deployment.hasInstances) continue
       if (!isTerminal(deployment.status)) deployments.scaling.catchUp(deployment.ordinal)
@@ -179,12 +165,12 @@ export class Autoscaler implements Scaler {
 
   /** Updates the flow of requests up to now: before the capacity changes, and before a read. */
   updateFlow(ordinal: number): void {
-    const { clock } = this.#context
-    const { deployments } = this.#parts
+    const { clock } = this.context
+    const { deployments } = this.parts
     const currentRow = deployments.read(ordinal)
     if (!currentRow.load || currentRow.flowAt === clock.now) return
     const row = deployments.writable(ordinal)
-    const queueLimit = this.#context.profile.limits.queuePerDeployment
+    const queueLimit = this.context.profile.limits.queuePerDeployment
     row.flow.advance(
       currentRow.load.curve,
       currentRow.load.speed,
@@ -198,18 +184,18 @@ export class Autoscaler implements Scaler {
 
   /** What became of the requests of a deployment up to now, in whole requests; reading changes nothing. */
   wholeRequests(row: Readonly<DeploymentRow>): ReturnType<typeof toWholeRequests> {
-    return toWholeRequests(this.#flowAt(row, this.#context.clock.now))
+    return toWholeRequests(this.#flowAt(row, this.context.clock.now))
   }
 
   #flowAt(row: Readonly<DeploymentRow>, to: Micros): RequestFlow {
     if (!row.load || to <= row.flowAt) return row.flow
     const { load } = row
-    const queueLimit = this.#context.profile.limits.queuePerDeployment
+    const queueLimit = this.context.profile.limits.queuePerDeployment
     return advanceFlow(row.flow, load.curve, load.speed, row.effectiveInstances, queueLimit, row.flowAt, to)
   }
 
   #scaleDelay(row: Readonly<DeploymentRow>, desired: number): Micros {
-    const { scaleUpDelay, scaleDownDelay, idleToZero } = this.#context.profile.timings
+    const { scaleUpDelay, scaleDownDelay, idleToZero } = this.context.profile.timings
     if (desired > row.desired) return row.desired === 0 ? 0 : scaleUpDelay
     return desired === 0 ? idleToZero : scaleDownDelay
   }
@@ -218,7 +204,7 @@ export class Autoscaler implements Scaler {
   #nextCrossing(row: Readonly<DeploymentRow>, offeredRate: number, desired: number): Micros {
     const { load, minInstances, maxInstances } = row
     if (!load) return NEVER
-    const { clock } = this.#context
+    const { clock } = this.context
     const requestRate = this.#requestRate(row, load.speed)
     const each = this.#rateOfEach(row, load.speed)
     const high = desired < maxInstances ? maxRateFor(desired, each) - requestRate : NEVER
@@ -230,7 +216,7 @@ export class Autoscaler implements Scaler {
   }
 
   #backlog(row: Readonly<DeploymentRow>): number {
-    return this.#flowAt(row, this.#context.clock.now).backlog
+    return this.#flowAt(row, this.context.clock.now).backlog
   }
 
   /** Returns the time at which the queue is empty at the present rate; `NEVER` without capacity or without a queue. */
@@ -238,10 +224,10 @@ export class Autoscaler implements Scaler {
     const backlog = this.#backlog(row)
     const capacity = row.effectiveInstances * (row.load?.speed.requestsPerSecond ?? 0)
     if (backlog <= NEGLIGIBLE_BACKLOG || capacity === 0) return NEVER
-    return this.#context.clock.now + Math.ceil((backlog / capacity) * 1e6) + 1
+    return this.context.clock.now + Math.ceil((backlog / capacity) * 1e6) + 1
   }
 
   #scheduleAt(ordinal: number, row: DeploymentRow, at: Micros): void {
-    if (at < NEVER) row.scaleEvent = this.#context.scheduleAt(at, 'deployment.scaleDue', ordinal)
+    if (at < NEVER) row.scaleEvent = this.context.scheduleAt(at, 'deployment.scaleDue', ordinal)
   }
 }

@@ -3,6 +3,7 @@ import type { SimulationContext } from '../context.ts'
 import type { Environment } from '../fleet/environment.ts'
 import { imageRefusal, repositoryExists } from '../fleet/known-repositories.ts'
 import { hubRefusal } from '../fleet/weights.ts'
+import { Part } from '../part.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import { engineArgsProblem } from './engine-args.ts'
 import type { InstanceState } from './instance-row.ts'
@@ -44,9 +45,7 @@ interface Replenishment {
 }
 
 /** The failures of deployments: lost instances, crash loops, rejected arguments, refused images and weights. */
-export class DeploymentFailures implements InstanceFailures {
-  readonly #context: SimulationContext
-  readonly #parts: DeploymentFailuresParts
+export class DeploymentFailures extends Part<DeploymentFailuresParts> implements InstanceFailures {
   readonly #deployments: FailingDeployments
   readonly #scaling: Replenishment
 
@@ -56,15 +55,14 @@ export class DeploymentFailures implements InstanceFailures {
     deployments: FailingDeployments,
     scaling: Replenishment,
   ) {
-    this.#context = context
-    this.#parts = parts
+    super(context, parts)
     this.#deployments = deployments
     this.#scaling = scaling
   }
 
   /** Requests a replacement of a lost instance after a delay. Fails the deployment after the last retry. */
   onInstanceLost(ordinal: number, reason: string): void {
-    const { retryAfter } = this.#context.profile.timings
+    const { retryAfter } = this.context.profile.timings
     const row = this.#deployments.writable(ordinal)
     if (isTerminal(row.status)) {
       this.#deployments.updateStatus(ordinal)
@@ -80,9 +78,9 @@ export class DeploymentFailures implements InstanceFailures {
 
   /** Returns the time until the next scheduled start of a deployment; undefined if none is scheduled. */
   #scheduledRetryDelay({ instances: ordinals }: Readonly<DeploymentRow>): Micros | undefined {
-    const { agenda, clock } = this.#context
+    const { agenda, clock } = this.context
     for (const ordinal of ordinals) {
-      const { state, next } = this.#parts.instances.read(ordinal)
+      const { state, next } = this.parts.instances.read(ordinal)
       if (state === 'pending' && next !== 0) return agenda.timeOf(next) - clock.now
     }
     return undefined
@@ -93,7 +91,7 @@ export class DeploymentFailures implements InstanceFailures {
    * The delay grows with each crash. Fails the deployment after the last one.
    */
   onInstanceCrashed(ordinal: number, reason: string, readyTime: Micros): void {
-    const { crashLoopBackOff, crashLoopForgotten } = this.#context.profile.timings
+    const { crashLoopBackOff, crashLoopForgotten } = this.context.profile.timings
     const row = this.#deployments.writable(ordinal)
     if (isTerminal(row.status)) {
       this.#deployments.updateStatus(ordinal)
@@ -113,7 +111,7 @@ export class DeploymentFailures implements InstanceFailures {
    * Returns false if no instance has an engine.
    */
   crashEngine(ordinal: number, times: number): boolean {
-    const { instances } = this.#parts
+    const { instances } = this.parts
     const engines = this.#deployments
       .read(ordinal)
       .instances.filter(instance => HAS_ENGINE.has(instances.read(instance).state))
@@ -126,7 +124,7 @@ export class DeploymentFailures implements InstanceFailures {
     if (oldest === undefined) return false
     const row = this.#deployments.writable(ordinal)
     row.remainingCrashes = times - 1
-    this.#context.recordCommand(row, 'deployment.crashed', { times })
+    this.context.recordCommand(row, 'deployment.crashed', { times })
     instances.crash(oldest, ENGINE_CRASH)
     return true
   }
@@ -134,17 +132,17 @@ export class DeploymentFailures implements InstanceFailures {
   /** Returns the reason for which the engine rejects its arguments; undefined if it accepts them. */
   engineArgsProblem({ plan }: Readonly<DeploymentRow>): string | undefined {
     if (plan.extraArgs.length === 0 || plan.containerImage !== '') return undefined
-    return this.#context.profile.policies.unknownEngineArgs === 'crash' ? engineArgsProblem(plan.extraArgs) : undefined
+    return this.context.profile.policies.unknownEngineArgs === 'crash' ? engineArgsProblem(plan.extraArgs) : undefined
   }
 
   /** Returns the reason for which the image or the weights are refused now; undefined if they are accepted. */
   pullRefusal(row: Readonly<DeploymentRow>): string | undefined {
     const { weights, plan } = row
-    const image = imageRefusal(this.#context, plan.containerImage)
+    const image = imageRefusal(this.context, plan.containerImage)
     if (image !== undefined || weights.source === 'catalog') return image
-    const { store } = this.#context
-    const exists = weights.source === 'fixture' || repositoryExists(this.#context, weights.repo)
-    const override = this.#parts.environment.repositoryState(weights.repo)
+    const { store } = this.context
+    const exists = weights.source === 'fixture' || repositoryExists(this.context, weights.repo)
+    const override = this.parts.environment.repositoryState(weights.repo)
     return hubRefusal(store.hub.get(weights.repo), exists, weights, override)?.reason
   }
 }

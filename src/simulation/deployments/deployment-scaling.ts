@@ -8,6 +8,7 @@ import type { Environment } from '../fleet/environment.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { LoadCurve } from '../load/load-curve.ts'
 import { FlowState } from '../load/request-flow.ts'
+import { Part } from '../part.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Deployment } from './deployment.ts'
 import { countAlive, type DeploymentRow, isParked, isTerminal } from './deployment-row.ts'
@@ -41,20 +42,12 @@ interface ScaledDeployments {
 }
 
 /** The number of instances of each deployment: requests, releases, bounds, capacity, and the scale to zero. */
-export class DeploymentScaling {
-  readonly #context: SimulationContext
-  readonly #parts: DeploymentScalingParts
+export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentScalingPorts> {
   readonly #deployments: ScaledDeployments
-  #ports!: DeploymentScalingPorts
 
   constructor(context: SimulationContext, parts: DeploymentScalingParts, deployments: ScaledDeployments) {
-    this.#context = context
-    this.#parts = parts
+    super(context, parts)
     this.#deployments = deployments
-  }
-
-  connect(ports: DeploymentScalingPorts): void {
-    this.#ports = ports
   }
 
   /** Returns the number of instances that serve or start. */
@@ -64,7 +57,7 @@ export class DeploymentScaling {
 
   /** Returns the number of instances that have a node. */
   placedInstances({ instances: ordinals }: Readonly<DeploymentRow>): number {
-    const { instances } = this.#parts
+    const { instances } = this.parts
     let placed = 0
     for (const ordinal of ordinals) if (instances.read(ordinal).node >= 0) placed++
     return placed
@@ -72,7 +65,7 @@ export class DeploymentScaling {
 
   /** Sets the offered load of a deployment. */
   setLoad(ordinal: number, offered: OfferedLoad): void {
-    const { chance, clock, profile } = this.#context
+    const { chance, clock, profile } = this.context
     const load = compileLoad(offered)
     const row = this.#deployments.writable(ordinal)
     const curve = new LoadCurve(load, { chance, key: row.key })
@@ -81,7 +74,7 @@ export class DeploymentScaling {
     row.load = { curve, speed }
     row.flow = new FlowState(row.flow)
     row.flowAt = clock.now
-    this.#parts.history.onLoadChanged(row, row.load)
+    this.parts.history.onLoadChanged(row, row.load)
   }
 
   /**
@@ -89,16 +82,16 @@ export class DeploymentScaling {
    * suspended. `delay` is the time until their placement; by default it is drawn.
    */
   requestInstances(ordinal: number, target: number, delay?: Micros): void {
-    const { gpuQuotas, instances, ledger } = this.#parts
+    const { gpuQuotas, instances, ledger } = this.parts
     const { suspensionReason } = ledger
     if (suspensionReason !== undefined && target > countAlive(this.#deployments.read(ordinal))) {
-      this.#context.record(this.#deployments.writable(ordinal), 'deployment.limited', { suspended: suspensionReason })
+      this.context.record(this.#deployments.writable(ordinal), 'deployment.limited', { suspended: suspensionReason })
       return
     }
     for (let missing = target - countAlive(this.#deployments.read(ordinal)); missing > 0; missing--) {
       const row = this.#deployments.read(ordinal)
       if (!gpuQuotas.hasRoomOrWaits(row.gpu, row.numGpus)) {
-        this.#context.record(this.#deployments.writable(ordinal), 'deployment.limited', { gpu: row.gpu })
+        this.context.record(this.#deployments.writable(ordinal), 'deployment.limited', { gpu: row.gpu })
         return
       }
       instances.request(ordinal, delay)
@@ -108,7 +101,7 @@ export class DeploymentScaling {
   /** Requests the missing instances of a deployment unless the autoscaler is frozen. */
   replenish(ordinal: number, delay?: Micros): void {
     const row = this.#deployments.read(ordinal)
-    if (!isTerminal(row.status) && !this.#parts.environment.state.autoscalerFrozen)
+    if (!isTerminal(row.status) && !this.parts.environment.state.autoscalerFrozen)
       this.requestInstances(ordinal, row.desired, delay)
     this.#deployments.updateStatus(ordinal)
   }
@@ -124,12 +117,12 @@ export class DeploymentScaling {
     const wasParked = isParked(row)
     row.minInstances = minInstances
     row.maxInstances = maxInstances
-    row.updatedAt = this.#context.clock.now
-    this.#context.record(row, 'deployment.resized', { min_instances: minInstances, max_instances: maxInstances })
+    row.updatedAt = this.context.clock.now
+    this.context.record(row, 'deployment.resized', { min_instances: minInstances, max_instances: maxInstances })
     this.#deployments.onVisibleChange(ordinal)
-    if (isTerminal(row.status) || this.#parts.environment.state.autoscalerFrozen) return
-    this.#followBounds(ordinal, wasParked && (!row.wasReady || this.#ports.batches.hasWorkFor(ordinal)))
-    if (row.load) this.#ports.autoscaler.evaluate(ordinal)
+    if (isTerminal(row.status) || this.parts.environment.state.autoscalerFrozen) return
+    this.#followBounds(ordinal, wasParked && (!row.wasReady || this.ports.batches.hasWorkFor(ordinal)))
+    if (row.load) this.ports.autoscaler.evaluate(ordinal)
     else this.onWorkEnded(ordinal)
   }
 
@@ -150,18 +143,18 @@ export class DeploymentScaling {
     row.desired = Math.min(maxInstances, Math.max(minInstances, upperDesired, resumesWithOne ? 1 : 0))
     row.scaleDirection = 0
     if (row.desired > previousDesired) {
-      this.#context.record(row, 'deployment.scaledUp', { from: previousDesired, to: row.desired })
+      this.context.record(row, 'deployment.scaledUp', { from: previousDesired, to: row.desired })
       this.replenish(ordinal)
     } else if (row.desired < previousDesired) {
-      this.#context.record(row, 'deployment.scaledDown', { from: previousDesired, to: row.desired })
+      this.context.record(row, 'deployment.scaledDown', { from: previousDesired, to: row.desired })
       this.releaseExcess(ordinal)
     }
-    if (isParked(row)) this.#ports.inferenceRequests.onDeploymentStopped(ordinal)
+    if (isParked(row)) this.ports.inferenceRequests.onDeploymentStopped(ordinal)
   }
 
   /** Releases excess instances: instances that are not ready first, then the youngest first. */
   releaseExcess(ordinal: number): void {
-    const { instances } = this.#parts
+    const { instances } = this.parts
     const row = this.#deployments.read(ordinal)
     let excess = countAlive(row) - row.desired
     if (excess <= 0) return
@@ -202,22 +195,22 @@ export class DeploymentScaling {
     const currentRow = this.#deployments.read(ordinal)
     const effectiveInstances = this.#effectiveInstances(currentRow)
     if (effectiveInstances === currentRow.effectiveInstances) return
-    this.#ports.autoscaler.updateFlow(ordinal)
+    this.ports.autoscaler.updateFlow(ordinal)
     const row = this.#deployments.writable(ordinal)
     row.effectiveInstances = effectiveInstances
     const meanSlowdown = effectiveInstances > 0 ? row.ready / effectiveInstances : 1
     if (meanSlowdown !== row.meanSlowdown) {
       row.meanSlowdown = meanSlowdown
-      if (row.load && row.wasReady && !isTerminal(row.status)) this.#ports.autoscaler.scheduleEvaluation(row, ordinal)
+      if (row.load && row.wasReady && !isTerminal(row.status)) this.ports.autoscaler.scheduleEvaluation(row, ordinal)
     }
-    this.#ports.batches.onCapacityChanged(ordinal)
+    this.ports.batches.onCapacityChanged(ordinal)
     this.recordServing(ordinal)
   }
 
   /** Records the present state of serving if that state or the batches on the deployment changed. */
   recordServing(ordinal: number): void {
-    const isBusy = this.#ports.batches.isRunningOn(ordinal)
-    const { history } = this.#parts
+    const isBusy = this.ports.batches.isRunningOn(ordinal)
+    const { history } = this.parts
     if (history.isServingChanged(this.#deployments.read(ordinal), isBusy))
       history.writeSegment(this.#deployments.writable(ordinal), isBusy)
   }
@@ -225,7 +218,7 @@ export class DeploymentScaling {
   /** Evaluates the load, or schedules the scale to zero, after an instance became ready. */
   onInstanceReady(ordinal: number): void {
     const row = this.#deployments.writable(ordinal)
-    if (row.load) this.#ports.autoscaler.evaluate(ordinal)
+    if (row.load) this.ports.autoscaler.evaluate(ordinal)
     else if (row.minInstances === 0) this.#scheduleIdle(ordinal, row)
   }
 
@@ -234,7 +227,7 @@ export class DeploymentScaling {
     const row = this.#deployments.writable(ordinal)
     if (row.status !== 'running' || row.desired > 0 || isParked(row)) return
     row.desired = 1
-    this.#context.record(row, 'deployment.woken')
+    this.context.record(row, 'deployment.woken')
     this.replenish(ordinal, 0)
   }
 
@@ -242,7 +235,7 @@ export class DeploymentScaling {
   onWorkBegan(ordinal: number): void {
     const { idleEvent } = this.#deployments.read(ordinal)
     if (idleEvent === 0) return
-    this.#context.cancel(idleEvent)
+    this.context.cancel(idleEvent)
     this.#deployments.writable(ordinal).idleEvent = 0
   }
 
@@ -250,7 +243,7 @@ export class DeploymentScaling {
   onWorkEnded(ordinal: number): void {
     const row = this.#deployments.writable(ordinal)
     if (row.status !== 'running' || row.minInstances > 0 || row.ready === 0 || isParked(row)) return
-    if (row.load) this.#ports.autoscaler.evaluate(ordinal)
+    if (row.load) this.ports.autoscaler.evaluate(ordinal)
     else this.#scheduleIdle(ordinal, row)
   }
 
@@ -259,27 +252,27 @@ export class DeploymentScaling {
     const row = this.#deployments.writable(ordinal)
     row.idleEvent = 0
     // A deployment with work is not idle. The end of the work schedules this event again.
-    const { batches, inferenceRequests } = this.#ports
+    const { batches, inferenceRequests } = this.ports
     if (row.minInstances > 0 || isParked(row) || batches.hasWorkFor(ordinal) || inferenceRequests.hasWorkFor(ordinal))
       return
     row.desired = 0
-    this.#context.record(row, 'deployment.idled')
+    this.context.record(row, 'deployment.idled')
     this.onScaledToZero(ordinal)
   }
 
   /** Releases the last instances, or stops the deployment if the policy of the provider says so. */
   onScaledToZero(ordinal: number): void {
-    if (this.#context.profile.policies.idleToZero === 'stopped') this.#deployments.stop(ordinal)
+    if (this.context.profile.policies.idleToZero === 'stopped') this.#deployments.stop(ordinal)
     else this.releaseExcess(ordinal)
   }
 
   #scheduleIdle(ordinal: number, row: DeploymentRow): void {
-    this.#context.cancel(row.idleEvent)
-    row.idleEvent = this.#context.schedule(this.#context.profile.timings.idleToZero, 'deployment.idle', ordinal)
+    this.context.cancel(row.idleEvent)
+    row.idleEvent = this.context.schedule(this.context.profile.timings.idleToZero, 'deployment.idle', ordinal)
   }
 
   #effectiveInstances(row: Readonly<DeploymentRow>): number {
-    const { instances, nodes } = this.#parts
+    const { instances, nodes } = this.parts
     if (nodes.areAllFullSpeed) return row.ready
     let effectiveInstances = 0
     for (const instance of row.instances) {

@@ -3,19 +3,19 @@ import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import type { Generation } from '../../kernel/row.ts'
 import type { SimulationContext } from '../context.ts'
-import { TablePart } from '../table-part.ts'
+import { TablePart } from '../part.ts'
 import { type DeploymentRecord, DeploymentRow, isTerminal } from './deployment-row.ts'
 
 /** The rows of the deployments, their lookup by id and by name, and their records. */
-export class DeploymentTable extends TablePart<DeploymentRow> {
+export class DeploymentTable<Parts = unknown, Ports = unknown> extends TablePart<DeploymentRow, Parts, Ports> {
   readonly #byId: LayeredMap<number>
   /** The newest deployment of each model name: its ordinal, or `~ordinal` if it was deleted. */
   readonly #newestByName: LayeredMap<number>
   /** The JSON text of each record, until a visible change. */
   readonly #jsonCache: (string | undefined)[]
 
-  constructor(context: SimulationContext, origin: DeploymentTable | undefined) {
-    super(context, DeploymentRow, origin)
+  constructor(context: SimulationContext, parts: Parts, origin: DeploymentTable<Parts, Ports> | undefined) {
+    super(context, parts, DeploymentRow, origin)
     this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
     this.#newestByName = origin ? origin.#newestByName.fork() : new LayeredMap()
     this.#jsonCache = origin ? origin.#jsonCache.slice() : []

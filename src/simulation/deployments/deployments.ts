@@ -33,29 +33,29 @@ export interface DeploymentsPorts extends DeploymentScalingPorts {
 }
 
 /** The deployments of the account: LLM deployments, adapters, and references to the catalog. */
-export class Deployments extends DeploymentTable implements DeploymentControls, InstanceOwner {
-  readonly #parts: DeploymentsParts
-  #ports!: DeploymentsPorts
+export class Deployments
+  extends DeploymentTable<DeploymentsParts, DeploymentsPorts>
+  implements DeploymentControls, InstanceOwner
+{
   readonly scaling: DeploymentScaling
   readonly failures: DeploymentFailures
   readonly #creation: DeploymentCreation
 
   constructor(context: SimulationContext, parts: DeploymentsParts, origin?: Deployments) {
-    super(context, origin)
-    this.#parts = parts
+    super(context, parts, origin)
     this.#creation = new DeploymentCreation(context, parts, this)
     this.scaling = new DeploymentScaling(context, parts, this)
     this.failures = new DeploymentFailures(context, parts, this, this.scaling)
   }
 
   /** Connects the parts above. The world calls it once. */
-  connect(ports: DeploymentsPorts): void {
-    this.#ports = ports
+  override connect(ports: DeploymentsPorts): void {
+    super.connect(ports)
     this.scaling.connect(ports)
   }
 
   get adapters(): AdapterFollower {
-    return this.#ports.loraAdapters
+    return this.ports.loraAdapters
   }
 
   /** Returns the deployment with this id, also a deleted one. */
@@ -110,7 +110,7 @@ export class Deployments extends DeploymentTable implements DeploymentControls, 
       this.#setStatus(ordinal, row, 'running')
       return
     }
-    row.desired = Math.min(row.maxInstances, Math.max(1, this.#ports.autoscaler.desiredInstances(row)))
+    row.desired = Math.min(row.maxInstances, Math.max(1, this.ports.autoscaler.desiredInstances(row)))
     row.scaleDirection = 0
     this.scaling.requestInstances(ordinal, row.desired)
     this.updateStatus(ordinal)
@@ -118,11 +118,11 @@ export class Deployments extends DeploymentTable implements DeploymentControls, 
 
   /** Removes a version of a model of the account, or `ALL`, and deletes the deployments that run it. */
   removeModelVersions(modelName: string, version: string): void {
-    const removed = this.#parts.modelVersions.removeVersions(modelName, version)
+    const removed = this.parts.modelVersions.removeVersions(modelName, version)
     for (const deployment of this.list()) {
       if (deployment.model_name === modelName && removed.includes(deployment.version)) deployment.delete()
     }
-    if (this.#parts.modelVersions.has(modelName)) this.context.markVisibleChange()
+    if (this.parts.modelVersions.has(modelName)) this.context.markVisibleChange()
   }
 
   stop(ordinal: number): void {
@@ -152,7 +152,7 @@ export class Deployments extends DeploymentTable implements DeploymentControls, 
     this.updateMeter(ordinal)
     this.updateStatus(ordinal)
     this.scaling.onInstanceReady(ordinal)
-    this.#ports.inferenceRequests.onCapacityAvailable(ordinal)
+    this.ports.inferenceRequests.onCapacityAvailable(ordinal)
   }
 
   /** Stops all deployments for lack of funds. */
@@ -215,7 +215,7 @@ export class Deployments extends DeploymentTable implements DeploymentControls, 
     if (row.meter < 0) return
     const billsFromPlaced = this.context.profile.policies.billFrom === 'placed'
     const units = billsFromPlaced ? this.scaling.placedInstances(row) : row.ready + row.draining
-    this.#parts.ledger.setUnits(row.meter, units)
+    this.parts.ledger.setUnits(row.meter, units)
   }
 
   #end(ordinal: number, row: DeploymentRow, status: 'stopped' | 'failed' | 'deleted', reason: string): void {
@@ -228,9 +228,9 @@ export class Deployments extends DeploymentTable implements DeploymentControls, 
     row.next = 0
     row.failReason = reason
     this.#setStatus(ordinal, row, status)
-    for (const instance of row.instances) this.#parts.instances.release(instance)
+    for (const instance of row.instances) this.parts.instances.release(instance)
     this.updateStatus(ordinal)
-    this.#parts.placement.scheduleRound()
+    this.parts.placement.scheduleRound()
   }
 
   #setStatus(ordinal: number, row: DeploymentRow, status: DeploymentStatus): void {
@@ -238,12 +238,12 @@ export class Deployments extends DeploymentTable implements DeploymentControls, 
     const { clock } = this.context
     row.status = status
     row.updatedAt = clock.now
-    this.#parts.history.onStatusChanged(row)
+    this.parts.history.onStatusChanged(row)
     this.context.record(row, STATUS_ENTRY_KIND[status], row.failReason === '' ? undefined : { reason: row.failReason })
     this.onVisibleChange(ordinal)
-    this.#ports.batches.onCapacityChanged(ordinal)
-    if (isTerminal(status)) this.#ports.inferenceRequests.onDeploymentStopped(ordinal)
-    if (row.adapters.length > 0) this.#ports.loraAdapters.onBaseChanged(ordinal)
-    if (row.plan.base >= 0 && isTerminal(status)) this.#ports.loraAdapters.slots.onAdapterEnded(ordinal)
+    this.ports.batches.onCapacityChanged(ordinal)
+    if (isTerminal(status)) this.ports.inferenceRequests.onDeploymentStopped(ordinal)
+    if (row.adapters.length > 0) this.ports.loraAdapters.onBaseChanged(ordinal)
+    if (row.plan.base >= 0 && isTerminal(status)) this.ports.loraAdapters.slots.onAdapterEnded(ordinal)
   }
 }

@@ -13,6 +13,7 @@ import { joinPull } from '../fleet/node-caches.ts'
 import { hasImage, hasWeights, isInPageCache } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { modelFigures } from '../fleet/weights.ts'
+import { Part } from '../part.ts'
 import type { DeploymentLogs } from '../recording/deployment-logs.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
 import type { DeploymentPlan } from './deployment-row.ts'
@@ -68,6 +69,11 @@ export interface InstanceStartupParts {
   readonly deploymentLogs: DeploymentLogs
 }
 
+/** What lies above that a startup calls. */
+interface InstanceStartupPorts {
+  readonly deployments: InstanceOwner
+}
+
 /** The instances, as their startup sees them. */
 interface StartingInstances {
   schedule(ordinal: number, delay: Micros, event: EventName): number
@@ -76,30 +82,22 @@ interface StartingInstances {
 }
 
 /** The steps of an instance from its container to a warm engine: image, weights, load, warm-up. */
-export class InstanceStartup {
-  readonly #context: SimulationContext
-  readonly #parts: InstanceStartupParts
+export class InstanceStartup extends Part<InstanceStartupParts, InstanceStartupPorts> {
   readonly #instances: StartingInstances
-  #deployments!: InstanceOwner
 
   constructor(context: SimulationContext, parts: InstanceStartupParts, instances: StartingInstances) {
-    this.#context = context
-    this.#parts = parts
+    super(context, parts)
     this.#instances = instances
-  }
-
-  connect(deployments: InstanceOwner): void {
-    this.#deployments = deployments
   }
 
   /** Enters the state `pulling` and fetches the container image unless the node has it. */
   pullImage(ordinal: number, instance: InstanceRow): void {
-    const { profile } = this.#context
-    const { nodes, environment } = this.#parts
-    const { containerImage } = this.#deployments.read(instance.deployment).plan
+    const { profile } = this.context
+    const { nodes, environment } = this.parts
+    const { containerImage } = this.ports.deployments.read(instance.deployment).plan
     const isCached = hasImage(nodes.read(instance.node), containerImage)
     this.#instances.enterState(instance, 'pulling', { image: isCached ? 'cached' : 'fetched' })
-    if (imageRefusal(this.#context, containerImage) !== undefined) {
+    if (imageRefusal(this.context, containerImage) !== undefined) {
       instance.next = this.#instances.schedule(ordinal, profile.timings.hubRefusal, 'instance.weightsRefused')
       return
     }
@@ -113,21 +111,21 @@ export class InstanceStartup {
 
   /** Returns the time until the image of an instance is on its node. */
   #joinPull(instance: Readonly<InstanceRow>, image: string): Micros {
-    const { chance, clock, profile } = this.#context
-    const { key } = this.#deployments.read(instance.deployment)
+    const { chance, clock, profile } = this.context
+    const { key } = this.ports.deployments.read(instance.deployment)
     const drawDuration = () => draw(profile.timings.imagePull, chance, key, IMAGE_PULL, instance.index)
-    return joinPull(this.#parts.nodes.writable(instance.node), image, clock.now, drawDuration)
+    return joinPull(this.parts.nodes.writable(instance.node), image, clock.now, drawDuration)
   }
 
   /** Fetches the weights from the hub unless the node has them. The image is on the node from now on. */
   downloadWeights(ordinal: number, instance: InstanceRow): void {
-    const { timings } = this.#context.profile
-    const deployment = this.#deployments.read(instance.deployment)
-    this.#parts.nodes.cacheImage(instance.node, deployment.plan.containerImage)
-    instance.timeline.pulled = this.#context.clock.now
-    const node = this.#parts.nodes.read(instance.node)
+    const { timings } = this.context.profile
+    const deployment = this.ports.deployments.read(instance.deployment)
+    this.parts.nodes.cacheImage(instance.node, deployment.plan.containerImage)
+    instance.timeline.pulled = this.context.clock.now
+    const node = this.parts.nodes.read(instance.node)
     const isCached = hasWeights(node, deployment.weights.repo)
-    if (this.#deployments.failures.pullRefusal(deployment) !== undefined) {
+    if (this.ports.deployments.failures.pullRefusal(deployment) !== undefined) {
       instance.next = this.#instances.schedule(ordinal, timings.hubRefusal, 'instance.weightsRefused')
       return
     }
@@ -135,17 +133,17 @@ export class InstanceStartup {
       this.#instances.lose([ordinal], { cause: 'disk', reason: `no space left on ${node.id}` })
       return
     }
-    this.#context.record(instance, 'instance.imagePulled', { weights: isCached ? 'cached' : 'fetched' })
+    this.context.record(instance, 'instance.imagePulled', { weights: isCached ? 'cached' : 'fetched' })
     if (isCached) instance.next = this.#instances.schedule(ordinal, 0, 'instance.weightsPulled')
     else {
-      const rate = draw(timings.downloadRate, this.#context.chance, deployment.key, DOWNLOAD, instance.index)
-      this.#parts.downloads.start(ordinal, deployment.weights.bytes, rate)
+      const rate = draw(timings.downloadRate, this.context.chance, deployment.key, DOWNLOAD, instance.index)
+      this.parts.downloads.start(ordinal, deployment.weights.bytes, rate)
     }
   }
 
   /** Fails the deployment because its image or weights are refused. If they are accepted by now, the download begins. */
   onPullRefused(ordinal: number, instance: InstanceRow): void {
-    const reason = this.#deployments.failures.pullRefusal(this.#deployments.read(instance.deployment))
+    const reason = this.ports.deployments.failures.pullRefusal(this.ports.deployments.read(instance.deployment))
     // The repository may have opened while the answer was on its way.
     if (reason === undefined) this.downloadWeights(ordinal, instance)
     else this.#failDeployment(instance, 'instance.refused', reason)
@@ -153,14 +151,17 @@ export class InstanceStartup {
 
   /** Enters the state `loading` and schedules its end: a loaded engine, a lack of memory or a crash. */
   loadWeights(ordinal: number, instance: InstanceRow): void {
-    const { nodes } = this.#parts
-    const { timings } = this.#context.profile
-    const deployment = this.#deployments.read(instance.deployment)
+    const { nodes } = this.parts
+    const { timings } = this.context.profile
+    const deployment = this.ports.deployments.read(instance.deployment)
     const isInMemory = isInPageCache(nodes.read(instance.node), deployment.weights.repo, timings.pageCacheBytes)
     nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.weights.bytes)
     this.#instances.enterState(instance, 'loading')
     instance.readyDeadlineEvent = this.#instances.schedule(ordinal, timings.readyWithin, 'instance.overdue')
-    if (deployment.remainingCrashes > 0 || this.#deployments.failures.engineArgsProblem(deployment) !== undefined) {
+    if (
+      deployment.remainingCrashes > 0 ||
+      this.ports.deployments.failures.engineArgsProblem(deployment) !== undefined
+    ) {
       instance.next = this.#instances.schedule(ordinal, timings.crashAfter, 'instance.engineExited')
       return
     }
@@ -177,20 +178,20 @@ export class InstanceStartup {
 
   /** Keeps what the engine of an instance compiled if the profile has a volume for it. */
   onWarmed(instance: Readonly<InstanceRow>): void {
-    if (this.#context.profile.policies.compileCache === 'container' || this.#compilation(instance) !== 'compile') return
-    const node = this.#parts.nodes.writable(instance.node)
-    node.compiled = [...node.compiled, compiledFor(this.#deployments.read(instance.deployment).plan)]
+    if (this.context.profile.policies.compileCache === 'container' || this.#compilation(instance) !== 'compile') return
+    const node = this.parts.nodes.writable(instance.node)
+    node.compiled = [...node.compiled, compiledFor(this.ports.deployments.read(instance.deployment).plan)]
   }
 
   #compilation(instance: Readonly<InstanceRow>): Compilation {
-    const deployment = this.#deployments.read(instance.deployment)
+    const deployment = this.ports.deployments.read(instance.deployment)
     if (hasSwitch(deployment.plan.extraArgs, 'enforce-eager')) return 'none'
-    return this.#parts.nodes.read(instance.node).compiled.includes(compiledFor(deployment.plan)) ? 'cached' : 'compile'
+    return this.parts.nodes.read(instance.node).compiled.includes(compiledFor(deployment.plan)) ? 'cached' : 'compile'
   }
 
   /** Returns the reason for which the engine exited, and counts down the crashes that a command asked for. */
   exitReason(instance: Readonly<InstanceRow>): string {
-    const deployments = this.#deployments
+    const deployments = this.ports.deployments
     const argsProblem = deployments.failures.engineArgsProblem(deployments.read(instance.deployment))
     if (argsProblem !== undefined) return `engine exited with code 2: ${argsProblem}`
     deployments.writable(instance.deployment).remainingCrashes--
@@ -199,21 +200,21 @@ export class InstanceStartup {
 
   /** Fails the deployment because its weights do not fit into the memory of the GPUs. */
   onOutOfMemory(instance: InstanceRow): void {
-    const reason = shortageOf(this.#deployments.read(instance.deployment).plan) ?? 'CUDA out of memory'
+    const reason = shortageOf(this.ports.deployments.read(instance.deployment).plan) ?? 'CUDA out of memory'
     this.#failDeployment(instance, 'instance.outOfMemory', reason)
   }
 
   /** Fails the whole deployment and writes the reason to the log of the instance. */
   #failDeployment({ deployment, index }: Readonly<InstanceRow>, kind: string, reason: string): void {
-    this.#parts.deploymentLogs.append(deployment, index, kind, { reason })
-    this.#deployments.fail(deployment, reason)
+    this.parts.deploymentLogs.append(deployment, index, kind, { reason })
+    this.ports.deployments.fail(deployment, reason)
   }
 
   /** Enters the state `warming` and schedules its end. */
   warmUp(ordinal: number, instance: InstanceRow): void {
-    const { chance } = this.#context
-    const { timings } = this.#context.profile
-    const deployment = this.#deployments.read(instance.deployment)
+    const { chance } = this.context
+    const { timings } = this.context.profile
+    const deployment = this.ports.deployments.read(instance.deployment)
     const { weights, gpu, key } = deployment
     const compilation = this.#compilation(instance)
     this.#instances.enterState(instance, 'warming')

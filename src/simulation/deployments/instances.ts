@@ -9,9 +9,9 @@ import { assertHandled, type EventName, type EventOf } from '../events.ts'
 import { bitCount } from '../fleet/node-row.ts'
 import type { Placement } from '../fleet/placement.ts'
 import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
+import { TablePart } from '../part.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import { InstanceTimeline, type Loss } from '../recording/instance-timeline.ts'
-import { TablePart } from '../table-part.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { entryKindOf, InstanceRow, type InstanceState } from './instance-row.ts'
 import { InstanceStartup, type InstanceStartupParts } from './instance-startup.ts'
@@ -28,21 +28,18 @@ export interface InstancesParts extends InstanceStartupParts {
 }
 
 /** The instances of all deployments: pending → placed → pulling → loading → warming → ready → draining → gone. */
-export class Instances extends TablePart<InstanceRow> implements TenantKind {
-  readonly #parts: InstancesParts
-  #ports!: InstancesPorts
+export class Instances extends TablePart<InstanceRow, InstancesParts, InstancesPorts> implements TenantKind {
   readonly #startup: InstanceStartup
 
   constructor(context: SimulationContext, parts: InstancesParts, origin?: Instances) {
-    super(context, InstanceRow, origin)
-    this.#parts = parts
+    super(context, parts, InstanceRow, origin)
     this.#startup = new InstanceStartup(context, parts, this)
   }
 
   /** Connects the parts above. The world calls it once. */
-  connect(ports: InstancesPorts): void {
-    this.#ports = ports
-    this.#startup.connect(ports.deployments)
+  override connect(ports: InstancesPorts): void {
+    super.connect(ports)
+    this.#startup.connect(ports)
   }
 
   /** Returns the repository of the weights that an instance reads. */
@@ -71,15 +68,15 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
 
   /** Requests an instance. It is pending now and joins the placement queue after `delay`, which is drawn by default. */
   request(deployment: number, delay?: Micros): void {
-    const row = this.#ports.deployments.writable(deployment)
+    const row = this.ports.deployments.writable(deployment)
     const index = row.nextInstanceIndex++
     const { now } = this.context.clock
     const initial = { deployment, index, since: now, timeline: new InstanceTimeline(now) }
     const instance = new InstanceRow(this.table.generation, `${row.id}-${index}`, initial)
     const ordinal = this.table.add(instance)
     row.instances = withItem(row.instances, ordinal)
-    this.#ports.deployments.countMove(deployment, undefined, 'pending')
-    this.#parts.gpuQuotas.acquire(row.gpu, row.numGpus)
+    this.ports.deployments.countMove(deployment, undefined, 'pending')
+    this.parts.gpuQuotas.acquire(row.gpu, row.numGpus)
     this.context.record(instance, 'instance.pending', { deployment: row.id })
     instance.next = this.schedule(ordinal, delay ?? this.#drawPlacementDelay(row, index), 'instance.placementDue')
   }
@@ -91,7 +88,7 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
     else instance.next = 0
     switch (event) {
       case 'instance.placementDue':
-        this.#parts.placement.enqueue(ordinal)
+        this.parts.placement.enqueue(ordinal)
         return
       case 'instance.containerStarted':
         this.#startup.pullImage(ordinal, instance)
@@ -109,7 +106,7 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
         this.lose([ordinal], { cause: 'hub', reason: 'the hub did not answer' })
         return
       case 'instance.weightsPulled':
-        this.#parts.downloads.end(instance)
+        this.parts.downloads.end(instance)
         this.#startup.loadWeights(ordinal, instance)
         break
       case 'instance.outOfMemory':
@@ -137,23 +134,23 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
       default:
         assertHandled(event)
     }
-    this.#ports.deployments.updateStatus(instance.deployment)
+    this.ports.deployments.updateStatus(instance.deployment)
   }
 
   /** Places a pending instance on a node. Returns false if no single node has its GPUs. */
   place(ordinal: number): boolean {
     const deployment = this.#deploymentOf(ordinal)
-    const node = this.#parts.nodes.chooseNode(deployment.gpu, deployment.numGpus, deployment.weights.repo)
+    const node = this.parts.nodes.chooseNode(deployment.gpu, deployment.numGpus, deployment.weights.repo)
     if (node < 0) return false
     const instance = this.table.writable(ordinal)
     instance.node = node
-    instance.gpus = this.#parts.nodes.allocate(node, deployment.numGpus, ordinal)
-    if (this.context.profile.policies.billFrom === 'placed') this.#ports.deployments.updateMeter(instance.deployment)
-    this.enterState(instance, 'placed', { node: this.#parts.nodes.read(node).id, gpus: bitCount(instance.gpus) })
+    instance.gpus = this.parts.nodes.allocate(node, deployment.numGpus, ordinal)
+    if (this.context.profile.policies.billFrom === 'placed') this.ports.deployments.updateMeter(instance.deployment)
+    this.enterState(instance, 'placed', { node: this.parts.nodes.read(node).id, gpus: bitCount(instance.gpus) })
     const { profile, chance } = this.context
     const delay = draw(profile.timings.containerStart, chance, deployment.key, CONTAINER_START, instance.index)
     instance.next = this.schedule(ordinal, delay, 'instance.containerStarted')
-    this.#ports.deployments.updateStatus(instance.deployment)
+    this.ports.deployments.updateStatus(instance.deployment)
     return true
   }
 
@@ -173,26 +170,26 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
     const lostInstances = ordinals.map(ordinal => ({ ordinal, row: this.table.read(ordinal) }))
     for (const { ordinal, row } of lostInstances) {
       this.context.record(this.table.writable(ordinal), kind, { reason, state: row.state })
-      if (row.state === 'ready') this.#ports.batches.onInstanceLost(row.deployment)
+      if (row.state === 'ready') this.ports.batches.onInstanceLost(row.deployment)
       this.#remove(ordinal, loss)
     }
     for (const deployment of new Set(lostInstances.map(({ row }) => row.deployment))) {
       const lostActive = lostInstances.find(
         ({ row }) => row.deployment === deployment && row.state !== 'draining' && !row.isLeaving,
       )
-      if (lostActive === undefined) this.#ports.deployments.updateStatus(deployment)
-      else if (kind === 'instance.lost') this.#ports.deployments.failures.onInstanceLost(deployment, reason)
+      if (lostActive === undefined) this.ports.deployments.updateStatus(deployment)
+      else if (kind === 'instance.lost') this.ports.deployments.failures.onInstanceLost(deployment, reason)
       else {
         const { state, since } = lostActive.row
-        this.#ports.deployments.failures.onInstanceCrashed(
+        this.ports.deployments.failures.onInstanceCrashed(
           deployment,
           reason,
           state === 'ready' ? this.context.clock.now - since : 0,
         )
       }
-      this.#ports.slots.assignSlots(deployment)
+      this.ports.slots.assignSlots(deployment)
     }
-    this.#parts.placement.scheduleRound()
+    this.parts.placement.scheduleRound()
   }
 
   /** Releases an instance. A ready instance drains first. */
@@ -205,8 +202,8 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
       return
     }
     this.enterState(instance, 'draining')
-    this.#ports.slots.cancelLoads(instance)
-    this.#ports.slots.assignSlots(instance.deployment)
+    this.ports.slots.cancelLoads(instance)
+    this.ports.slots.assignSlots(instance.deployment)
     instance.next = this.schedule(ordinal, this.context.profile.timings.drain, 'instance.drained')
   }
 
@@ -219,7 +216,7 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
     else if (!instance.isLeaving || agenda.timeOf(instance.next) > clock.now + serves) {
       this.#cancelNotice(instance)
       instance.isLeaving = true
-      this.#ports.deployments.writable(instance.deployment).leaving++
+      this.ports.deployments.writable(instance.deployment).leaving++
       instance.next = this.schedule(ordinal, serves, 'instance.noticeEnded')
     }
   }
@@ -227,7 +224,7 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
   /** Takes back the notices of instances, which go on serving. Replacements that are no longer needed end. */
   keep(ordinals: readonly number[]): void {
     for (const ordinal of ordinals) this.#cancelNotice(this.table.writable(ordinal))
-    const { scaling } = this.#ports.deployments
+    const { scaling } = this.ports.deployments
     for (const deployment of new Set(ordinals.map(one => this.table.read(one).deployment)))
       scaling.releaseExcess(deployment)
   }
@@ -237,7 +234,7 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
     this.context.cancel(instance.next)
     instance.next = 0
     instance.isLeaving = false
-    this.#ports.deployments.writable(instance.deployment).leaving--
+    this.ports.deployments.writable(instance.deployment).leaving--
   }
 
   /** Puts an instance of a fixture into a state. Returns false if no node has room. */
@@ -265,12 +262,12 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
   }
 
   #deploymentOf(ordinal: number): Readonly<DeploymentRow> {
-    return this.#ports.deployments.read(this.table.read(ordinal).deployment)
+    return this.ports.deployments.read(this.table.read(ordinal).deployment)
   }
 
   /** Moves an instance to a state: counts, timeline and journal follow. */
   enterState(instance: InstanceRow, state: InstanceState, fields?: Record<string, string | number>): void {
-    const { deployments } = this.#ports
+    const { deployments } = this.ports
     const { clock } = this.context
     const wasReady = instance.state === 'ready'
     deployments.countMove(instance.deployment, instance.state, state)
@@ -285,8 +282,8 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
     this.context.cancel(instance.readyDeadlineEvent)
     instance.readyDeadlineEvent = 0
     this.enterState(instance, 'ready')
-    this.#ports.deployments.onInstanceReady(instance.deployment)
-    this.#ports.slots.assignSlots(instance.deployment)
+    this.ports.deployments.onInstanceReady(instance.deployment)
+    this.ports.slots.assignSlots(instance.deployment)
   }
 
   /** Removes an instance that has ended and frees its GPUs for pending instances. */
@@ -294,27 +291,27 @@ export class Instances extends TablePart<InstanceRow> implements TenantKind {
     const instance = this.table.writable(ordinal)
     this.context.record(instance, 'instance.gone')
     this.#remove(ordinal)
-    this.#ports.deployments.updateStatus(instance.deployment)
-    this.#parts.placement.scheduleRound()
+    this.ports.deployments.updateStatus(instance.deployment)
+    this.parts.placement.scheduleRound()
   }
 
   #remove(ordinal: number, loss?: Loss): void {
     const instance = this.table.writable(ordinal)
     this.context.cancel(instance.next)
     this.context.cancel(instance.readyDeadlineEvent)
-    this.#ports.slots.cancelLoads(instance)
-    if (instance.ownRate > 0) this.#parts.downloads.end(instance)
-    if (instance.node >= 0) this.#parts.nodes.release(instance.node, instance.gpus, ordinal)
-    else this.#parts.placement.dequeue(ordinal)
-    const deployment = this.#ports.deployments.writable(instance.deployment)
+    this.ports.slots.cancelLoads(instance)
+    if (instance.ownRate > 0) this.parts.downloads.end(instance)
+    if (instance.node >= 0) this.parts.nodes.release(instance.node, instance.gpus, ordinal)
+    else this.parts.placement.dequeue(ordinal)
+    const deployment = this.ports.deployments.writable(instance.deployment)
     if (instance.isLeaving) deployment.leaving--
     deployment.instances = withoutItem(deployment.instances, ordinal)
-    this.#parts.history.onInstanceEnded(deployment, instance.timeline, loss?.cause)
-    this.#ports.deployments.countMove(instance.deployment, instance.state, undefined)
-    this.#parts.gpuQuotas.release(deployment.gpu, deployment.numGpus)
-    this.#ports.inferenceRequests.onInstanceLost(ordinal, loss?.reason ?? 'its instance was stopped')
+    this.parts.history.onInstanceEnded(deployment, instance.timeline, loss?.cause)
+    this.ports.deployments.countMove(instance.deployment, instance.state, undefined)
+    this.parts.gpuQuotas.release(deployment.gpu, deployment.numGpus)
+    this.ports.inferenceRequests.onInstanceLost(ordinal, loss?.reason ?? 'its instance was stopped')
     this.table.remove(ordinal)
-    this.#ports.deployments.updateMeter(instance.deployment)
-    if (instance.state === 'ready') this.#ports.deployments.scaling.onCapacityChanged(instance.deployment)
+    this.ports.deployments.updateMeter(instance.deployment)
+    if (instance.state === 'ready') this.ports.deployments.scaling.onCapacityChanged(instance.deployment)
   }
 }

@@ -7,6 +7,7 @@ import type { Environment } from '../fleet/environment.ts'
 import { repositoryExists } from '../fleet/known-repositories.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { hubRefusal } from '../fleet/weights.ts'
+import { Part } from '../part.ts'
 import { AdapterSlots } from './adapter-slots.ts'
 import type { Deployment } from './deployment.ts'
 import {
@@ -75,15 +76,12 @@ export interface LoraAdaptersParts {
  * LoRA adapters: rows of the deployment table whose GPU time is their base's. The base is the account's newest live
  * deployment of that name, else the catalog's model on shared capacity.
  */
-export class LoraAdapters implements AdapterFollower {
-  readonly #context: SimulationContext
-  readonly #parts: LoraAdaptersParts
+export class LoraAdapters extends Part<LoraAdaptersParts> implements AdapterFollower {
   /** Which of them are loaded on which instance. */
   readonly slots: AdapterSlots
 
   constructor(context: SimulationContext, parts: LoraAdaptersParts) {
-    this.#context = context
-    this.#parts = parts
+    super(context, parts)
     this.slots = new AdapterSlots(context, parts)
   }
 
@@ -91,16 +89,16 @@ export class LoraAdapters implements AdapterFollower {
   create(spec: AdapterSpec): Deployment {
     const ordinal = this.add(spec)
     this.start(ordinal)
-    return this.#parts.deployments.handle(ordinal)
+    return this.parts.deployments.handle(ordinal)
   }
 
   /** Puts an adapter in without setting anything in motion. */
   add(spec: AdapterSpec, identity: FixtureIdentity = {}): number {
-    const namedDeployment = this.#parts.deployments.findLive(spec.base_model)
+    const namedDeployment = this.parts.deployments.findLive(spec.base_model)
     // References to the catalog have rows too; what they name is served on shared capacity.
     const base = namedDeployment?.type === 'llm' ? namedDeployment : undefined
-    const baseRow = base === undefined ? undefined : this.#parts.deployments.read(base.ordinal)
-    const ordinal = this.#parts.deployments.insert(
+    const baseRow = base === undefined ? undefined : this.parts.deployments.read(base.ordinal)
+    const ordinal = this.parts.deployments.insert(
       {
         modelName: spec.model_name,
         task: baseRow?.plan.task ?? 'text-generation',
@@ -119,34 +117,34 @@ export class LoraAdapters implements AdapterFollower {
       identity,
     )
     if (base) {
-      const row = this.#parts.deployments.writable(base.ordinal)
+      const row = this.parts.deployments.writable(base.ordinal)
       row.adapters = [...row.adapters, ordinal]
     }
-    const row = this.#parts.deployments.writable(ordinal)
+    const row = this.parts.deployments.writable(ordinal)
     row.minInstances = baseRow?.minInstances ?? 0
     row.maxInstances = baseRow?.maxInstances ?? 0
     row.isPrivate = spec.private
     row.description = spec.description
-    this.#context.record(row, 'adapter.created', { base: spec.base_model })
+    this.context.record(row, 'adapter.created', { base: spec.base_model })
     return ordinal
   }
 
   /** Starts an adapter, as far as its base lets it. */
   start(ordinal: number): void {
-    const row = this.#parts.deployments.writable(ordinal)
+    const row = this.parts.deployments.writable(ordinal)
     row.restartsWithBase = false
     row.lostStarts = 0
     const base = this.#baseOf(row)
     if (base?.status === 'stopped') {
       row.restartsWithBase = true
-      this.#parts.deployments.setStatus(ordinal, 'stopped')
+      this.parts.deployments.setStatus(ordinal, 'stopped')
       return
     }
     if (base?.status === 'failed' || base?.status === 'deleted') {
-      this.#parts.deployments.setStatus(ordinal, 'failed', this.#baseLossReason(row, base.status))
+      this.parts.deployments.setStatus(ordinal, 'failed', this.#baseLossReason(row, base.status))
       return
     }
-    this.#parts.deployments.setStatus(ordinal, 'initializing')
+    this.parts.deployments.setStatus(ordinal, 'initializing')
     // A base of the catalog is served on shared capacity and is always there.
     if (base === undefined || base.status === 'running') this.#scheduleDownload(ordinal)
   }
@@ -172,54 +170,54 @@ export class LoraAdapters implements AdapterFollower {
 
   /** Its download begins. */
   #onDownloadDue(ordinal: number): void {
-    const { chance, profile } = this.#context
-    const row = this.#parts.deployments.writable(ordinal)
+    const { chance, profile } = this.context
+    const row = this.parts.deployments.writable(ordinal)
     row.next = 0
     const { timings } = profile
     const duration = draw(timings.adapterDownload, chance, row.key, DOWNLOAD, row.nextInstanceIndex++)
-    this.#parts.deployments.setStatus(ordinal, 'downloading')
-    const isStalled = this.#parts.environment.state.hubDown
-    const isRefused = sourceRefusal(this.#context, this.#parts.environment, row) !== undefined
+    this.parts.deployments.setStatus(ordinal, 'downloading')
+    const isStalled = this.parts.environment.state.hubDown
+    const isRefused = sourceRefusal(this.context, this.parts.environment, row) !== undefined
     const delay = isStalled ? timings.hubTimeout : isRefused ? timings.hubRefusal : duration
-    row.next = this.#context.schedule(delay, 'adapter.downloaded', ordinal)
+    row.next = this.context.schedule(delay, 'adapter.downloaded', ordinal)
   }
 
   #onDownloaded(ordinal: number): void {
-    const row = this.#parts.deployments.writable(ordinal)
+    const row = this.parts.deployments.writable(ordinal)
     row.next = 0
-    const { deployments, environment } = this.#parts
-    const { retryAfter } = this.#context.profile.timings
+    const { deployments, environment } = this.parts
+    const { retryAfter } = this.context.profile.timings
     if (environment.state.hubDown) {
       if (row.lostStarts >= retryAfter.length) {
         deployments.fail(ordinal, `the last of ${row.lostStarts + 1} downloads was lost: the hub did not answer`)
         return
       }
-      row.next = this.#context.schedule(retryAfter[row.lostStarts++]!, 'adapter.downloading', ordinal)
+      row.next = this.context.schedule(retryAfter[row.lostStarts++]!, 'adapter.downloading', ordinal)
       return
     }
-    const refusal = sourceRefusal(this.#context, environment, row)
+    const refusal = sourceRefusal(this.context, environment, row)
     if (refusal !== undefined) {
       deployments.fail(ordinal, refusal)
       return
     }
     row.lostStarts = 0
-    this.#parts.deployments.setStatus(ordinal, 'deploying')
+    this.parts.deployments.setStatus(ordinal, 'deploying')
     // Shared capacity has no slots; an instance of the account does.
     if (row.plan.base >= 0) this.slots.assignSlots(row.plan.base)
-    else row.next = this.#context.schedule(this.#context.profile.timings.adapterLoad, 'adapter.loaded', ordinal)
+    else row.next = this.context.schedule(this.context.profile.timings.adapterLoad, 'adapter.loaded', ordinal)
   }
 
   /** It is loaded on shared capacity. */
   #onLoaded(ordinal: number): void {
-    const row = this.#parts.deployments.writable(ordinal)
+    const row = this.parts.deployments.writable(ordinal)
     row.next = 0
     row.wasReady = true
-    this.#parts.deployments.setStatus(ordinal, 'running')
+    this.parts.deployments.setStatus(ordinal, 'running')
   }
 
   /** Adapters follow their base: they stop, fail and come back with it. */
   onBaseChanged(base: number): void {
-    const { deployments } = this.#parts
+    const { deployments } = this.parts
     const { status, adapters } = deployments.read(base)
     for (const ordinal of adapters) {
       const row = deployments.read(ordinal)
@@ -243,32 +241,32 @@ export class LoraAdapters implements AdapterFollower {
 
   /** Says something else of an adapter: who may see it, and what it is. */
   update(ordinal: number, isPrivate: boolean, description: string): void {
-    const currentRow = this.#parts.deployments.read(ordinal)
+    const currentRow = this.parts.deployments.read(ordinal)
     if (currentRow.isPrivate === isPrivate && currentRow.description === description) return
-    const row = this.#parts.deployments.writable(ordinal)
+    const row = this.parts.deployments.writable(ordinal)
     row.isPrivate = isPrivate
     row.description = description
-    row.updatedAt = this.#context.clock.now
-    this.#context.record(row, 'adapter.described', { private: isPrivate })
-    this.#parts.deployments.onVisibleChange(ordinal)
+    row.updatedAt = this.context.clock.now
+    this.context.record(row, 'adapter.described', { private: isPrivate })
+    this.parts.deployments.onVisibleChange(ordinal)
   }
 
   /** Why an adapter cannot be started by itself. */
   blockedReason(ordinal: number): string | undefined {
-    const row = this.#parts.deployments.read(ordinal)
+    const row = this.parts.deployments.read(ordinal)
     const base = this.#baseOf(row)
     return base && isTerminal(base.status) ? `its base ${row.plan.baseModel} is ${base.status}` : undefined
   }
 
   #scheduleDownload(ordinal: number): void {
-    const row = this.#parts.deployments.writable(ordinal)
-    const { chance, profile } = this.#context
+    const row = this.parts.deployments.writable(ordinal)
+    const { chance, profile } = this.context
     const delay = draw(profile.timings.placementDelay, chance, row.key, PLACEMENT, row.nextInstanceIndex)
-    row.next = this.#context.schedule(delay, 'adapter.downloading', ordinal)
+    row.next = this.context.schedule(delay, 'adapter.downloading', ordinal)
   }
 
   #baseOf(row: Readonly<DeploymentRow>): Readonly<DeploymentRow> | undefined {
-    return row.plan.base >= 0 ? this.#parts.deployments.read(row.plan.base) : undefined
+    return row.plan.base >= 0 ? this.parts.deployments.read(row.plan.base) : undefined
   }
 
   #baseLossReason(row: Readonly<DeploymentRow>, status: 'failed' | 'deleted'): string {

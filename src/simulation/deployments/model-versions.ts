@@ -5,7 +5,7 @@ import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { withItem } from '../../lib/short-lists.ts'
 import type { SimulationContext } from '../context.ts'
-import { TablePart } from '../table-part.ts'
+import { TablePart } from '../part.ts'
 
 const VERSION = purpose('model.version')
 
@@ -66,7 +66,7 @@ export class AccountModels extends TablePart<AccountModelRow> {
   readonly #byName: LayeredMap<number>
 
   constructor(context: SimulationContext, origin?: AccountModels) {
-    super(context, AccountModelRow, origin)
+    super(context, undefined, AccountModelRow, origin)
     this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
   }
 

@@ -1,4 +1,4 @@
-import type { SimulationContext } from '../context.ts'
+import { Part } from '../part.ts'
 import type { Environment } from './environment.ts'
 import type { Nodes } from './nodes.ts'
 import type { Download, Tenants } from './tenants.ts'
@@ -15,22 +15,14 @@ export interface DownloadsParts {
  * bandwidth; the hub may be slow or down. Whenever one of that changes, what has come is counted and the end is
  * scheduled again, so nothing ticks.
  */
-export class Downloads {
-  readonly #context: SimulationContext
-  readonly #parts: DownloadsParts
-
-  constructor(context: SimulationContext, parts: DownloadsParts) {
-    this.#context = context
-    this.#parts = parts
-  }
-
+export class Downloads extends Part<DownloadsParts> {
   /** Begins a download of `bytes` at most at `rate` bytes/s, by an instance on a node. */
   start(instance: number, bytes: number, rate: number): void {
-    const row = this.#parts.tenants.instances.writable(instance)
+    const row = this.parts.tenants.instances.writable(instance)
     row.bytesLeft = bytes
     row.ownRate = rate
     row.rate = 0
-    row.rateSince = this.#context.clock.now
+    row.rateSince = this.context.clock.now
     this.rescheduleNode(row.node)
   }
 
@@ -45,19 +37,19 @@ export class Downloads {
   /** The hub has changed: every download goes on at another rate. */
   rescheduleAll(): void {
     const nodes = new Set<number>()
-    for (const [, row] of this.#parts.tenants.instances.entries()) if (row.ownRate > 0) nodes.add(row.node)
+    for (const [, row] of this.parts.tenants.instances.entries()) if (row.ownRate > 0) nodes.add(row.node)
     for (const node of [...nodes].sort((a, b) => a - b)) this.rescheduleNode(node)
   }
 
   rescheduleNode(node: number): void {
-    const { environment, nodes, tenants } = this.#parts
+    const { environment, nodes, tenants } = this.parts
     const { instances } = tenants
-    const { clock } = this.#context
+    const { clock } = this.context
     const ordinals = nodes.read(node).tenants
     let activeCount = 0
     for (const tenant of ordinals) if (tenant >= 0 && instances.read(tenant).ownRate > 0) activeCount++
     if (activeCount === 0) return
-    const { nodeBandwidth, hubTimeout } = this.#context.profile.timings
+    const { nodeBandwidth, hubTimeout } = this.context.profile.timings
     const share = nodeBandwidth / activeCount
     for (const tenant of ordinals) {
       if (tenant < 0 || instances.read(tenant).ownRate <= 0) continue
@@ -72,9 +64,9 @@ export class Downloads {
       const delay = isStalled ? hubTimeout : (row.bytesLeft / row.rate) * 1e6
       const schedule = () => instances.scheduleDownloadEnd(tenant, delay, isStalled)
       if (isStalled || wasStalled) {
-        this.#context.cancel(row.next)
+        this.context.cancel(row.next)
         row.next = schedule()
-      } else row.next = this.#context.reschedule(row.next, schedule)
+      } else row.next = this.context.reschedule(row.next, schedule)
     }
   }
 }

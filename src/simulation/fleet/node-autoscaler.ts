@@ -2,8 +2,8 @@ import { draw } from '../../data/profiles/distribution.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
-import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
+import { Part } from '../part.ts'
 import type { Environment } from './environment.ts'
 import { bitCount, type NodeRow } from './node-row.ts'
 import type { Nodes } from './nodes.ts'
@@ -16,10 +16,8 @@ const SPOT_AWAY = purpose('node.spotAway')
 
 /** What a node autoscaler calls above it. */
 export interface NodeAutoscalerPorts {
-  readonly observer: {
-    /** A new node is there. */
-    onNodeAdded(ordinal: number): void
-  }
+  /** A new node is there. */
+  onNodeAdded(ordinal: number): void
 }
 
 /** The parts below that it uses. */
@@ -35,31 +33,17 @@ export interface NodeAutoscalerParts {
  * nodes come though nothing waits. A new node takes minutes (Karpenter 47 s, Cluster Autoscaler 4 min, GPUs allocatable
  * after up to 15 min).
  */
-export class NodeAutoscaler implements NodeProvisioner {
-  readonly #context: SimulationContext
-  readonly #parts: NodeAutoscalerParts
-  #ports!: NodeAutoscalerPorts
-
-  constructor(context: SimulationContext, parts: NodeAutoscalerParts) {
-    this.#context = context
-    this.#parts = parts
-  }
-
-  /** Binds what lies above: the world does it once. */
-  connect(ports: NodeAutoscalerPorts): void {
-    this.#ports = ports
-  }
-
+export class NodeAutoscaler extends Part<NodeAutoscalerParts, NodeAutoscalerPorts> implements NodeProvisioner {
   /** Refills groups that have lost nodes, and serves what waits. Call it if a node is gone or nodes can be had again. */
   refill(): void {
     this.provisionFor([])
-    this.#parts.placement.scheduleRound()
+    this.parts.placement.scheduleRound()
   }
 
   /** Asks for the nodes that these waiting instances or the `min` of a group lack, as far as none is on its way already. */
   provisionFor(requests: readonly GpuRequest[]): void {
-    const { nodes, environment } = this.#parts
-    const { clock } = this.#context
+    const { nodes, environment } = this.parts
+    const { clock } = this.context
     const counts = nodes.counts()
     let unserved = requests
     for (const [index, { group, spotUnavailableUntil }] of nodes.groups.entries()) {
@@ -82,13 +66,13 @@ export class NodeAutoscaler implements NodeProvisioner {
 
   /** A node has no tenants: above its group's minimum it is given back after a while. */
   onNodeEmptied(ordinal: number): void {
-    const row = this.#parts.nodes.read(ordinal)
+    const row = this.parts.nodes.read(ordinal)
     if (!row.group.isElastic || row.tenants.length > 0 || row.next !== 0 || !this.#isSurplus(row)) return
-    this.#parts.nodes.writable(ordinal).next = this.#context.schedule(
-      this.#context.profile.timings.emptyNodeKept,
+    this.parts.nodes.writable(ordinal).next = this.context.schedule(
+      this.context.profile.timings.emptyNodeKept,
       'node.keptEmpty',
       ordinal,
-      this.#parts.nodes.useCount(ordinal),
+      this.parts.nodes.useCount(ordinal),
     )
   }
 
@@ -110,26 +94,26 @@ export class NodeAutoscaler implements NodeProvisioner {
 
   /** A new node is there. */
   #onProvisioned(ordinal: number): void {
-    const row = this.#parts.nodes.writable(ordinal)
+    const row = this.parts.nodes.writable(ordinal)
     row.next = 0
-    this.#ports.observer.onNodeAdded(ordinal)
-    if (this.#parts.environment.isZoneDown(row.group.zone)) {
+    this.ports.onNodeAdded(ordinal)
+    if (this.parts.environment.isZoneDown(row.group.zone)) {
       // It was on its way when its zone went, and comes up with it.
       row.state = 'down'
       row.downWithZone = true
-      this.#context.record(row, 'node.lost', { zone: row.group.zone })
+      this.context.record(row, 'node.lost', { zone: row.group.zone })
       return
     }
     row.state = 'ready'
-    this.#context.record(row, 'node.ready')
-    this.#parts.nodes.updateFreeGpus(ordinal)
-    this.#parts.placement.scheduleRound()
+    this.context.record(row, 'node.ready')
+    this.parts.nodes.updateFreeGpus(ordinal)
+    this.parts.placement.scheduleRound()
     this.onNodeEmptied(ordinal)
   }
 
   /** A node has been empty for a while: it is given back. */
   #onKeptEmpty(ordinal: number): void {
-    const row = this.#parts.nodes.writable(ordinal)
+    const row = this.parts.nodes.writable(ordinal)
     row.next = 0
     if (row.tenants.length === 0 && this.#isSurplus(row)) this.removeNode(ordinal, row)
   }
@@ -139,50 +123,50 @@ export class NodeAutoscaler implements NodeProvisioner {
    * taken back at the same time share the draw.
    */
   onSpotReclaimed(row: Readonly<NodeRow>, notice: Micros): void {
-    const { nodes } = this.#parts
-    const { clock, profile, chance } = this.#context
+    const { nodes } = this.parts
+    const { clock, profile, chance } = this.context
     const { pool } = row.group
     const index = nodes.groups.findIndex(({ group }) => group.pool === pool)
     const { spotUnavailableUntil, spotReturnEvent } = nodes.groups[index]!
     const duration = draw(profile.weather.spotAway, chance, chance.key('pool', pool, clock.now), SPOT_AWAY)
     const until = Math.max(spotUnavailableUntil, clock.now + notice + Math.round(duration))
     if (until === spotUnavailableUntil) return
-    this.#context.cancel(spotReturnEvent)
-    nodes.setSpotUnavailable(pool, until, this.#context.scheduleAt(until, 'pool.spotReturned', index))
+    this.context.cancel(spotReturnEvent)
+    nodes.setSpotUnavailable(pool, until, this.context.scheduleAt(until, 'pool.spotReturned', index))
   }
 
   #onSpotReturned(groupIndex: number): void {
-    const { pool } = this.#parts.nodes.groups[groupIndex]!.group
-    this.#parts.nodes.setSpotUnavailable(pool, 0, 0)
-    this.#context.record(this.#parts.ledger.account, 'pool.spotReturned', { pool })
+    const { pool } = this.parts.nodes.groups[groupIndex]!.group
+    this.parts.nodes.setSpotUnavailable(pool, 0, 0)
+    this.context.record(this.parts.ledger.account, 'pool.spotReturned', { pool })
     this.refill()
   }
 
   #isSurplus({ group, state }: Readonly<NodeRow>): boolean {
-    return state === 'ready' && this.#parts.nodes.counts().get(group)!.ready > group.min
+    return state === 'ready' && this.parts.nodes.counts().get(group)!.ready > group.min
   }
 
   /** The node leaves the fleet. */
   removeNode(ordinal: number, row: NodeRow): void {
-    this.#context.cancel(row.next)
+    this.context.cancel(row.next)
     row.next = 0
     row.state = 'gone'
-    this.#context.record(row, 'node.gone')
-    this.#parts.nodes.remove(ordinal)
+    this.context.record(row, 'node.gone')
+    this.parts.nodes.remove(ordinal)
   }
 
   #provisionNode(groupIndex: number): void {
-    const ordinal = this.#parts.nodes.add(groupIndex)
-    const row = this.#parts.nodes.writable(ordinal)
+    const ordinal = this.parts.nodes.add(groupIndex)
+    const row = this.parts.nodes.writable(ordinal)
     const delay = draw(
-      this.#context.profile.timings.nodeProvisioning,
-      this.#context.chance,
-      this.#context.chance.key('node', row.id),
+      this.context.profile.timings.nodeProvisioning,
+      this.context.chance,
+      this.context.chance.key('node', row.id),
       PROVISIONING_DELAY,
     )
-    this.#context.record(row, 'node.provisioning', { pool: row.group.pool })
-    const slow = delay * this.#parts.environment.state.provisioningFactor
-    row.next = this.#context.schedule(slow, 'node.provisioned', ordinal, this.#parts.nodes.useCount(ordinal))
+    this.context.record(row, 'node.provisioning', { pool: row.group.pool })
+    const slow = delay * this.parts.environment.state.provisioningFactor
+    row.next = this.context.schedule(slow, 'node.provisioned', ordinal, this.parts.nodes.useCount(ordinal))
   }
 }
 

@@ -6,8 +6,8 @@ import type { Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { withItem, withoutItem } from '../../lib/short-lists.ts'
 import type { SimulationContext } from '../context.ts'
+import { TablePart } from '../part.ts'
 import type { UsageHistory } from '../recording/history.ts'
-import { TablePart } from '../table-part.ts'
 import type { Environment } from './environment.ts'
 import {
   buildGpuTypeIndex,
@@ -19,7 +19,7 @@ import {
 } from './gpu-type-index.ts'
 import { bytesOf, evictToFit, formatImageName, imageOf, repoOf, withUse } from './node-caches.ts'
 import { bitCount, freeGpus, type NodeGroup, NodeRow, type NodeState, toNodeGroup } from './node-row.ts'
-import type { NodeProvisionerPort } from './provisioner.ts'
+import type { NodeProvisioner } from './provisioner.ts'
 import type { Tenants } from './tenants.ts'
 import { repositoryWeights } from './weights.ts'
 
@@ -62,9 +62,7 @@ export interface NodesParts {
 }
 
 /** The nodes and their GPUs, with an index of free GPUs by type. */
-export class Nodes extends TablePart<NodeRow> {
-  readonly #parts: NodesParts
-  #ports!: NodeProvisionerPort
+export class Nodes extends TablePart<NodeRow, NodesParts, NodeProvisioner> {
   readonly #read = (ordinal: number): Readonly<NodeRow> => this.table.read(ordinal)
   #byType: GpuTypeIndex[]
   /** The GPU types whose index belongs to this world alone, as bits. Forks share the others. */
@@ -76,18 +74,12 @@ export class Nodes extends TablePart<NodeRow> {
   #slowCount: number
 
   constructor(context: SimulationContext, parts: NodesParts, origin?: Nodes) {
-    super(context, NodeRow, origin)
-    this.#parts = parts
+    super(context, parts, NodeRow, origin)
     this.#byType = origin ? origin.#byType.slice() : []
     if (origin) origin.#ownTypes = 0
     this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
     this.#groups = origin ? origin.#groups : []
     this.#slowCount = origin ? origin.#slowCount : 0
-  }
-
-  /** Connects the higher parts. The world calls it once. */
-  connect(ports: NodeProvisionerPort): void {
-    this.#ports = ports
   }
 
   override archive(archive: Archive): void {
@@ -182,7 +174,7 @@ export class Nodes extends TablePart<NodeRow> {
    */
   chooseNode(gpu: GpuType, gpus: number, weights: string): number {
     const type = this.#byType[gpuIndex(gpu)]
-    if (!type || this.#parts.environment.isStockedOut(gpu)) return -1
+    if (!type || this.parts.environment.isStockedOut(gpu)) return -1
     const spread = this.context.profile.policies.placement === 'spread'
     return chooseFromIndex(type, this.#read, gpus, weights, spread)
   }
@@ -229,7 +221,7 @@ export class Nodes extends TablePart<NodeRow> {
     if (row.tenants.length > 0) return
     this.context.cancel(row.drainEvent)
     row.drainEvent = 0
-    this.#ports.provisioner.onNodeEmptied(node)
+    this.ports.onNodeEmptied(node)
   }
 
   /** Adds an image to the cache of a node, or marks it as used now. The least recently used images are evicted. */
@@ -241,7 +233,7 @@ export class Nodes extends TablePart<NodeRow> {
     if (row.pulls.length > 0) row.pulls = row.pulls.filter(pull => pull.image !== image)
     row.images = entries
     if (bytesOf(entries) <= imageCacheBytes) return
-    const namesInUse = new Set(row.tenants.map(tenant => this.#parts.tenants.imageOf(tenant)))
+    const namesInUse = new Set(row.tenants.map(tenant => this.parts.tenants.imageOf(tenant)))
     row.images = evictToFit(entries, imageCacheBytes, imageOf, namesInUse, image => {
       this.context.record(row, 'node.imageEvicted', { image: formatImageName(image) })
     })
@@ -255,7 +247,7 @@ export class Nodes extends TablePart<NodeRow> {
     const entries = withUse(row.weights, repoOf, { repo, bytes, usedAt: clock.now })
     row.weights = entries
     if (bytesOf(entries) <= weightCacheBytes) return
-    const namesInUse = new Set(row.tenants.map(tenant => this.#parts.tenants.weightsOf(tenant)))
+    const namesInUse = new Set(row.tenants.map(tenant => this.parts.tenants.weightsOf(tenant)))
     row.weights = evictToFit(entries, weightCacheBytes, repoOf, namesInUse, repo => {
       this.context.record(row, 'node.weightsEvicted', { repo })
     })
@@ -342,6 +334,6 @@ export class Nodes extends TablePart<NodeRow> {
   }
 
   #recordCapacity(type: number): void {
-    this.#parts.history.onCapacityChanged(type, ...countWorkingGpus(this.#byType[type]!, this.#read))
+    this.parts.history.onCapacityChanged(type, ...countWorkingGpus(this.#byType[type]!, this.#read))
   }
 }

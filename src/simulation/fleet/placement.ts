@@ -1,7 +1,8 @@
 import type { Archive } from '../../kernel/archive.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
-import type { NodeProvisionerPort } from './provisioner.ts'
+import { Part } from '../part.ts'
+import type { NodeProvisioner } from './provisioner.ts'
 import type { Tenants } from './tenants.ts'
 
 /** The parts below that it uses. */
@@ -14,10 +15,7 @@ export interface PlacementParts {
  * in rounds: one round an instant, in the order of waiting since, then of ids, so that the order in which clients asked
  * within one instant does not decide who gets which node.
  */
-export class Placement {
-  readonly #context: SimulationContext
-  readonly #parts: PlacementParts
-  #ports!: NodeProvisionerPort
+export class Placement extends Part<PlacementParts, NodeProvisioner> {
   /** Tenants by ordinal, rentals below zero. Shared with forks until one side changes it. */
   #queue: Set<number>
   #isShared: boolean
@@ -26,17 +24,11 @@ export class Placement {
   #failedTenant: number | undefined
 
   constructor(context: SimulationContext, parts: PlacementParts, origin?: Placement) {
-    this.#context = context
-    this.#parts = parts
+    super(context, parts)
     this.#queue = origin ? origin.#queue : new Set()
     this.#isShared = origin !== undefined
     if (origin) origin.#isShared = true
     this.#roundEvent = origin ? origin.#roundEvent : 0
-  }
-
-  /** Binds what lies above: the world does it once. */
-  connect(ports: NodeProvisionerPort): void {
-    this.#ports = ports
   }
 
   archive(archive: Archive): void {
@@ -58,9 +50,9 @@ export class Placement {
 
   /** Schedules a round now if an instance waits. Call it when there may be new capacity. */
   scheduleRound(): void {
-    if (this.#queue.size === 0 || this.#context.agenda.timeOf(this.#roundEvent) <= this.#context.clock.now) return
-    this.#context.cancel(this.#roundEvent)
-    this.#roundEvent = this.#context.schedule(0, 'placement.round')
+    if (this.#queue.size === 0 || this.context.agenda.timeOf(this.#roundEvent) <= this.context.clock.now) return
+    this.context.cancel(this.#roundEvent)
+    this.#roundEvent = this.context.schedule(0, 'placement.round')
   }
 
   onEvent(event: EventOf<'placement'>): void {
@@ -75,7 +67,7 @@ export class Placement {
 
   #runRound(): void {
     this.#roundEvent = 0
-    const { tenants } = this.#parts
+    const { tenants } = this.parts
     const order = [...this.#queue]
     if (order.length > 1) {
       order.sort((one, other) => {
@@ -89,7 +81,7 @@ export class Placement {
       for (const tenant of order) {
         this.#failedTenant = tenant
         triedCount++
-        this.#context.beginConsequence()
+        this.context.beginConsequence()
         if (!tenants.place(tenant)) waiting.push(tenant)
       }
       this.#failedTenant = undefined
@@ -97,7 +89,7 @@ export class Placement {
       this.#keepWaiting(waiting, order, triedCount)
     }
     if (this.#queue.size === 0) return
-    this.#ports.provisioner.provisionFor(Array.from(this.#queue, tenant => tenants.gpuRequestOf(tenant)))
+    this.ports.provisionFor(Array.from(this.#queue, tenant => tenants.gpuRequestOf(tenant)))
   }
 
   /** Sets the queue to the tenants that wait after a round: those without room, and those that were not tried. */

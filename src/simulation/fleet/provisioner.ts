@@ -7,8 +7,3 @@ export interface NodeProvisioner {
   /** A node has no tenants. */
   onNodeEmptied(ordinal: number): void
 }
-
-/** What a part has that calls the provisioner. */
-export interface NodeProvisionerPort {
-  readonly provisioner: NodeProvisioner
-}

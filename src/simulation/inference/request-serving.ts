@@ -13,6 +13,7 @@ import { NO_ENGINE_REQUESTS, withEndedRequests } from '../load/engine-requests.t
 import { countCachedBlocks, withEndedPrompt, withPrompt } from '../load/prefix-cache.ts'
 import { waitQuantile } from '../load/prompt-wait.ts'
 import { instancePoint, waitUnderLoad } from '../load/serving.ts'
+import { Part } from '../part.ts'
 import { finishReasonOf, progressOfEnded } from './engine-progress.ts'
 import { timeAlone } from './media-work.ts'
 import type { RequestCounts } from './request-counts.ts'
@@ -28,14 +29,11 @@ export interface RequestServingParts {
 }
 
 /** The instances as single requests use them: free capacity and delays. It has no state of its own. */
-export class RequestServing {
-  readonly #context: SimulationContext
-  readonly #parts: RequestServingParts
+export class RequestServing extends Part<RequestServingParts> {
   readonly #counts: RequestCounts
 
   constructor(context: SimulationContext, parts: RequestServingParts, counts: RequestCounts) {
-    this.#context = context
-    this.#parts = parts
+    super(context, parts)
     this.#counts = counts
   }
 
@@ -50,7 +48,7 @@ export class RequestServing {
    * @param adapter the adapter that must be loaded on the instance; -1: no adapter
    */
   leastBusyInstance(row: Readonly<DeploymentRow>, adapter: number): number {
-    const { instances } = this.#parts
+    const { instances } = this.parts
     let best = -1
     let fewest = this.maxConcurrencyOf(row)
     for (const ordinal of row.instances) {
@@ -79,7 +77,7 @@ export class RequestServing {
     const cachedShare = promptTokens > 0 ? cachedTokens / promptTokens : 0
     const engine = new InstanceEngine({ ...hardware, promptTokens, outputTokens, cachedShare })
     if (instance < 0) return engine.at(1)
-    const row = this.#parts.deployments.read(deployment)
+    const row = this.parts.deployments.read(deployment)
     const { firstTokenTime, tokenTime } = engine.at(this.#concurrencyWith(row, instance))
     const wait = Math.max(this.#queueDelay(row), this.#promptDelay(row, key))
     return { firstTokenTime: wait + firstTokenTime, tokenTime }
@@ -87,7 +85,7 @@ export class RequestServing {
 
   /** Returns the seconds that a prompt waits for prompts of the offered load: a draw. */
   #promptDelay(row: Readonly<DeploymentRow>, key: EntityKey): number {
-    const { chance, clock } = this.#context
+    const { chance, clock } = this.context
     if (!row.load) return 0
     return waitQuantile(waitUnderLoad(row.load, row.effectiveInstances, clock.now), chance.unit(key, PROMPT_WAIT))
   }
@@ -97,8 +95,8 @@ export class RequestServing {
     const single = this.#counts.onInstance(instance) + 1
     const { load, effectiveInstances } = row
     if (!load || effectiveInstances === 0) return single
-    const { backlog } = this.#parts.autoscaler.wholeRequests(row)
-    const rate = load.curve.rateAt(this.#context.clock.now)
+    const { backlog } = this.parts.autoscaler.wholeRequests(row)
+    const rate = load.curve.rateAt(this.context.clock.now)
     const { concurrency } = instancePoint(rate, load.speed, effectiveInstances, backlog)
     return Math.max(1, Math.min(load.speed.places, single + concurrency))
   }
@@ -109,39 +107,39 @@ export class RequestServing {
    */
   #workTime(deployment: number, instance: number, alone: number): number {
     if (instance < 0) return alone
-    const { workSharing } = this.#context.profile.timings
-    const delay = this.#queueDelay(this.#parts.deployments.read(deployment))
+    const { workSharing } = this.context.profile.timings
+    const delay = this.#queueDelay(this.parts.deployments.read(deployment))
     return delay + alone * (1 + workSharing * this.#counts.onInstance(instance))
   }
 
   /** Returns the seconds that the backlog of offered load takes. */
   #queueDelay(row: Readonly<DeploymentRow>): number {
     if (!row.load || row.effectiveInstances === 0) return 0
-    const { backlog } = this.#parts.autoscaler.wholeRequests(row)
+    const { backlog } = this.parts.autoscaler.wholeRequests(row)
     return backlog / (row.effectiveInstances * row.load.speed.requestsPerSecond)
   }
 
   /** Returns the leading blocks of a prompt that its engine has in the prefix cache. Shared capacity has none. */
   cachedBlocksOf({ plan: { promptBlocks }, instance }: Readonly<InferenceRow>): number {
     if (instance < 0 || promptBlocks === undefined) return 0
-    return countCachedBlocks(this.#parts.instances.read(instance).prefixCache, promptBlocks, this.#context.clock.now)
+    return countCachedBlocks(this.parts.instances.read(instance).prefixCache, promptBlocks, this.context.clock.now)
   }
 
   /** Adds the prompt of a request that has started to the prefix cache of its engine. */
   rememberPrompt({ plan, instance, firstTokenAt: readAt, cachedBlocks }: Readonly<InferenceRow>): void {
     const { promptBlocks, promptTokens: tokens, sequence } = plan
     if (instance < 0 || promptBlocks === undefined) return
-    const capacity = cacheTokens(hardwareOf(this.#parts.deployments.read(plan.deployment)))
-    const row = this.#parts.instances.writable(instance)
+    const capacity = cacheTokens(hardwareOf(this.parts.deployments.read(plan.deployment)))
+    const row = this.parts.instances.writable(instance)
     const prompt = { sequence, hashes: promptBlocks.hashes, tokens, readAt }
-    row.prefixCache = withPrompt(row.prefixCache, prompt, cachedBlocks, capacity, this.#context.clock.now)
+    row.prefixCache = withPrompt(row.prefixCache, prompt, cachedBlocks, capacity, this.context.clock.now)
   }
 
   /** Adds a request that ends now to the totals of its engine. A request on shared capacity has no engine. */
   countOnEngine(row: Readonly<InferenceRow>, state: EndedState, answeredTokens: number): void {
     if (row.instance < 0) return
-    const instance = this.#parts.instances.writable(row.instance)
-    const { now } = this.#context.clock
+    const instance = this.parts.instances.writable(row.instance)
+    const { now } = this.context.clock
     const progress = progressOfEnded(row, state, answeredTokens, now)
     const ended = { ...progress, reason: finishReasonOf(row, state) }
     instance.requests = withEndedRequests(instance.requests ?? NO_ENGINE_REQUESTS, [ended])
@@ -152,11 +150,11 @@ export class RequestServing {
 
   /** Returns the hardware of shared capacity: one H100 up to 20B parameters, four up to 100B, eight beyond (A). */
   sharedHardware(target: ModelTarget): InstanceHardware {
-    const { models, hub } = this.#context.store
+    const { models, hub } = this.context.store
     const model = target.kind === 'catalog' ? models.get(target.model) : undefined
     const weights = model ? catalogWeights(model, hub.get(model.model_name)) : estimateWeights('')
     const gpus = weights.parametersB <= 20 ? 1 : weights.parametersB <= 100 ? 4 : 8
-    const constants = calibrated(ENGINE_CLASSES.default, this.#context.profile.engine)
+    const constants = calibrated(ENGINE_CLASSES.default, this.context.profile.engine)
     return instanceHardware(weights, 'H100-80GB', gpus, { constants })
   }
 }

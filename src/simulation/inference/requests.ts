@@ -15,9 +15,9 @@ import type { RequestWork } from '../deployments/work.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { InstanceHardware } from '../load/engine.ts'
+import { TablePart } from '../part.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Store } from '../store.ts'
-import { TablePart } from '../table-part.ts'
 import { type AdmissionState, type RequestRejection, rejectionFor } from './request-admission.ts'
 import { RequestCounts } from './request-counts.ts'
 import {
@@ -86,8 +86,7 @@ export interface InferenceRequestsParts extends RequestServingParts {
  * first in, first out. The time to the first token and the time per token follow from GPU, model size and load, by the
  * same model as offered load. Shared capacity serves the models of the catalog and is never full.
  */
-export class InferenceRequests extends TablePart<InferenceRow> implements RequestWork {
-  readonly #parts: InferenceRequestsParts
+export class InferenceRequests extends TablePart<InferenceRow, InferenceRequestsParts> implements RequestWork {
   readonly #models: ModelSources
   /** The number of all accepted requests: it gives the order of queues. */
   #nextSequence: number
@@ -101,8 +100,7 @@ export class InferenceRequests extends TablePart<InferenceRow> implements Reques
   #countsByHash = new Map<string, number>()
 
   constructor(context: SimulationContext, parts: InferenceRequestsParts, origin?: InferenceRequests) {
-    super(context, InferenceRow, origin)
-    this.#parts = parts
+    super(context, parts, InferenceRow, origin)
     this.#serving = new RequestServing(context, parts, this.#counts)
     this.#admission = { ...parts, context, counts: this.#counts, serving: this.#serving }
     const { store, profile, clock } = context
@@ -175,7 +173,7 @@ export class InferenceRequests extends TablePart<InferenceRow> implements Reques
     const id = `${spec.prefix}${this.context.chance.letters(24, key, ID)}`
     const price = priceOfRequest(this.context.store, spec, target)
     const plan = createPlan(spec, caller, target, price, { key, arrivedAt: now, sequence: this.#nextSequence++ })
-    this.#parts.access.rateLimits.countTokens(plan.name, plan.token, plan.promptTokens + plan.answerTokens)
+    this.parts.access.rateLimits.countTokens(plan.name, plan.token, plan.promptTokens + plan.answerTokens)
     const row = new InferenceRow(this.table.generation, id, { plan })
     const ordinal = this.table.add(row)
     const use = this.table.useCount(ordinal)
@@ -187,22 +185,22 @@ export class InferenceRequests extends TablePart<InferenceRow> implements Reques
     this.handles.set(ordinal, handle)
     this.#counts.add(ordinal, row)
     for (const counting of countingRows(plan)) {
-      this.#parts.history.onRequestArrived(this.#parts.deployments.writable(counting))
+      this.parts.history.onRequestArrived(this.parts.deployments.writable(counting))
     }
     if (plan.deployment < 0) {
       this.#start(ordinal, row, -1, this.#serving.sharedHardware(target), 1)
       return handle
     }
-    if (plan.adapter >= 0) this.#parts.loraAdapters.slots.acquire(plan.adapter)
+    if (plan.adapter >= 0) this.parts.loraAdapters.slots.acquire(plan.adapter)
     this.#dispatch(plan.deployment)
     if (this.table.find(ordinal)?.startedAt === -1) {
       this.context.record(this.table.writable(ordinal), 'inference.queued', {
-        deployment: this.#parts.deployments.read(plan.deployment).id,
+        deployment: this.parts.deployments.read(plan.deployment).id,
       })
-      this.#parts.deployments.scaling.wake(plan.deployment)
+      this.parts.deployments.scaling.wake(plan.deployment)
     }
-    this.#parts.deployments.scaling.onWorkBegan(plan.deployment)
-    this.#parts.autoscaler.onRequestCountChanged(plan.deployment, 1)
+    this.parts.deployments.scaling.onWorkBegan(plan.deployment)
+    this.parts.autoscaler.onRequestCountChanged(plan.deployment, 1)
     return handle
   }
 
@@ -253,7 +251,7 @@ export class InferenceRequests extends TablePart<InferenceRow> implements Reques
 
   /** Rejects the requests that wait for a deployment or an adapter that stopped, failed, was deleted or was parked. */
   onDeploymentStopped(ordinal: number): void {
-    const deployment = this.#parts.deployments.read(ordinal)
+    const deployment = this.parts.deployments.read(ordinal)
     const { plan } = deployment
     const queue = this.#counts.queueOf(plan.base >= 0 ? plan.base : ordinal)
     for (const waiting of [...(queue ?? [])]) {
@@ -291,7 +289,7 @@ export class InferenceRequests extends TablePart<InferenceRow> implements Reques
 
   /** Starts waiting requests while instances have free capacity: first in, first out. */
   #dispatch(deployment: number): void {
-    const { deployments, instances, nodes } = this.#parts
+    const { deployments, instances, nodes } = this.parts
     const row = deployments.read(deployment)
     if (isTerminal(row.status)) return
     const hardware = hardwareOf(row)
@@ -348,20 +346,20 @@ export class InferenceRequests extends TablePart<InferenceRow> implements Reques
     this.#counts.remove(ordinal, row)
     this.table.remove(ordinal)
     this.handles.delete(ordinal)
-    if (cost) this.#parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
-    if (startedAt >= 0) this.#parts.access.onRequestEnded(row.id, plan.scope, cost)
+    if (cost) this.parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
+    if (startedAt >= 0) this.parts.access.onRequestEnded(row.id, plan.scope, cost)
     const { outcome, work } = countedEnd(row, state, answeredTokens, this.context.clock.now)
     for (const counting of countingRows(plan)) {
-      this.#parts.history.onRequestEnded(this.#parts.deployments.writable(counting), outcome, work)
+      this.parts.history.onRequestEnded(this.parts.deployments.writable(counting), outcome, work)
     }
     if (plan.deployment >= 0) {
       const { adapter, deployment } = plan
-      if (adapter >= 0) this.#parts.loraAdapters.slots.release(adapter)
+      if (adapter >= 0) this.parts.loraAdapters.slots.release(adapter)
       if (this.#counts.queueOf(deployment)) this.#dispatch(deployment)
-      this.#parts.autoscaler.onRequestCountChanged(deployment, -1)
-      if (!this.hasWorkFor(deployment)) this.#parts.deployments.scaling.onWorkEnded(deployment)
+      this.parts.autoscaler.onRequestCountChanged(deployment, -1)
+      if (!this.hasWorkFor(deployment)) this.parts.deployments.scaling.onWorkEnded(deployment)
     }
-    if (plan.webhook) this.#parts.webhooks.add(row.id, plan.webhook, webhookResultOf(row, state, cost, time))
+    if (plan.webhook) this.parts.webhooks.add(row.id, plan.webhook, webhookResultOf(row, state, cost, time))
     if (handle) handle.cost = cost
     handle?.setState(state, reason)
   }

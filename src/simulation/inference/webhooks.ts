@@ -2,7 +2,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
-import { TablePart } from '../table-part.ts'
+import { TablePart } from '../part.ts'
 import { type WebhookPlan, type WebhookResult, WebhookRow } from './webhook-row.ts'
 
 /** One attempt to deliver a result. */
@@ -36,7 +36,7 @@ export class Webhooks extends TablePart<WebhookRow> {
   sender: WebhookSender | undefined
 
   constructor(context: SimulationContext, origin?: Webhooks) {
-    super(context, WebhookRow, origin)
+    super(context, undefined, WebhookRow, origin)
   }
 
   /** Schedules the first attempt for the result of a request that ends now. */

@@ -10,7 +10,7 @@ import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import { isTerminal } from '../deployments/deployment-row.ts'
 import { assertHandled, type EventOf } from '../events.ts'
-import { TablePart } from '../table-part.ts'
+import { TablePart } from '../part.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
 import { ARGUMENT_ADVICE, argumentProblem, toNotice } from './command-arguments.ts'
@@ -278,7 +278,7 @@ export class ScheduledCommandRow extends Row {
 }
 
 /** Commands to the world: checked first, then executed at once or as scheduled. */
-export class Commands extends TablePart<ScheduledCommandRow> {
+export class Commands extends TablePart<ScheduledCommandRow, CommandsParts> {
   readonly #targets: CommandTargets
   /** The executed commands, those of weather aside. */
   readonly log: CommandLog
@@ -286,7 +286,7 @@ export class Commands extends TablePart<ScheduledCommandRow> {
   onScheduled: ((command: Command, delay: number, repetition: Repetition | undefined) => void) | undefined
 
   constructor(context: SimulationContext, parts: CommandsParts, origin?: Commands) {
-    super(context, ScheduledCommandRow, origin)
+    super(context, parts, ScheduledCommandRow, origin)
     this.log = new CommandLog(origin?.log)
     const { profile, store } = context
     this.#targets = {

@@ -13,7 +13,7 @@ import type { NodeRow } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Placement } from '../fleet/placement.ts'
 import { XIDS } from '../fleet/xid.ts'
-import { TablePart } from '../table-part.ts'
+import { TablePart } from '../part.ts'
 import type { Command, Commands } from './commands.ts'
 import { CUSTOMERS_INTERVAL, moveOtherCustomers } from './other-customers.ts'
 
@@ -86,19 +86,16 @@ interface Strike {
  * draws, so a node that is added changes no failure of the others. Preemptions have a chain for each pool of spot nodes.
  * Without a pack in the profile, none comes.
  */
-export class Weather extends TablePart<WeatherSourceRow> {
-  readonly #parts: WeatherParts
-
+export class Weather extends TablePart<WeatherSourceRow, WeatherParts> {
   constructor(context: SimulationContext, parts: WeatherParts, origin?: Weather) {
-    super(context, WeatherSourceRow, origin)
-    this.#parts = parts
+    super(context, parts, WeatherSourceRow, origin)
   }
 
   /** Starts the weather. Called once, after the fleet is built. */
   start(): void {
     const pack = weatherPack(this.context)
     if (!pack) return
-    const { nodes } = this.#parts
+    const { nodes } = this.parts
     for (const [ordinal] of nodes.entries()) this.addNode(ordinal)
     for (const zone of new Set(nodes.groups.map(({ group }) => group.zone))) {
       this.#addSource('zoneOutage', zone, pack.zoneOutagesPerHour)
@@ -124,7 +121,7 @@ export class Weather extends TablePart<WeatherSourceRow> {
     const pack = weatherPack(this.context)
     if (!pack) return
     const { chance, profile } = this.context
-    const { nodes } = this.#parts
+    const { nodes } = this.parts
     const node = nodes.read(ordinal)
     const { lemonShare, lemonFactor } = profile.weather
     const isLemon = chance.unit(chance.key('node', node.id), LEMON) < lemonShare
@@ -160,7 +157,7 @@ export class Weather extends TablePart<WeatherSourceRow> {
   }
 
   #moveOtherCustomers(): void {
-    const { nodes, placement, ledger } = this.#parts
+    const { nodes, placement, ledger } = this.parts
     const { soldOut, freed } = moveOtherCustomers(this.context, nodes)
     for (const gpu of soldOut) this.context.record(ledger.account, 'pool.soldOut', { gpu })
     for (const gpu of freed) this.context.record(ledger.account, 'pool.freed', { gpu })
@@ -178,7 +175,7 @@ export class Weather extends TablePart<WeatherSourceRow> {
 
   #onStrike(ordinal: number): void {
     const row = this.table.writable(ordinal)
-    if (strikesNodes(row.kind) && this.#parts.nodes.ordinalOf(row.place) === undefined) {
+    if (strikesNodes(row.kind) && this.parts.nodes.ordinalOf(row.place) === undefined) {
       this.table.remove(ordinal)
       return
     }
@@ -213,28 +210,28 @@ export class Weather extends TablePart<WeatherSourceRow> {
   /** Returns the pools of spot nodes, each with the most nodes that it may have. */
   #spotPools(): ReadonlyMap<string, number> {
     const pools = new Map<string, number>()
-    for (const { group } of this.#parts.nodes.groups) {
+    for (const { group } of this.parts.nodes.groups) {
       if (group.market === 'spot') pools.set(group.pool, (pools.get(group.pool) ?? 0) + group.max)
     }
     return pools
   }
 
   #spotNodes(pool: string): Readonly<NodeRow>[] {
-    const rows = Array.from(this.#parts.nodes.entries(), ([, row]) => row)
+    const rows = Array.from(this.parts.nodes.entries(), ([, row]) => row)
     return rows.filter(({ group }) => group.pool === pool && group.market === 'spot')
   }
 
   /** Returns the time until a pool without a usable node gets spot nodes again; 0 for a pool that has one. */
   #spotAwayTime(pool: string): Micros {
     if (this.#spotNodes(pool).some(({ state }) => state === 'ready')) return 0
-    const until = this.#parts.nodes.groups.find(({ group }) => group.pool === pool)?.spotUnavailableUntil ?? 0
+    const until = this.parts.nodes.groups.find(({ group }) => group.pool === pool)?.spotUnavailableUntil ?? 0
     return Math.max(0, until - this.context.clock.now)
   }
 
   /** False when what it was meant for is not there, or is in that state already. */
   #tryExecute(command: Command): boolean {
     try {
-      actFor(this.context.journal, ORIGIN.weather, () => this.#parts.commands.execute(command))
+      actFor(this.context.journal, ORIGIN.weather, () => this.parts.commands.execute(command))
       return true
     } catch {
       return false
@@ -296,7 +293,7 @@ export class Weather extends TablePart<WeatherSourceRow> {
 
   #drawNodeFault(row: Readonly<WeatherSourceRow>): Strike | undefined {
     const { chance, profile } = this.context
-    const { nodes } = this.#parts
+    const { nodes } = this.parts
     const { weather, timings } = profile
     const { key, strikeCount, place } = row
     const ordinal = nodes.ordinalOf(place)

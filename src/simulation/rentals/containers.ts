@@ -2,6 +2,7 @@ import type { ContainerState } from '../../data/records/enums.ts'
 import { formatGpuConfig, type GpuType } from '../../data/records/gpu-config.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
+import { Part } from '../part.ts'
 import { Rental } from './rental.ts'
 import { countsAgainstQuota } from './rental-row.ts'
 import type { Rentals } from './rentals.ts'
@@ -70,44 +71,36 @@ export interface ContainersParts {
 }
 
 /** The containers of the account. Each runs an image on GPUs of one node, once, until it is deleted or its node is lost. */
-export class Containers {
-  readonly #context: SimulationContext
-  readonly #parts: ContainersParts
-
-  constructor(context: SimulationContext, parts: ContainersParts) {
-    this.#context = context
-    this.#parts = parts
-  }
-
+export class Containers extends Part<ContainersParts> {
   /** Returns the container with this id, even if it is deleted. */
   get(containerId: string): Container | undefined {
-    const { rentals } = this.#parts
+    const { rentals } = this.parts
     const ordinal = rentals.ordinalOf(containerId)
     if (ordinal === undefined || rentals.read(ordinal).kind !== 'container') return undefined
-    return new Container(this.#context, this.#parts, ordinal)
+    return new Container(this.context, this.parts, ordinal)
   }
 
   /** Returns the active or inactive containers, by creation time, then id. */
   list(activity: ContainerActivity): Container[] {
-    const ordinals = this.#parts.rentals.list(
+    const ordinals = this.parts.rentals.list(
       'container',
       state => countsAgainstQuota(state) === (activity === 'active'),
     )
-    return ordinals.map(ordinal => new Container(this.#context, this.#parts, ordinal))
+    return ordinals.map(ordinal => new Container(this.context, this.parts, ordinal))
   }
 
   /** The number of active containers. */
   get activeCount(): number {
     let active = 0
-    for (const [, { kind, state }] of this.#parts.rentals.entries()) {
+    for (const [, { kind, state }] of this.parts.rentals.entries()) {
       if (kind === 'container' && countsAgainstQuota(state)) active++
     }
     return active
   }
 
   create({ name, gpu, num_gpus, container_image }: ContainerSpec): Container {
-    const { rentals } = this.#parts
+    const { rentals } = this.parts
     const ordinal = rentals.create({ kind: 'container', name, gpu, numGpus: num_gpus, image: container_image })
-    return new Container(this.#context, this.#parts, ordinal)
+    return new Container(this.context, this.parts, ordinal)
   }
 }

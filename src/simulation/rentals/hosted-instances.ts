@@ -1,6 +1,6 @@
 import type { HostedState } from '../../data/records/enums.ts'
 import type { HostedPlan } from '../../data/records/machines.ts'
-import type { SimulationContext } from '../context.ts'
+import { Part } from '../part.ts'
 import { Rental } from './rental.ts'
 import type { Machine } from './rental-row.ts'
 import type { Rentals } from './rentals.ts'
@@ -96,43 +96,35 @@ export interface HostedInstancesParts {
 }
 
 /** The hosted instances of the account: rented machines without GPUs, whose storage persists across stops. */
-export class HostedInstances {
-  readonly #context: SimulationContext
-  readonly #parts: HostedInstancesParts
-
-  constructor(context: SimulationContext, parts: HostedInstancesParts) {
-    this.#context = context
-    this.#parts = parts
-  }
-
+export class HostedInstances extends Part<HostedInstancesParts> {
   /** Returns the hosted instance with this id, even if it is deleted. */
   get(instanceId: string): HostedInstance | undefined {
-    const { rentals } = this.#parts
+    const { rentals } = this.parts
     const ordinal = rentals.ordinalOf(instanceId)
     if (ordinal === undefined || rentals.read(ordinal).kind !== 'hosted') return undefined
-    return new HostedInstance(this.#context, this.#parts.rentals, ordinal)
+    return new HostedInstance(this.context, this.parts.rentals, ordinal)
   }
 
   /** Returns all hosted instances except deleted ones, by creation time, then id. */
   list(): HostedInstance[] {
-    const ordinals = this.#parts.rentals.list('hosted', state => state !== 'deleted')
-    return ordinals.map(ordinal => new HostedInstance(this.#context, this.#parts.rentals, ordinal))
+    const ordinals = this.parts.rentals.list('hosted', state => state !== 'deleted')
+    return ordinals.map(ordinal => new HostedInstance(this.context, this.parts.rentals, ordinal))
   }
 
   /** The number of hosted instances except deleted ones. */
   get count(): number {
     let count = 0
-    for (const [, { kind, state }] of this.#parts.rentals.entries()) {
+    for (const [, { kind, state }] of this.parts.rentals.entries()) {
       if (kind === 'hosted' && state !== 'deleted') count++
     }
     return count
   }
 
   create({ name, plan, region, agent_type: agentType, version }: HostedSpec): HostedInstance {
-    const { rentals } = this.#parts
+    const { rentals } = this.parts
     const { id: planId, cents_per_hour: centsPerHour, disk_gb: storageGb } = plan
     const machine: Machine = { planId, region, centsPerHour, agentType, version, lastBackup: null }
     const ordinal = rentals.create({ kind: 'hosted', name, machine, storageGb })
-    return new HostedInstance(this.#context, rentals, ordinal)
+    return new HostedInstance(this.context, rentals, ordinal)
   }
 }

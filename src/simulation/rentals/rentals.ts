@@ -9,8 +9,8 @@ import { imageRefusal } from '../fleet/known-repositories.ts'
 import { bitCount } from '../fleet/node-row.ts'
 import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
+import { TablePart } from '../part.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
-import { TablePart } from '../table-part.ts'
 import { createRow, formatShortage, hasFreeMachine } from './rental-creation.ts'
 import { RentalResources, type RentalsParts } from './rental-resources.ts'
 import {
@@ -58,14 +58,12 @@ const EXPANSION = purpose('rental.expansion')
  * Hosted instances have machines of their own. The same placement rounds serve all. A rental is billed while it runs,
  * and it is lost with its machine, its node or its GPUs.
  */
-export class Rentals extends TablePart<RentalRow> implements TenantKind {
-  readonly #parts: RentalsParts
+export class Rentals extends TablePart<RentalRow, RentalsParts> implements TenantKind {
   readonly #byId: LayeredMap<number>
   readonly #resources: RentalResources
 
   constructor(context: SimulationContext, parts: RentalsParts, origin?: Rentals) {
-    super(context, RentalRow, origin)
-    this.#parts = parts
+    super(context, parts, RentalRow, origin)
     this.#resources = new RentalResources(context, parts)
     this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
   }
@@ -124,9 +122,9 @@ export class Rentals extends TablePart<RentalRow> implements TenantKind {
     const row = this.table.writable(ordinal)
     if (spec.kind === 'hosted') this.#resources.takeMachine(row)
     else {
-      const node = this.#parts.nodes.chooseNode(spec.gpu, spec.numGpus, '')
+      const node = this.parts.nodes.chooseNode(spec.gpu, spec.numGpus, '')
       if (node < 0) return false
-      this.#parts.gpuQuotas.acquire(spec.gpu, spec.numGpus)
+      this.parts.gpuQuotas.acquire(spec.gpu, spec.numGpus)
       this.#resources.takeGpus(ordinal, row, node)
     }
     if (state === 'starting') this.#resources.startUp(ordinal, row)
@@ -180,7 +178,7 @@ export class Rentals extends TablePart<RentalRow> implements TenantKind {
 
   /** Places a waiting rental. Returns false if no node has enough free GPUs, or no machine of the plan is free. */
   place(ordinal: number): boolean {
-    const { nodes } = this.#parts
+    const { nodes } = this.parts
     const { gpu, numGpus, plan } = this.table.read(ordinal)
     const node = plan.machine === undefined ? nodes.chooseNode(gpu, numGpus, '') : -1
     if (plan.machine === undefined ? node < 0 : !hasFreeMachine(this.context.store, this.table.entries(), plan.machine))
@@ -209,7 +207,7 @@ export class Rentals extends TablePart<RentalRow> implements TenantKind {
   /** Ends or restarts rentals whose machine, node or GPUs are lost. */
   lose(ordinals: readonly number[], { reason }: Loss): void {
     const { profile } = this.context
-    const { ledger } = this.#parts
+    const { ledger } = this.parts
     // On a suspended account, no rental starts.
     const mayRestart = profile.policies.hostedHostLost === 'restarted' && ledger.suspensionReason === undefined
     for (const ordinal of ordinals) {
@@ -293,12 +291,12 @@ export class Rentals extends TablePart<RentalRow> implements TenantKind {
     this.context.record(row, 'hosted.lost', { reason })
     if (row.state !== 'starting') enterState(this.context, row, 'starting')
     this.#resources.waitForPlace(ordinal, row)
-    this.#parts.placement.scheduleRound()
+    this.parts.placement.scheduleRound()
   }
 
   /** Restarts a hosted instance that was stopped for missing funds. */
   #restartAfterFunds(ordinal: number): void {
-    const { ledger } = this.#parts
+    const { ledger } = this.parts
     const { profile } = this.context
     const row = this.table.read(ordinal)
     if (row.state !== 'stopped' || !row.stoppedForFunds || !ledger.canSpend()) return
@@ -348,7 +346,7 @@ export class Rentals extends TablePart<RentalRow> implements TenantKind {
     }
     enterState(this.context, row, state, reason)
     if (!wasLive) return
-    this.#parts.gpuQuotas.release(row.gpu, row.numGpus)
-    this.#parts.placement.scheduleRound()
+    this.parts.gpuQuotas.release(row.gpu, row.numGpus)
+    this.parts.placement.scheduleRound()
   }
 }

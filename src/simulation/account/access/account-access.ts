@@ -5,7 +5,8 @@ import { NumberLog } from '../../../kernel/number-log.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import type { SimulationContext } from '../../context.ts'
 import { assertHandled, type EventOf } from '../../events.ts'
-import type { Ledger } from '../ledger.ts'
+import { Part } from '../../part.ts'
+import type { LedgerParts } from '../ledger.ts'
 import { tokenCost, toNanoDollars } from '../money.ts'
 import type { RequestCost } from '../request-cost.ts'
 import { RateLimits } from './rate-limits.ts'
@@ -28,24 +29,11 @@ type UserRecordChanges = Partial<
   >
 >
 
-/** The parts below that it uses. */
-interface UserRecordParts {
-  readonly ledger: Ledger
-}
-
 /** The record of the account that its owner can change. The store holds it. */
-class UserRecord {
-  readonly #context: SimulationContext
-  readonly #parts: UserRecordParts
-
-  constructor(context: SimulationContext, parts: UserRecordParts) {
-    this.#context = context
-    this.#parts = parts
-  }
-
+class UserRecord extends Part<LedgerParts> {
   /** Changes the given fields. Equal values are ignored. A changed address counts as unverified. */
   edit(changes: UserRecordChanges): void {
-    const { store } = this.#context
+    const { store } = this.context
     const names = (Object.keys(changes) as (keyof UserRecordChanges)[]).filter(
       name => changes[name] !== undefined && changes[name] !== store.account[name],
     )
@@ -54,8 +42,8 @@ class UserRecord {
       ...Object.fromEntries(names.map(name => [name, changes[name]])),
       ...(names.includes('email') && { email_verified: false }),
     })
-    this.#context.record(this.#parts.ledger.account, 'account.edited', { changed: names.sort().join(' ') })
-    this.#context.markVisibleChange()
+    this.context.record(this.parts.ledger.account, 'account.edited', { changed: names.sort().join(' ') })
+    this.context.markVisibleChange()
   }
 }
 
@@ -93,11 +81,6 @@ class RequestCosts {
   }
 }
 
-/** The parts below that it uses. */
-export interface AccountAccessParts {
-  readonly ledger: Ledger
-}
-
 /** Who the account is, and what its tokens may do: its record, rate limits, scoped tokens, and costs of requests. */
 export class AccountAccess {
   readonly userRecord: UserRecord
@@ -105,7 +88,7 @@ export class AccountAccess {
   readonly scopedTokens: ScopedTokens
   readonly requestCosts: RequestCosts
 
-  constructor(context: SimulationContext, parts: AccountAccessParts, origin?: AccountAccess) {
+  constructor(context: SimulationContext, parts: LedgerParts, origin?: AccountAccess) {
     this.userRecord = new UserRecord(context, parts)
     this.rateLimits = new RateLimits(context, parts, origin?.rateLimits)
     this.scopedTokens = new ScopedTokens(context, parts, origin?.scopedTokens)

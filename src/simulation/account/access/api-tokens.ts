@@ -8,30 +8,23 @@ import { hideSecrets, type Replacement } from '../../../lib/text/secrets.ts'
 import { CommandError } from '../../command-error.ts'
 import type { SimulationContext } from '../../context.ts'
 import type { JournalKindName } from '../../journal-kinds.ts'
-import type { Ledger } from '../ledger.ts'
+import { Part } from '../../part.ts'
+import type { LedgerParts } from '../ledger.ts'
 
 const ID = purpose('token.id')
 const VALUE = purpose('token.value')
 /** Characters of the shortest token that is hidden in every text: a shorter one is a part of many words. */
 const MIN_HIDDEN = 6
 
-/** The parts below that it uses. */
-export interface ApiTokensParts {
-  readonly ledger: Ledger
-}
-
 /** The account's API tokens: what its owner makes and deletes, and what is done to them by hand, by id or name. */
-export class ApiTokens {
-  readonly #context: SimulationContext
-  readonly #parts: ApiTokensParts
+export class ApiTokens extends Part<LedgerParts> {
   /** Tokens that were revoked and can be restored. Replaced, never edited. */
   #revoked: ReadonlyMap<string, ApiToken>
   /** Values of tokens that were deleted. Replaced, never edited. */
   #deleted: ReadonlySet<string>
 
-  constructor(context: SimulationContext, parts: ApiTokensParts, origin?: ApiTokens) {
-    this.#context = context
-    this.#parts = parts
+  constructor(context: SimulationContext, parts: LedgerParts, origin?: ApiTokens) {
+    super(context, parts)
     this.#revoked = origin ? origin.#revoked : new Map()
     this.#deleted = origin ? origin.#deleted : new Set()
   }
@@ -43,7 +36,7 @@ export class ApiTokens {
 
   /** Returns the token of an id, a name or a value, revoked or not. Throws CommandError for an unknown one. */
   require(key: string): ApiToken {
-    const tokens = [...this.#context.store.tokens.all(), ...this.#revoked.values()]
+    const tokens = [...this.context.store.tokens.all(), ...this.#revoked.values()]
     const token = tokens.find(one => [one.token_id, one.name, one.token].includes(key))
     if (token) return token
     const names = tokens.map(({ name }) => name)
@@ -62,7 +55,7 @@ export class ApiTokens {
     const token = this.require(idOrName)
     if (this.#revoked.has(token.token_id)) return
     this.#revoked = new Map(this.#revoked).set(token.token_id, token)
-    this.#context.store.tokens.delete(token.token_id)
+    this.context.store.tokens.delete(token.token_id)
     this.#recordCommand('token.revoked', token)
   }
 
@@ -70,14 +63,14 @@ export class ApiTokens {
     const token = this.require(idOrName)
     if (!this.#revoked.has(token.token_id)) return
     this.#revoked = new Map([...this.#revoked].filter(([id]) => id !== token.token_id))
-    this.#context.store.tokens.put(token)
+    this.context.store.tokens.put(token)
     this.#recordCommand('token.restored', token)
   }
 
   setAllowedAddresses(idOrName: string, addresses: readonly string[]): void {
     const token = { ...this.require(idOrName), allowed_ips: [...addresses] }
     if (this.#revoked.has(token.token_id)) this.#revoked = new Map(this.#revoked).set(token.token_id, token)
-    else this.#context.store.tokens.put(token)
+    else this.context.store.tokens.put(token)
     this.#recordCommand('token.allowed', token, addresses.join(','))
   }
 
@@ -94,7 +87,7 @@ export class ApiTokens {
    */
   hideSecrets(text: string, replace?: Replacement): string {
     let hidden = text
-    for (const value of [...this.#context.store.tokens.all().map(({ token }) => token), ...this.formerValues]) {
+    for (const value of [...this.context.store.tokens.all().map(({ token }) => token), ...this.formerValues]) {
       if (value.length < MIN_HIDDEN || !hidden.includes(value)) continue
       // The name of a field stays, also if a token is the same word.
       const own = new RegExp(String.raw`${escapeRegExp(value)}(?!\\*"\s*:)`, 'g')
@@ -105,13 +98,13 @@ export class ApiTokens {
 
   /** Whether a token has this name, or would have it after a restore. */
   isNameTaken(name: string): boolean {
-    return [...this.#context.store.tokens.all(), ...this.#revoked.values()].some(token => token.name === name)
+    return [...this.context.store.tokens.all(), ...this.#revoked.values()].some(token => token.name === name)
   }
 
   /** A token of a new value, which is good at once. */
   create(name: string): ApiToken {
-    const { chance, clock, store } = this.#context
-    const key = this.#context.newKey('token', name)
+    const { chance, clock, store } = this.context
+    const key = this.context.newKey('token', name)
     const token = store.tokens.put({
       token: chance.letters(32, key, VALUE),
       token_id: `token_${chance.letters(24, key, ID)}`,
@@ -125,14 +118,14 @@ export class ApiTokens {
 
   /** By its id or its value; undefined for an unknown one, or one that was revoked. */
   find(idOrValue: string): ApiToken | undefined {
-    const { store } = this.#context
+    const { store } = this.context
     return store.tokens.get(idOrValue) ?? store.tokenByValue(idOrValue)
   }
 
   /** Deletes a token for good. */
   delete(token: ApiToken): void {
     this.#deleted = new Set(this.#deleted).add(token.token)
-    this.#context.store.tokens.delete(token.token_id)
+    this.context.store.tokens.delete(token.token_id)
     this.#recordRequest('token.deleted', token)
   }
 
@@ -143,17 +136,17 @@ export class ApiTokens {
       this.#recordRequest('token.deleted', token)
     }
     this.#revoked = new Map()
-    for (const token of this.#context.store.tokens.all()) this.delete(token)
+    for (const token of this.context.store.tokens.all()) this.delete(token)
   }
 
   /** Something a request did, not the user of the simulator. */
   #recordRequest(kind: JournalKindName, { token_id }: ApiToken, fields: EntryFields = {}): void {
-    this.#context.record(this.#parts.ledger.account, kind, { token_id, ...fields })
-    this.#context.markVisibleChange()
+    this.context.record(this.parts.ledger.account, kind, { token_id, ...fields })
+    this.context.markVisibleChange()
   }
 
   #recordCommand(kind: JournalKindName, token: ApiToken, addresses?: string): void {
-    this.#context.recordCommand(this.#parts.ledger.account, kind, {
+    this.context.recordCommand(this.parts.ledger.account, kind, {
       token_id: token.token_id,
       ...(addresses !== undefined && { addresses }),
     })

@@ -5,8 +5,8 @@ import { purpose } from '../../../kernel/random.ts'
 import { type Generation, Row } from '../../../kernel/row.ts'
 import type { SimulationContext } from '../../context.ts'
 import type { JournalKindName } from '../../journal-kinds.ts'
-import { TablePart } from '../../table-part.ts'
-import type { Ledger } from '../ledger.ts'
+import { TablePart } from '../../part.ts'
+import type { LedgerParts } from '../ledger.ts'
 
 const REVIEW = purpose('rateLimit.review')
 const ID = purpose('rateLimit.id')
@@ -40,14 +40,8 @@ export class RateLimitRequestRow extends Row {
   }
 }
 
-/** The parts below that it uses. */
-export interface RateLimitsParts {
-  readonly ledger: Ledger
-}
-
 /** How many requests and tokens the account may send to a model with a token, and its requests for more. */
-export class RateLimits extends TablePart<RateLimitRequestRow> {
-  readonly #parts: RateLimitsParts
+export class RateLimits extends TablePart<RateLimitRequestRow, LedgerParts> {
   #requests: number
   #tokensPerMinute: number
   /** The minute of the tally, counted from the epoch. */
@@ -55,10 +49,9 @@ export class RateLimits extends TablePart<RateLimitRequestRow> {
   /** Tokens that were accepted in this minute, by model and API token. */
   readonly #tally: Map<string, number>
 
-  constructor(context: SimulationContext, parts: RateLimitsParts, origin?: RateLimits) {
+  constructor(context: SimulationContext, parts: LedgerParts, origin?: RateLimits) {
     const { requestsInFlight, tokensPerMinute } = context.profile.limits
-    super(context, RateLimitRequestRow, origin)
-    this.#parts = parts
+    super(context, parts, RateLimitRequestRow, origin)
     this.#requests = origin ? origin.#requests : requestsInFlight
     this.#tokensPerMinute = origin ? origin.#tokensPerMinute : (tokensPerMinute ?? -1)
     this.#tally = new Map(origin ? origin.#tally : [])
@@ -95,7 +88,7 @@ export class RateLimits extends TablePart<RateLimitRequestRow> {
   setByCommand(limits: RateLimitChanges): void {
     this.open(limits)
     const { requests, tokensPerMinute } = this.values
-    this.context.recordCommand(this.#parts.ledger.account, 'rateLimit.set', { requests, tokens: tokensPerMinute })
+    this.context.recordCommand(this.parts.ledger.account, 'rateLimit.set', { requests, tokens: tokensPerMinute })
     this.context.markVisibleChange()
   }
 

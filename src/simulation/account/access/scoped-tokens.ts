@@ -8,7 +8,8 @@ import { fromBase64url, toBase64url } from '../../../lib/base64.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
 import { isCredential } from '../../../lib/text/credential-hash.ts'
 import type { SimulationContext } from '../../context.ts'
-import type { Ledger } from '../ledger.ts'
+import { Part } from '../../part.ts'
+import type { LedgerParts } from '../ledger.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../money.ts'
 
 const ID = purpose('scopedToken.id')
@@ -40,24 +41,16 @@ export interface ReadScopedToken {
   readonly scope: TokenScope
 }
 
-/** The parts below that it uses. */
-export interface ScopedTokensParts {
-  readonly ledger: Ledger
-}
-
 /**
  * JSON Web Tokens that an API token signs with HS256: its value is the secret. The header `kid` has the id of the account
  * and the name of the API token in base64. A client can sign such a token by itself.
  */
-export class ScopedTokens {
-  readonly #context: SimulationContext
-  readonly #parts: ScopedTokensParts
+export class ScopedTokens extends Part<LedgerParts> {
   /** Micro-cents that were spent with each scoped token that has a spending limit. */
   readonly #spent: LayeredMap<Microcents>
 
-  constructor(context: SimulationContext, parts: ScopedTokensParts, origin?: ScopedTokens) {
-    this.#context = context
-    this.#parts = parts
+  constructor(context: SimulationContext, parts: LedgerParts, origin?: ScopedTokens) {
+    super(context, parts)
     this.#spent = origin ? origin.#spent.fork() : new LayeredMap()
   }
 
@@ -67,9 +60,9 @@ export class ScopedTokens {
 
   /** Creates a token that is valid at once. The input was validated. */
   create(signer: ApiToken, scope: Omit<TokenScope, 'id'>): string {
-    const { chance, store } = this.#context
+    const { chance, store } = this.context
     const { name, token_id, token: secret } = signer
-    const id = chance.letters(24, this.#context.newKey('scopedToken', name), ID)
+    const id = chance.letters(24, this.context.newKey('scopedToken', name), ID)
     const { models, expiresAt, spendingLimit } = scope
     const { uid } = store.account
     const payload = {
@@ -77,7 +70,7 @@ export class ScopedTokens {
       ...(models !== undefined && { models }),
       ...(spendingLimit !== undefined && { spending_limit: spendingLimit }),
     }
-    this.#context.record(this.#parts.ledger.account, 'scopedToken.created', { token_id, scope: id })
+    this.context.record(this.parts.ledger.account, 'scopedToken.created', { token_id, scope: id })
     return signScopedToken(name, secret, payload)
   }
 
@@ -99,7 +92,7 @@ export class ScopedTokens {
 
   /** Whether the time of a scope is over. */
   isExpired({ expiresAt }: TokenScope): boolean {
-    return this.#context.clock.unix() >= expiresAt
+    return this.context.clock.unix() >= expiresAt
   }
 
   /** Whether the requests of a scoped token have cost its spending limit. */
@@ -114,17 +107,17 @@ export class ScopedTokens {
   }
 
   #signerOf(kid: unknown): ApiToken | undefined {
-    const { uid } = this.#context.store.account
+    const { uid } = this.context.store.account
     if (typeof kid !== 'string' || !kid.startsWith(`${uid}:`)) return undefined
     const bytes = fromBase64url(kid.slice(uid.length + 1))
     const name = bytes && new TextDecoder().decode(bytes)
-    return this.#context.store.tokens.all().find(token => token.name === name)
+    return this.context.store.tokens.all().find(token => token.name === name)
   }
 
   #readPayload(payload: Record<string, unknown>, signature: string, signer: ApiToken): ReadScopedToken | string {
     const { sub, exp, jti, model, spending_limit } = payload
     const models = payload.models ?? (model === undefined ? undefined : [model])
-    if (sub !== this.#context.store.account.uid) return 'its sub is not the account'
+    if (sub !== this.context.store.account.uid) return 'its sub is not the account'
     if (typeof exp !== 'number' || !Number.isFinite(exp)) return 'its exp is not a time'
     if (models !== undefined && !isTexts(models)) return 'its models are not a list of names'
     if (spending_limit !== undefined && !(typeof spending_limit === 'number' && spending_limit >= 0)) {
