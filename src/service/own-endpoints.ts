@@ -77,7 +77,7 @@ const KEYS = [
 /** The fields whose value is one of some words. */
 const WORDS = { auth: AUTH_RULES, errorShape: ERROR_SHAPES, consumes: ['json', 'form'] } as const
 const ROUTE = /^(?:GET|POST|PUT|PATCH|DELETE) (?:\/(?:\w[\w.~-]*|\{\w+\}))+$/
-const declare = createEndpointFactory<ApiScope>({ provenance: 'assumed', assumptions: [] })
+const declare = createEndpointFactory<ApiScope>('assumed')
 
 /**
  * Declares an endpoint of your own, for the option `endpoints`. Requests are validated by its schemas and authenticated by

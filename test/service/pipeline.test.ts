@@ -15,8 +15,8 @@ interface Scope {
   log: string[]
 }
 
-const endpoint = createEndpointFactory<Scope, true>()
-const base = { summary: '', provenance: 'assumed', assumptions: [], returns: z.unknown() } as const
+const endpoint = createEndpointFactory<Scope, true>('assumed')
+const base = { summary: '', returns: z.unknown() } as const
 
 const operations = {
   plain: endpoint({ ...base, route: 'GET /plain', handle: () => ({ plain: true }) }),

@@ -4,8 +4,8 @@ import { createEndpointFactory, type Operations } from '../../src/service/endpoi
 import { integer, queryFlag, queryInteger, stringMap, text } from '../../src/service/fields.ts'
 import { Pipeline } from '../../src/service/http/pipeline.ts'
 
-const endpoint = createEndpointFactory<object>()
-const base = { summary: '', provenance: 'assumed', assumptions: [], auth: 'none' } as const
+const endpoint = createEndpointFactory<object>('assumed')
+const base = { summary: '', auth: 'none' } as const
 
 /** A pipeline over one endpoint that answers with what it was given. */
 function echo(one: Operations<object>[string]) {

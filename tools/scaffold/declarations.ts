@@ -38,7 +38,7 @@ const OPERATION_SETS: readonly OperationSet[] = [
     what: 'the service',
     home: 'src/service',
     folders: ['audio', 'endpoints', 'messages', 'openai'],
-    factory: /= endpoint\(/,
+    factory: /= (?:documented|neighbour)\(/,
     table: './operation-table.ts',
   },
   {

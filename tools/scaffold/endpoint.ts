@@ -67,12 +67,11 @@ function declaration({ operation, method, path, summary, params, hasBody }: Inpu
     : [...(hasBody ? ['body'] : []), ...(params.length > 0 ? ['params'] : [])].join(', ')
   const example = exampleOf(path, params, hasBody)
   return `import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 ${hasBody ? "import { text } from '../fields.ts'\n" : ''}
-export const ${operation} = endpoint({
+export const ${operation} = neighbour({
   route: '${method} ${path}',
   summary: ${quote(summary)},
-  provenance: 'neighbour',
   assumptions: [${isAccount ? "'the answer has the id of the account'" : "'the answer repeats the fields of the request'"}],
 ${hasBody ? '  body: z.object({ name: text({ min: 1, max: 64 }) }),\n' : ''}  returns: z.object({ ${isAccount ? 'uid: z.string()' : fields.join(', ')} }),
 ${example === '' ? '' : `  example: { ${example} },\n`}  handle: ({ ${inputs} }) => ({ ${isAccount ? 'uid: world.store.account.uid' : values.join(', ')} }),

@@ -36,7 +36,7 @@ export interface ControlScope {
 }
 
 /** Declares an endpoint of the control plane; its export name is its operation id. */
-export const control = createEndpointFactory<ControlScope, true, unknown>({ provenance: 'assumed', assumptions: [] })
+export const control = createEndpointFactory<ControlScope, true>('assumed')
 
 /** A value of JSON as the types of answers have it: its lists and fields may be changed. */
 export type Answered<Value> = Value extends string

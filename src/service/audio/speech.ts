@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { looseObject, text } from '../fields.ts'
 import {
   AudioBytes,
@@ -16,11 +16,10 @@ import {
   Voice,
 } from './speech-requests.ts'
 
-export const createSpeech = endpoint({
+export const createSpeech = neighbour({
   route: 'POST /v1/audio/speech',
   isMirrored: true,
   summary: 'Speak a text',
-  provenance: 'neighbour',
   assumptions: [
     'model: as in POST /v1/chat/completions, with the task text-to-speech',
     `voice: ${VOICES_TEXT}; it changes nothing`,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
 import { formatCount } from '../../lib/text/format-count.ts'
 import type { World } from '../../simulation/world.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { refuseInput, rejectInput } from '../refusals.ts'
 import {
@@ -31,7 +31,6 @@ const SpeechBody = z.object({
 })
 
 const common = {
-  provenance: 'neighbour',
   refusals: {
     ...SPEECH_REFUSALS,
     400: `${SPEECH_REFUSALS[400]}; or the query asks for PCM at another rate than 24 kHz`,
@@ -57,7 +56,7 @@ const assumptions = [
 const VOICE_ID = 'voice_k7RtWq2mXb4Hn9ZpGam4zyNb'
 const exampleBody = { text: 'The rain ends before midnight.', output_format: 'mp3' } as const
 
-export const textToSpeech = endpoint({
+export const textToSpeech = neighbour({
   ...common,
   route: 'POST /v1/text-to-speech/{voice_id}',
   summary: 'Speak a text in a voice',
@@ -67,7 +66,7 @@ export const textToSpeech = endpoint({
     speak(scope, toSpeechRequest(scope.world, params.voice_id, query.output_format, body)),
 })
 
-export const streamTextToSpeech = endpoint({
+export const streamTextToSpeech = neighbour({
   ...common,
   route: 'POST /v1/text-to-speech/{voice_id}/stream',
   summary: 'Speak a text in a voice, sent while it is made',

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import {
   AUDIO_SIZE_LIMIT,
@@ -12,7 +12,6 @@ import {
 } from './transcription-answers.ts'
 
 const common = {
-  provenance: 'neighbour',
   isMirrored: true,
   refusals: TRANSCRIPTION_REFUSALS,
   errorShape: 'compat',
@@ -24,7 +23,7 @@ const common = {
 const EXAMPLE_FILE = { filename: 'memo.wav', content: createExampleAudio() } as const
 const MODEL_ASSUMPTION = 'model: as in POST /v1/chat/completions, with the task automatic-speech-recognition'
 
-export const createTranscription = endpoint({
+export const createTranscription = neighbour({
   ...common,
   route: 'POST /v1/audio/transcriptions',
   summary: 'Write down what an audio file says',
@@ -62,7 +61,7 @@ export const createTranscription = endpoint({
     }),
 })
 
-export const createTranslation = endpoint({
+export const createTranslation = neighbour({
   ...common,
   route: 'POST /v1/audio/translations',
   summary: 'Write down in English what an audio file says',

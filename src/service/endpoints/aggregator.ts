@@ -1,14 +1,13 @@
 import * as z from 'zod'
 import type { AggregatorModel } from '../../data/records/catalog.ts'
 import { oncePer } from '../../lib/once.ts'
-import { endpoint } from '../endpoint.ts'
+import { documented } from '../endpoint.ts'
 import { AggregatorEntry } from '../records.ts'
 import { JsonText } from '../results.ts'
 
-export const listAggregatorModels = endpoint({
+export const listAggregatorModels = documented({
   route: 'GET /aggregator/models',
   summary: 'List the catalog models in the format of an aggregator',
-  provenance: 'documented',
   assumptions: [
     'the path starts with the literal /aggregator',
     'prices are decimal strings in USD per token',

@@ -1,6 +1,6 @@
 /** Queries before GPUs are used: available GPUs, and a free name for a deployment. */
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { requireCurrentModel } from '../lookups.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
 import { GpuAvailability, listGpuOffers } from './gpu-offers.ts'
@@ -19,10 +19,9 @@ const AVAILABILITY_QUERY = {
   base_model: z.string().default(''),
 } as const
 
-export const getGpuAvailability = endpoint({
+export const getGpuAvailability = neighbour({
   route: 'GET /deploy/llm/gpu_availability',
   summary: 'List the GPU configurations for an instance, with price and availability',
-  provenance: 'neighbour',
   assumptions: [...AVAILABILITY_ASSUMPTIONS, 'usd_per_hour is the price of one instance'],
   refusals: { 404: 'unknown or deprecated base_model' },
   query: AVAILABILITY_QUERY,
@@ -30,10 +29,9 @@ export const getGpuAvailability = endpoint({
   handle: ({ query, world }) => ({ gpus: listGpuOffers(world, query.base_model) }),
 })
 
-export const getContainerGpuAvailability = endpoint({
+export const getContainerGpuAvailability = neighbour({
   route: 'GET /v1/containers/gpu_availability',
   summary: 'List the GPU configurations for a container, with price and availability',
-  provenance: 'neighbour',
   assumptions: [...AVAILABILITY_ASSUMPTIONS, 'usd_per_hour is the price of one container'],
   refusals: { 404: 'unknown or deprecated base_model' },
   query: AVAILABILITY_QUERY,
@@ -41,10 +39,9 @@ export const getContainerGpuAvailability = endpoint({
   handle: ({ query, world }) => ({ gpus: listGpuOffers(world, query.base_model) }),
 })
 
-export const suggestDeploymentName = endpoint({
+export const suggestDeploymentName = neighbour({
   route: 'GET /deploy/llm/suggest_name',
   summary: 'Suggest a free name for a deployment of a model',
-  provenance: 'neighbour',
   assumptions: [
     "the name of the model with the account's owner prefix; if a live deployment has it, -2, -3 and so on are added",
     'characters that model_name does not allow become a dash',

@@ -4,7 +4,7 @@ import type { BatchRecord as SimulatedRecord } from '../../simulation/batches/ba
 import { BATCH_ENDPOINTS } from '../../simulation/batches/input-lines.ts'
 import { requireFunds } from '../admission.ts'
 import type { VendorNames } from '../api-scope.ts'
-import { endpoint } from '../endpoint.ts'
+import { documented, neighbour } from '../endpoint.ts'
 import { FILE_LIFE_SECONDS, integer, queryInteger, stringMap, text } from '../fields.ts'
 import { FUNDS_REFUSAL } from '../lookups.ts'
 import { paginate } from '../pagination.ts'
@@ -27,11 +27,10 @@ const BatchBody = z.object({
 })
 const DocumentedBody = BatchBody.extend({ endpoint: z.enum(DOCUMENTED_ENDPOINTS) }) as unknown as typeof BatchBody
 
-export const createBatch = endpoint({
+export const createBatch = documented({
   route: 'POST /v1/batches',
   isMirrored: true,
   summary: 'Run the requests of an uploaded file',
-  provenance: 'documented',
   roles: ['create batch'],
   assumptions: [
     'metadata: optional, or null; up to 16 pairs of strings, keys up to 64 characters, values up to 512',
@@ -76,11 +75,10 @@ export const createBatch = endpoint({
   },
 })
 
-export const getBatch = endpoint({
+export const getBatch = neighbour({
   route: 'GET /v1/batches/{batch_id}',
   isMirrored: true,
   summary: 'Get one batch',
-  provenance: 'neighbour',
   roles: ['read batch'],
   assumptions: ['output_file_id and error_file_id are both set after lines have run; a file without lines is empty'],
   refusals: { 404: 'unknown batch' },
@@ -94,11 +92,10 @@ export const getBatch = endpoint({
   },
 })
 
-export const listBatches = endpoint({
+export const listBatches = neighbour({
   route: 'GET /v1/batches',
   isMirrored: true,
   summary: 'List batches, a page at a time',
-  provenance: 'neighbour',
   roles: ['list batch'],
   assumptions: [
     'newest first',
@@ -115,11 +112,10 @@ export const listBatches = endpoint({
     paginate(world.batches.list().reverse(), query, batch => toRecord(batch, outputNames)),
 })
 
-export const cancelBatch = endpoint({
+export const cancelBatch = neighbour({
   route: 'POST /v1/batches/{batch_id}/cancel',
   isMirrored: true,
   summary: 'Cancel a batch; finished lines stay in its output file',
-  provenance: 'neighbour',
   assumptions: [
     'the status is cancelling, then cancelled',
     'a second request changes nothing',

@@ -1,10 +1,9 @@
 import * as z from 'zod'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 
 const CliVersions = z.object({ min: z.string(), update: z.string(), latest: z.string() }).meta({ id: 'CliVersions' })
 
 const common = {
-  provenance: 'neighbour',
   auth: 'none',
   assumptions: [
     'min: older versions do not work; update: older versions are out of date; latest: the newest version',
@@ -15,14 +14,14 @@ const common = {
   handle: () => ({ min: '0.0.0', update: '0.0.0', latest: '1.0.0' }),
 } as const
 
-export const getCliVersion = endpoint({
+export const getCliVersion = neighbour({
   ...common,
   route: 'GET /cli/version',
   summary: 'Get the versions of the command line of the service',
   example: { target: '/cli/version?version=1.0.0' },
 })
 
-export const checkCliVersion = endpoint({
+export const checkCliVersion = neighbour({
   ...common,
   route: 'GET /cli/version/check',
   summary: 'Compare a version of the command line with the newest one',

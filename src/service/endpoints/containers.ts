@@ -3,7 +3,7 @@ import { CONTAINER_LIFECYCLE } from '../../data/records/enums.ts'
 import { parseGpuConfig } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
 import { isOffered, requireContainerRoom, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { credential, text } from '../fields.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL } from '../lookups.ts'
 import { ContainerRecord } from '../records.ts'
@@ -20,10 +20,9 @@ const INVALID_GPU_CONFIG = 'Invalid gpu_config'
 const ContainerId = z.object({ container_id: z.string() }).meta({ id: 'ContainerId' })
 const Name = text({ min: 1, max: 64 })
 
-export const createContainer = endpoint({
+export const createContainer = neighbour({
   route: 'POST /v1/containers',
   summary: 'Rent GPUs and run a container image on them',
-  provenance: 'neighbour',
   roles: ['create container'],
   assumptions: [
     'gpu_config is one of GET /v1/containers/params, as 2xA100-80GB',
@@ -66,10 +65,9 @@ export const createContainer = endpoint({
   },
 })
 
-export const getContainerParams = endpoint({
+export const getContainerParams = neighbour({
   route: 'GET /v1/containers/params',
   summary: 'List the values that POST /v1/containers takes',
-  provenance: 'neighbour',
   assumptions: [
     'the fields are inferred: gpu_configs, container_images and max_containers',
     'gpu_configs: those of GET /v1/containers/gpu_availability, whether they are available or not',
@@ -88,10 +86,9 @@ export const getContainerParams = endpoint({
   }),
 })
 
-export const listContainers = endpoint({
+export const listContainers = neighbour({
   route: 'GET /v1/containers',
   summary: 'List containers',
-  provenance: 'neighbour',
   roles: ['list container'],
   assumptions: [
     'a bare array, oldest first',
@@ -103,10 +100,9 @@ export const listContainers = endpoint({
   handle: ({ query, world }) => world.containers.list(query.state).map(container => container.toRecord()),
 })
 
-export const getContainer = endpoint({
+export const getContainer = neighbour({
   route: 'GET /v1/containers/{container_id}',
   summary: 'Get one container',
-  provenance: 'neighbour',
   roles: ['read container'],
   assumptions: [
     'timestamps are integer Unix seconds: state_ts of its state, stop_ts of its failure or deletion',
@@ -124,10 +120,9 @@ export const getContainer = endpoint({
   handle: ({ params, world }) => requireContainer(world, params.container_id).toRecord(),
 })
 
-export const renameContainer = endpoint({
+export const renameContainer = neighbour({
   route: 'PATCH /v1/containers/{container_id}',
   summary: 'Rename a container',
-  provenance: 'neighbour',
   assumptions: ['only name can change: another field is 422', 'the length of name counts code points'],
   refusals: { 404: 'unknown container', 400: 'the container is deleted' },
   body: z.strictObject({ name: Name }),
@@ -139,10 +134,9 @@ export const renameContainer = endpoint({
   },
 })
 
-export const deleteContainer = endpoint({
+export const deleteContainer = neighbour({
   route: 'DELETE /v1/containers/{container_id}',
   summary: 'Shut down and delete a container',
-  provenance: 'neighbour',
   assumptions: [
     'a running container is shutting_down for 30 s (timings.rental_shutdown), and is billed for that time',
     'a container that does not run yet is deleted at once',

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
-import { endpoint } from '../endpoint.ts'
+import { documented } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { countInputTokens, toPromptMessages } from '../messages/message-prompt.ts'
 import { qualifyModelName } from '../model-names.ts'
@@ -17,10 +17,9 @@ const Tool = z.looseObject({
   description: text().nullable().optional(),
 })
 
-export const countTokens = endpoint({
+export const countTokens = documented({
   route: 'POST /vendor_a/v1/messages/count_tokens',
   summary: 'Count the input tokens of a message request',
-  provenance: 'documented',
   assumptions: [
     'the path starts with the literal /vendor_a',
     '200 {"input_tokens": n}: what POST /vendor_a/v1/messages is billed as input tokens for the same messages, system and tools, and a chat as prompt_tokens',

@@ -4,7 +4,7 @@ import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { requireFleetGpus, requireFunds, requireGpuQuota } from '../admission.ts'
-import { endpoint } from '../endpoint.ts'
+import { documented, neighbour } from '../endpoint.ts'
 import { credential, integer, text, words } from '../fields.ts'
 import {
   FUNDS_REFUSAL,
@@ -35,10 +35,9 @@ const ScaleSettings = z
 
 const HubWeights = z.object({ repo: text({ min: 1 }), revision: text().nullish(), token: credential(text()).nullish() })
 
-export const createLlmDeployment = endpoint({
+export const createLlmDeployment = documented({
   route: 'POST /deploy/llm',
   summary: 'Deploy a language model on dedicated GPUs',
-  provenance: 'documented',
   roles: ['create deployment'],
   assumptions: [
     "a model_name without an owner gets the account's owner prefix",
@@ -120,10 +119,9 @@ export const createLlmDeployment = endpoint({
   },
 })
 
-export const listDeployments = endpoint({
+export const listDeployments = documented({
   route: 'GET /deploy/list',
   summary: 'List deployments',
-  provenance: 'documented',
   roles: ['list deployment', 'show adapter'],
   assumptions: [
     'a bare array, oldest first',
@@ -149,10 +147,9 @@ export const listDeployments = endpoint({
   },
 })
 
-export const getDeployment = endpoint({
+export const getDeployment = neighbour({
   route: 'GET /deploy/{deploy_id}',
   summary: 'Get one deployment',
-  provenance: 'neighbour',
   roles: ['read deployment', 'show adapter'],
   assumptions: ['a deleted deployment is still returned, with its status'],
   refusals: { 404: 'unknown deployment' },
@@ -163,10 +160,9 @@ export const getDeployment = endpoint({
   handle: ({ params, world }) => new JsonText(requireDeployment(world, params.deploy_id).toJson()),
 })
 
-export const startDeployment = endpoint({
+export const startDeployment = documented({
   route: 'POST /deploy/{deploy_id}/start',
   summary: 'Start a stopped deployment; the autoscaler starts its instances',
-  provenance: 'documented',
   assumptions: [
     'the next status is initializing',
     'a reference to a catalog model is running at once, on GPUs of the provider',
@@ -197,10 +193,9 @@ export const startDeployment = endpoint({
   },
 })
 
-export const updateDeployment = endpoint({
+export const updateDeployment = neighbour({
   route: 'PUT /deploy/{deploy_id}',
   summary: 'Change min_instances and max_instances of a deployment; scaling starts at once',
-  provenance: 'neighbour',
   assumptions: [
     'a missing field of settings keeps its value',
     'both bounds 0 park the deployment: it keeps its status, has no instance and costs nothing; higher bounds resume it',
@@ -242,10 +237,9 @@ export const updateDeployment = endpoint({
   },
 })
 
-export const stopDeployment = endpoint({
+export const stopDeployment = neighbour({
   route: 'POST /deploy/{deploy_id}/stop',
   summary: 'Stop a deployment and release its GPUs',
-  provenance: 'neighbour',
   assumptions: [],
   refusals: { 404: 'unknown deployment', 400: 'the deployment is stopped, failed or deleted' },
   returns: DeployId,
@@ -258,10 +252,9 @@ export const stopDeployment = endpoint({
   },
 })
 
-export const deleteDeployment = endpoint({
+export const deleteDeployment = neighbour({
   route: 'DELETE /deploy/{deploy_id}',
   summary: 'Delete a deployment; GET /deploy/list?status=deleted still lists it',
-  provenance: 'neighbour',
   assumptions: [],
   refusals: { 404: 'unknown deployment, or a deleted one' },
   returns: DeployId,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { FileHandle } from '../../simulation/batches/files.ts'
 import type { ApiScope } from '../api-scope.ts'
 import { BatchRequestLine, BatchResultLine } from '../batch-lines.ts'
-import { endpoint, type SizeLimit } from '../endpoint.ts'
+import { documented, neighbour, type SizeLimit } from '../endpoint.ts'
 import { FILE_LIFE_SECONDS, queryInteger } from '../fields.ts'
 import { paginate } from '../pagination.ts'
 import { FileRecord, listSchema } from '../records.ts'
@@ -16,11 +16,10 @@ const BATCH_INPUT_SIZE_LIMIT: SizeLimit = {
   refusal: "file is larger than 200 MB, the limit of purpose 'batch'",
 }
 
-export const uploadFile = endpoint({
+export const uploadFile = documented({
   route: 'POST /v1/files',
   isMirrored: true,
   summary: 'Upload a file of batch requests',
-  provenance: 'documented',
   assumptions: [
     '200 with id, object, bytes, created_at, filename, purpose, expires_at',
     "purpose is 'batch'",
@@ -74,11 +73,10 @@ export const uploadFile = endpoint({
   },
 })
 
-export const listFiles = endpoint({
+export const listFiles = neighbour({
   route: 'GET /v1/files',
   isMirrored: true,
   summary: 'List files, a page at a time',
-  provenance: 'neighbour',
   roles: ['list file'],
   assumptions: [
     'newest first; with order=asc oldest first',
@@ -103,11 +101,10 @@ export const listFiles = endpoint({
   },
 })
 
-export const getFile = endpoint({
+export const getFile = neighbour({
   route: 'GET /v1/files/{file_id}',
   isMirrored: true,
   summary: 'Get one file, without its content',
-  provenance: 'neighbour',
   roles: ['read file'],
   assumptions: [],
   refusals: { 404: 'unknown file' },
@@ -118,11 +115,10 @@ export const getFile = endpoint({
     toFileRecord(world.files.get(params.file_id) ?? refuse(404, 'file not found'), { world, outputNames }),
 })
 
-export const deleteFile = endpoint({
+export const deleteFile = neighbour({
   route: 'DELETE /v1/files/{file_id}',
   isMirrored: true,
   summary: 'Delete a file',
-  provenance: 'neighbour',
   assumptions: ['a batch with this input file continues'],
   refusals: { 404: 'unknown file' },
   errorShape: 'wrapped',
@@ -134,11 +130,10 @@ export const deleteFile = endpoint({
   },
 })
 
-export const getFileContent = endpoint({
+export const getFileContent = neighbour({
   route: 'GET /v1/files/{file_id}/content',
   isMirrored: true,
   summary: 'Get the content of a file',
-  provenance: 'neighbour',
   roles: ['content file'],
   assumptions: ['the bytes as they are, as binary/octet-stream, with the filename in content-disposition'],
   refusals: { 404: 'unknown file' },

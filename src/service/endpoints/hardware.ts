@@ -1,16 +1,15 @@
 import * as z from 'zod'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
-import { endpoint } from '../endpoint.ts'
+import { documented } from '../endpoint.ts'
 import { qualifyModelName } from '../model-names.ts'
 import { findGpus } from '../models/own-models.ts'
 import { HardwareRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
 
-export const getHardware = endpoint({
+export const getHardware = documented({
   route: 'GET /v2/hardware',
   summary: 'List the hardware of a model, with prices',
-  provenance: 'documented',
   assumptions: [
     'the query parameter is named model, and is required',
     'type can also be dedicated, with pricing.cents_per_minute (cents per hour ÷ 60, unrounded)',

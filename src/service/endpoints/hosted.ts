@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { HostedPlan } from '../../data/records/machines.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds, requireHostedRoom, requireRentalCapacity } from '../admission.ts'
-import { endpoint } from '../endpoint.ts'
+import { documented, neighbour } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { FUNDS_REFUSAL } from '../lookups.ts'
 import { EmptyRecord, HostedRecord } from '../records.ts'
@@ -15,10 +15,9 @@ const MAX_SSH_KEYS = 100
 const InstanceId = z.object({ instance_id: z.string() }).meta({ id: 'InstanceId' })
 const Name = text({ min: 1, max: 64 })
 
-export const createHosted = endpoint({
+export const createHosted = neighbour({
   route: 'POST /v1/hosted',
   summary: 'Rent a machine without GPUs, by a plan',
-  provenance: 'neighbour',
   roles: ['create hosted'],
   assumptions: [
     'the fields of the body are inferred from the record: name, plan_id, region, agent_type, version and ssh_key_ids',
@@ -63,10 +62,9 @@ export const createHosted = endpoint({
   },
 })
 
-export const listHosted = endpoint({
+export const listHosted = neighbour({
   route: 'GET /v1/hosted',
   summary: 'List hosted instances',
-  provenance: 'neighbour',
   roles: ['list hosted'],
   assumptions: ['a bare array, oldest first, without deleted instances'],
   returns: z.array(HostedRecord),
@@ -74,10 +72,9 @@ export const listHosted = endpoint({
   handle: ({ world }) => world.hostedInstances.list().map(instance => instance.toRecord()),
 })
 
-export const getHosted = endpoint({
+export const getHosted = neighbour({
   route: 'GET /v1/hosted/{instance_id}',
   summary: 'Get one hosted instance',
-  provenance: 'neighbour',
   roles: ['read hosted'],
   assumptions: [
     'timestamps are integer Unix seconds: state_ts of its state, stop_ts of its stop, failure or deletion, else null',
@@ -97,10 +94,9 @@ export const getHosted = endpoint({
   handle: ({ params, world }) => requireHosted(world, params.instance_id).toRecord(),
 })
 
-export const startHosted = endpoint({
+export const startHosted = neighbour({
   route: 'POST /v1/hosted/{instance_id}/start',
   summary: 'Start a stopped hosted instance with its storage',
-  provenance: 'neighbour',
   assumptions: [
     'it waits for a machine of its region; after 10 minutes without (timings.rental_capacity_wait) it is stopped again, and fail_reason has the cause',
     'a failed instance starts only if the profile allows it (policies.failed_may_start)',
@@ -123,10 +119,9 @@ export const startHosted = endpoint({
   },
 })
 
-export const stopHosted = endpoint({
+export const stopHosted = neighbour({
   route: 'POST /v1/hosted/{instance_id}/stop',
   summary: 'Stop a hosted instance: its machine is released, its storage stays',
-  provenance: 'neighbour',
   assumptions: [
     'a running instance is stopping for 30 s (timings.rental_shutdown), and is billed for that time',
     'an instance that does not run yet is stopped at once',
@@ -145,10 +140,9 @@ export const stopHosted = endpoint({
   },
 })
 
-export const deleteHosted = endpoint({
+export const deleteHosted = neighbour({
   route: 'DELETE /v1/hosted/{instance_id}',
   summary: 'Delete a hosted instance and its storage',
-  provenance: 'neighbour',
   assumptions: ['a running instance is stopping first', 'an instance that is stopping ends as deleted'],
   refusals: { 404: 'unknown instance', 400: 'the instance is deleted, or its deletion is in progress' },
   returns: InstanceId,
@@ -159,10 +153,9 @@ export const deleteHosted = endpoint({
   },
 })
 
-export const renameHosted = endpoint({
+export const renameHosted = documented({
   route: 'PATCH /v1/hosted/{instance_id}',
   summary: 'Rename a hosted instance',
-  provenance: 'documented',
   assumptions: ['name is required', 'the length of name counts code points', '200 {}'],
   refusals: { 404: 'unknown instance', 400: 'the instance is deleted' },
   body: z.object({ name: Name }),
@@ -174,10 +167,9 @@ export const renameHosted = endpoint({
   },
 })
 
-export const expandHostedStorage = endpoint({
+export const expandHostedStorage = documented({
   route: 'POST /v1/hosted/{instance_id}/expand_storage',
   summary: 'Expand the storage of a hosted instance',
-  provenance: 'documented',
   assumptions: [
     'the new size applies after 60 s at the median (timings.storage_expansion), in every state of the instance',
     '200 {}',

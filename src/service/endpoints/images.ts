@@ -5,7 +5,7 @@ import { concatBytes } from '../../lib/bytes.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
-import { endpoint, type SizeLimit, type UploadedFile } from '../endpoint.ts'
+import { neighbour, type SizeLimit, type UploadedFile } from '../endpoint.ts'
 import { integer, queryInteger, text } from '../fields.ts'
 import { drawImages, type ImageSize, InvalidImageError, readImageSize } from '../media/images.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
@@ -79,11 +79,10 @@ const EXAMPLE_PNG = decodeBase64(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGMIqFgAAAKEAWkyLad+AAAAAElFTkSuQmCC',
 )
 
-export const createImage = endpoint({
+export const createImage = neighbour({
   route: 'POST /v1/images/generations',
   isMirrored: true,
   summary: 'Make images from a prompt',
-  provenance: 'neighbour',
   assumptions: [...COMMON_ASSUMPTIONS, 'size: default 1024x1024', 'quality and style are accepted and ignored'],
   refusals: REFUSALS,
   errorShape: 'compat',
@@ -104,11 +103,10 @@ export const createImage = endpoint({
   },
 })
 
-export const createImageEdit = endpoint({
+export const createImageEdit = neighbour({
   route: 'POST /v1/images/edits',
   isMirrored: true,
   summary: 'Make images from an image and a prompt',
-  provenance: 'neighbour',
   assumptions: ['mask: an image of the same size as image; it changes the result', ...UPLOAD_ASSUMPTIONS],
   refusals: { ...UPLOAD_REFUSALS, 400: `${UPLOAD_REFUSALS[400]}, or the mask has another size` },
   errorShape: 'compat',
@@ -140,11 +138,10 @@ export const createImageEdit = endpoint({
   },
 })
 
-export const createImageVariation = endpoint({
+export const createImageVariation = neighbour({
   route: 'POST /v1/images/variations',
   isMirrored: true,
   summary: 'Make variations of an image',
-  provenance: 'neighbour',
   assumptions: UPLOAD_ASSUMPTIONS,
   refusals: UPLOAD_REFUSALS,
   errorShape: 'compat',

@@ -3,7 +3,7 @@ import { DEPLOYMENT_LIFECYCLE, type ModelTask } from '../../data/records/enums.t
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { AUDIO_SIZE_LIMIT } from '../audio/transcription-answers.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { requireModelTask, runNative } from '../native/run.ts'
 import { NATIVE_PROTOCOLS } from '../native/tasks.ts'
 import { QueuedAnswer } from '../native/webhooks.ts'
@@ -79,10 +79,9 @@ const ASSUMPTIONS = [
   'inference_status: runtime_ms is the work of the instance, cost is in USD; on a deployment of the account it is 0',
 ]
 
-export const createInference = endpoint({
+export const createInference = neighbour({
   route: 'POST /v1/inference/{model_name}',
   summary: 'Run a model by its name',
-  provenance: 'neighbour',
   assumptions: [
     ...ASSUMPTIONS,
     'version selects a version of the model; an empty version is ignored',
@@ -113,10 +112,9 @@ export const createInference = endpoint({
   },
 })
 
-export const createDeploymentInference = endpoint({
+export const createDeploymentInference = neighbour({
   route: 'POST /v1/inference/deploy/{deploy_id}',
   summary: 'Run the model of a deployment',
-  provenance: 'neighbour',
   assumptions: ASSUMPTIONS,
   refusals: {
     ...INFERENCE_REFUSALS,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { DAY } from '../../kernel/duration.ts'
 import { type LogMessage, logMessages } from '../../simulation/reporting/log-messages.ts'
 import type { World } from '../../simulation/world.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { queryInteger } from '../fields.ts'
 import { requireDeploymentOrdinal } from '../lookups.ts'
 import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../time-params.ts'
@@ -29,10 +29,9 @@ const LOG_ASSUMPTIONS = [
 
 const LOG_REFUSALS = { 400: 'from and to are more than 31 days apart', 404: 'unknown deployment' } as const
 
-export const queryDeploymentLogs = endpoint({
+export const queryDeploymentLogs = neighbour({
   route: 'GET /v1/deployment_logs/query',
   summary: 'Get the logs of a deployment by pod',
-  provenance: 'neighbour',
   assumptions: [
     ...LOG_ASSUMPTIONS,
     'a pod is an instance (<deploy_id>-<number>) or the controller (<deploy_id>-controller), which scales the deployment and counts its requests',
@@ -51,10 +50,9 @@ export const queryDeploymentLogs = endpoint({
   },
 })
 
-export const queryLogs = endpoint({
+export const queryLogs = neighbour({
   route: 'GET /v1/logs/query',
   summary: 'Get the logs of a deployment, all pods in one list',
-  provenance: 'neighbour',
   assumptions: LOG_ASSUMPTIONS,
   refusals: LOG_REFUSALS,
   query: LOG_QUERY,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Deployment } from '../../simulation/deployments/deployment.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
-import { endpoint } from '../endpoint.ts'
+import { documented, neighbour } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { FUNDS_REFUSAL, isKnownModel, requireCurrentModel, requireLanguageModel } from '../lookups.ts'
 import { BareName, qualifyModelName } from '../model-names.ts'
@@ -10,10 +10,9 @@ import { DeployId, DeploymentRecord, LoraRecord, LoraStatus } from '../records.t
 import { refuse } from '../refusals.ts'
 import { JsonText } from '../results.ts'
 
-export const createLora = endpoint({
+export const createLora = documented({
   route: 'POST /v1/lora/create',
   summary: 'Deploy a LoRA adapter on a base model',
-  provenance: 'documented',
   roles: ['create adapter'],
   assumptions: [
     'model_name of the record is owner/lora_name',
@@ -69,10 +68,9 @@ export const createLora = endpoint({
   },
 })
 
-export const listLoras = endpoint({
+export const listLoras = neighbour({
   route: 'GET /v1/user/loras',
   summary: 'List the LoRA adapters of the account',
-  provenance: 'neighbour',
   roles: ['list adapter'],
   assumptions: ['a bare array, oldest first, without deleted adapters'],
   returns: z.array(LoraRecord),
@@ -80,10 +78,9 @@ export const listLoras = endpoint({
   handle: ({ world }) => listAdapters(world).map(toLoraRecord),
 })
 
-export const listLorasOfModel = endpoint({
+export const listLorasOfModel = neighbour({
   route: 'GET /v1/model/{model_name}/loras',
   summary: 'List the LoRA adapters of the account on a base model',
-  provenance: 'neighbour',
   roles: ['show adapter'],
   assumptions: ['a bare array, oldest first, without deleted adapters', 'the list has adapters whose base is deleted'],
   refusals: { 404: 'unknown model' },
@@ -97,10 +94,9 @@ export const listLorasOfModel = endpoint({
   },
 })
 
-export const getLora = endpoint({
+export const getLora = neighbour({
   route: 'GET /v1/lora/{lora_name}',
   summary: 'Get one LoRA adapter',
-  provenance: 'neighbour',
   roles: ['read adapter'],
   assumptions: [
     'the deployment record with the fields base_model, source, private and description',
@@ -113,10 +109,9 @@ export const getLora = endpoint({
   handle: ({ params, world }) => toLoraRecord(requireAdapter(world, params.lora_name)),
 })
 
-export const getLoraStatus = endpoint({
+export const getLoraStatus = neighbour({
   route: 'GET /v1/lora/{lora_name}/status',
   summary: 'Get the status of a LoRA adapter',
-  provenance: 'neighbour',
   roles: ['show adapter'],
   assumptions: ['status and instances are those of the deployment record'],
   refusals: { 404: 'unknown adapter' },
@@ -129,10 +124,9 @@ export const getLoraStatus = endpoint({
   },
 })
 
-export const updateLora = endpoint({
+export const updateLora = neighbour({
   route: 'PATCH /v1/lora/{lora_name}',
   summary: 'Change visibility and description of a LoRA adapter',
-  provenance: 'neighbour',
   assumptions: [
     'a missing field and private: null keep the value; null empties description',
     'the answer is the changed record',
@@ -149,10 +143,9 @@ export const updateLora = endpoint({
   },
 })
 
-export const deleteLora = endpoint({
+export const deleteLora = neighbour({
   route: 'DELETE /v1/lora/{lora_name}',
   summary: 'Delete a LoRA adapter and its versions',
-  provenance: 'neighbour',
   assumptions: [
     'GET /deploy/list?status=deleted still lists its deployment',
     'its name and its slots are free at once',

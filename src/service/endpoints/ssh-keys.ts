@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { parseSshPublicKey, SSH_KEY_TYPES } from '../../lib/ssh-public-key.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { EmptyRecord, SshKeyRecord } from '../records.ts'
 import { refuse, rejectInput } from '../refusals.ts'
@@ -8,20 +8,18 @@ import { refuse, rejectInput } from '../refusals.ts'
 /** Maximum length of a key with its comment, in characters. */
 const MAX_KEY_CHARACTERS = 32_000
 
-export const listSshKeys = endpoint({
+export const listSshKeys = neighbour({
   route: 'GET /v1/ssh_keys',
   summary: 'List the SSH keys of the account',
-  provenance: 'neighbour',
   roles: ['list sshKey'],
   assumptions: ['a bare array, oldest first', 'created_at in Unix seconds'],
   returns: z.array(SshKeyRecord),
   handle: ({ world }) => [...world.store.sshKeys.all()],
 })
 
-export const addSshKey = endpoint({
+export const addSshKey = neighbour({
   route: 'POST /v1/ssh_keys',
   summary: 'Add a public SSH key to the account',
-  provenance: 'neighbour',
   roles: ['create sshKey'],
   assumptions: [
     `key is one line: a type (${SSH_KEY_TYPES.join(', ')}), the key in base64 and a comment, which may be missing`,
@@ -48,10 +46,9 @@ export const addSshKey = endpoint({
   },
 })
 
-export const deleteSshKey = endpoint({
+export const deleteSshKey = neighbour({
   route: 'DELETE /v1/ssh_keys/{ssh_key_id}',
   summary: 'Delete an SSH key of the account',
-  provenance: 'neighbour',
   assumptions: ['200 {}', 'machines that have the key keep it'],
   refusals: { 404: 'unknown SSH key' },
   returns: EmptyRecord,

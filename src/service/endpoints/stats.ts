@@ -4,17 +4,16 @@ import { MICROCENTS_PER_CENT } from '../../simulation/account/money.ts'
 import type { Deployment } from '../../simulation/deployments/deployment.ts'
 import { type DeploymentStats, deploymentStats, requestsByDeployment } from '../../simulation/reporting/stats.ts'
 import type { World } from '../../simulation/world.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { requireDeployment } from '../lookups.ts'
 import { refuse } from '../refusals.ts'
 import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../time-params.ts'
 
 const MILLISECOND = SECOND / 1000
 
-export const getDeploymentStats = endpoint({
+export const getDeploymentStats = neighbour({
   route: 'GET /deploy/{deploy_id}/stats',
   summary: 'Get requests, tokens, times and cost of a deployment in a period',
-  provenance: 'neighbour',
   assumptions: [
     ...WINDOW_ASSUMPTIONS,
     'requests are those of the load and of clients that ended in the window: served, refused after a wait, or failed',
@@ -59,10 +58,9 @@ export const getDeploymentStats = endpoint({
   },
 })
 
-export const getDetailedDeploymentStats = endpoint({
+export const getDetailedDeploymentStats = neighbour({
   route: 'GET /deploy/{deploy_id}/stats2',
   summary: 'Get the statistics of a deployment by the kind of its task, with times to the first token',
-  provenance: 'neighbour',
   assumptions: [
     ...WINDOW_ASSUMPTIONS,
     'llm for text-generation, embeddings for embeddings, time for any other task; the other two are null',
@@ -152,10 +150,9 @@ export const getDetailedDeploymentStats = endpoint({
   },
 })
 
-export const getAccountStats = endpoint({
+export const getAccountStats = neighbour({
   route: 'GET /deploy/stats',
   summary: 'Get the number of requests to each model of the account in a period',
-  provenance: 'neighbour',
   assumptions: [
     ...WINDOW_ASSUMPTIONS,
     'a bare array, sorted by model_name, with the models of all deployments that are not deleted',

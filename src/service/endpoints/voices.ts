@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { World } from '../../simulation/world.ts'
-import { endpoint, type SizeLimit } from '../endpoint.ts'
+import { documented, neighbour, type SizeLimit } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { EmptyRecord, VoiceRecord } from '../records.ts'
 import { refuse, rejectInput } from '../refusals.ts'
@@ -9,20 +9,18 @@ const SAMPLES_SIZE_LIMIT: SizeLimit = { bytes: 25 * 1_048_576, refusal: 'files a
 const Name = text({ min: 1, max: 100 })
 const Description = text({ max: 1_000 })
 
-export const listVoices = endpoint({
+export const listVoices = documented({
   route: 'GET /v1/voices',
   summary: 'List the voices of the authenticated user',
-  provenance: 'documented',
   roles: ['list voice'],
   assumptions: ['timestamps are Unix seconds'],
   returns: z.object({ voices: z.array(VoiceRecord) }),
   handle: ({ world }) => ({ voices: [...world.store.voices.all()] }),
 })
 
-export const getVoice = endpoint({
+export const getVoice = documented({
   route: 'GET /v1/voices/{voice_id}',
   summary: 'Get one voice',
-  provenance: 'documented',
   roles: ['read voice'],
   assumptions: ['timestamps are Unix seconds'],
   refusals: { 404: 'unknown voice' },
@@ -31,10 +29,9 @@ export const getVoice = endpoint({
   handle: ({ params, world }) => ({ ...requireVoice(world, params.voice_id) }),
 })
 
-export const addVoice = endpoint({
+export const addVoice = neighbour({
   route: 'POST /v1/voices/add',
   summary: 'Create a voice from samples',
-  provenance: 'neighbour',
   assumptions: [
     'multipart: name has 1 to 100 characters, description up to 1,000; each part files is one sample',
     'the voice is available at once; the content of the samples is not checked',
@@ -59,10 +56,9 @@ export const addVoice = endpoint({
   },
 })
 
-export const editVoice = endpoint({
+export const editVoice = neighbour({
   route: 'POST /v1/voices/{voice_id}/edit',
   summary: 'Change name and description of a voice',
-  provenance: 'neighbour',
   assumptions: [
     'the body is a form, url-encoded or multipart; files are ignored',
     'a missing field keeps its value; the answer is the changed record',
@@ -79,10 +75,9 @@ export const editVoice = endpoint({
   },
 })
 
-export const deleteVoice = endpoint({
+export const deleteVoice = neighbour({
   route: 'DELETE /v1/voices/{voice_id}',
   summary: 'Delete a voice',
-  provenance: 'neighbour',
   assumptions: ['200 {}'],
   refusals: { 404: 'unknown voice' },
   returns: EmptyRecord,

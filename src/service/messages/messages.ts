@@ -1,6 +1,6 @@
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import type { Reply, ToolCall } from '../openai/answers.ts'
 import { deliverText } from '../openai/generation.ts'
 import { TAGGED_REFUSALS } from '../openai/request-lifecycle.ts'
@@ -144,10 +144,9 @@ function parseInput(args: string): Record<string, unknown> {
   }
 }
 
-export const createMessage = endpoint({
+export const createMessage = neighbour({
   route: 'POST /vendor_a/v1/messages',
   summary: 'Answer messages',
-  provenance: 'neighbour',
   assumptions: [
     'the path starts with the literal /vendor_a',
     'model: as in POST /v1/chat/completions',

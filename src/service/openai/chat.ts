@@ -1,6 +1,6 @@
 import type { EntityKey } from '../../kernel/random.ts'
 import type { World } from '../../simulation/world.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { rejectInput } from '../refusals.ts'
 import {
   createFormattedReply,
@@ -64,11 +64,10 @@ const CHAT_PROTOCOL: TextProtocol<ChatBody, 'chat.completion', ReturnType<typeof
   },
 }
 
-export const createChatCompletion = endpoint({
+export const createChatCompletion = neighbour({
   route: 'POST /v1/chat/completions',
   isMirrored: true,
   summary: 'Create a chat completion',
-  provenance: 'neighbour',
   assumptions: [
     'model: name of a deployment or adapter of the account, deploy_id:<id>, or name of a current catalog model',
     'model can also be NAME:VERSION with a version of the model; any other version is 404',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { rejectInput } from '../refusals.ts'
 import { createFormattedReply, createScriptedReply, type ReplyBounds, replyKey } from './answers.ts'
@@ -118,11 +118,10 @@ const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.inp
   },
 }
 
-export const createCompletion = endpoint({
+export const createCompletion = neighbour({
   route: 'POST /v1/completions',
   isMirrored: true,
   summary: 'Create a text completion',
-  provenance: 'neighbour',
   assumptions: [
     'model: as in POST /v1/chat/completions',
     'equal prompts have equal answers: whole, streamed and in a batch',

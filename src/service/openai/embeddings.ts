@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { DeferredResult } from '../results.ts'
 import {
@@ -29,11 +29,10 @@ const EmbeddingList = z
   })
   .meta({ id: 'EmbeddingList' })
 
-export const createEmbeddings = endpoint({
+export const createEmbeddings = neighbour({
   route: 'POST /v1/embeddings',
   isMirrored: true,
   summary: 'Turn texts into vectors',
-  provenance: 'neighbour',
   assumptions: [
     'model: as in POST /v1/chat/completions, with the task embeddings',
     'a deployment that POST /deploy/llm creates has the task text-generation; POST /v1/deploy deploys embedding models',

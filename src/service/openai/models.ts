@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { CatalogModel } from '../../data/records/catalog.ts'
 import { isDeprecated } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
-import { endpoint } from '../endpoint.ts'
+import { neighbour } from '../endpoint.ts'
 import { notAuthenticatedError } from '../http/authentication.ts'
 import { maxOutputTokens, modelCreatedAt, unitPrices } from '../models/model-catalog.ts'
 import { toOwnModelEntry } from '../models/own-models.ts'
@@ -28,11 +28,10 @@ const ServedModel = z
   })
   .meta({ id: 'ServedModel' })
 
-export const listServedModels = endpoint({
+export const listServedModels = neighbour({
   route: 'GET /v1/models',
   isMirrored: true,
   summary: 'List the models that answer requests',
-  provenance: 'neighbour',
   roles: ['show deployment', 'show adapter'],
   assumptions: [
     'running deployments and adapters of the account, then the current catalog models',

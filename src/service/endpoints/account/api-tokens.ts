@@ -1,24 +1,22 @@
 import * as z from 'zod'
 import type { World } from '../../../simulation/world.ts'
-import { endpoint } from '../../endpoint.ts'
+import { documented, neighbour } from '../../endpoint.ts'
 import { text } from '../../fields.ts'
 import { ApiTokenRecord, EmptyRecord } from '../../records.ts'
 import { refuse } from '../../refusals.ts'
 
-export const listApiTokens = endpoint({
+export const listApiTokens = documented({
   route: 'GET /v1/api-tokens',
   summary: "List the account's API tokens",
-  provenance: 'documented',
   roles: ['list token'],
   assumptions: ['a bare array; each entry has the full token value', 'created_at in Unix seconds'],
   returns: z.array(ApiTokenRecord),
   handle: ({ world }) => [...world.store.tokens.all()],
 })
 
-export const createApiToken = endpoint({
+export const createApiToken = neighbour({
   route: 'POST /v1/api-tokens',
   summary: 'Create an API token, which is valid at once',
-  provenance: 'neighbour',
   roles: ['create token'],
   assumptions: [
     'name has 1 to 64 characters',
@@ -35,10 +33,9 @@ export const createApiToken = endpoint({
   },
 })
 
-export const getApiToken = endpoint({
+export const getApiToken = neighbour({
   route: 'GET /v1/api-tokens/{token}',
   summary: 'Get one API token, by its value or its token_id',
-  provenance: 'neighbour',
   roles: ['read token'],
   assumptions: ['the answer has the full token value'],
   refusals: { 404: 'unknown token' },
@@ -47,10 +44,9 @@ export const getApiToken = endpoint({
   handle: ({ params, world }) => ({ ...requireToken(world, params.token) }),
 })
 
-export const deleteApiToken = endpoint({
+export const deleteApiToken = neighbour({
   route: 'DELETE /v1/api-tokens/{token}',
   summary: 'Delete an API token, by its value or its token_id',
-  provenance: 'neighbour',
   assumptions: [
     '200 {}',
     'requests with a deleted token are 401',

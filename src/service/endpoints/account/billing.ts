@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { purpose } from '../../../kernel/random.ts'
 import { MICROCENTS_PER_USD } from '../../../simulation/account/money.ts'
 import type { World } from '../../../simulation/world.ts'
-import { endpoint } from '../../endpoint.ts'
+import { neighbour } from '../../endpoint.ts'
 import { rejectInput } from '../../refusals.ts'
 
 const SESSION = purpose('billing.session')
@@ -13,20 +13,18 @@ const MAX_LIMIT = 40_000_000
 
 const PaymentConfig = z.object({ limit: z.number() }).meta({ id: 'PaymentConfig' })
 
-export const getPaymentConfig = endpoint({
+export const getPaymentConfig = neighbour({
   route: 'GET /payment/config',
   summary: 'Get the spending limit of the account',
-  provenance: 'neighbour',
   roles: ['show payment'],
   assumptions: ['limit is in US dollars; -1 means no limit'],
   returns: PaymentConfig,
   handle: ({ world }) => toPaymentConfig(world),
 })
 
-export const setPaymentConfig = endpoint({
+export const setPaymentConfig = neighbour({
   route: 'POST /payment/config',
   summary: 'Set the spending limit of the account',
-  provenance: 'neighbour',
   assumptions: [
     'limit is in US dollars, up to 40,000,000; a negative number means no limit; missing or null: the limit stays',
     'the limit is on recent of the checklist: the use of a billing period, policy invoice_closes of the profile',
@@ -49,10 +47,9 @@ function toPaymentConfig({ ledger }: World): { limit: number } {
   return { limit: ledger.spending.limit === undefined ? -1 : ledger.spending.limit / MICROCENTS_PER_USD }
 }
 
-export const getBillingPortal = endpoint({
+export const getBillingPortal = neighbour({
   route: 'GET /payment/billing-portal',
   summary: 'Get the address of the page on which the user manages cards and invoices',
-  provenance: 'neighbour',
   assumptions: [
     'url is an https address below billing.service.example, which no server answers',
     'it follows from the seed, the account and return_url: equal requests get equal addresses',

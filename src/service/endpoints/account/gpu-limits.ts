@@ -1,14 +1,13 @@
 import * as z from 'zod'
 import { GPU_TYPES, type GpuType } from '../../../data/records/gpu-config.ts'
-import { endpoint } from '../../endpoint.ts'
+import { documented, neighbour } from '../../endpoint.ts'
 import { integer, text } from '../../fields.ts'
 import { EmptyRecord } from '../../records.ts'
 import { refuse } from '../../refusals.ts'
 
-export const requestGpuLimit = endpoint({
+export const requestGpuLimit = documented({
   route: 'POST /v1/me/gpu_limit/request',
   summary: 'Request a higher GPU limit for a GPU type',
-  provenance: 'documented',
   assumptions: [
     '200 {}; the decision follows later',
     'all three fields are required',
@@ -38,10 +37,9 @@ export const requestGpuLimit = endpoint({
 
 const CountByGpuType = z.record(z.string(), z.int())
 
-export const getGpuLimits = endpoint({
+export const getGpuLimits = neighbour({
   route: 'GET /v1/me/gpu_limit',
   summary: 'List the GPU limits of the account, and its pending requests for higher ones',
-  provenance: 'neighbour',
   assumptions: ['a GPU type without a limit is missing', 'pending_requests is null if no request is pending'],
   returns: z.object({ limits: CountByGpuType, pending_requests: CountByGpuType.nullable() }),
   handle: ({ world }) => {

@@ -3,7 +3,7 @@ import { MICROCENTS_PER_USD } from '../../../simulation/account/money.ts'
 import { deleteAccount } from '../../../simulation/operations/account-deletion.ts'
 import { accountBalance } from '../../../simulation/reporting/account-balance.ts'
 import type { World } from '../../../simulation/world.ts'
-import { endpoint } from '../../endpoint.ts'
+import { neighbour } from '../../endpoint.ts'
 import { queryFlag, text } from '../../fields.ts'
 import { refuse, rejectInput } from '../../refusals.ts'
 import { Me, PaymentChecklist } from './records.ts'
@@ -66,10 +66,9 @@ function toChecklist(world: World): z.input<typeof PaymentChecklist> {
   }
 }
 
-export const getMe = endpoint({
+export const getMe = neighbour({
   route: 'GET /v1/me',
   summary: 'Get the account of the token',
-  provenance: 'neighbour',
   assumptions: [
     'checklist is null without checklist=true; else it is the answer of GET /payment/checklist',
     'the record is that of the fixture, with the changes of PATCH /v1/me',
@@ -83,10 +82,9 @@ export const getMe = endpoint({
 /** A text that null leaves as it is. */
 const changedText = (max: number, min = 1) => text({ min, max }).nullable().optional()
 
-export const updateMe = endpoint({
+export const updateMe = neighbour({
   route: 'PATCH /v1/me',
   summary: 'Change the record of the account',
-  provenance: 'neighbour',
   assumptions: [
     'a missing field and null keep their value; the answer is the changed record, with checklist null',
     'a changed email counts as not verified until the world is reset; another value than an address is 422',
@@ -130,10 +128,9 @@ export const updateMe = endpoint({
 
 const DISPLAY_NAME_RULE = 'display_name should have letters and digits, with single dashes between them'
 
-export const deleteMe = endpoint({
+export const deleteMe = neighbour({
   route: 'DELETE /v1/me',
   summary: 'Delete the account and all that it has',
-  provenance: 'neighbour',
   assumptions: [
     'the answer is the last record, with checklist null; every later request is 401',
     'deployments, hosted instances, containers, files, voices, SSH keys and API tokens are deleted as by their own requests',
@@ -149,10 +146,9 @@ export const deleteMe = endpoint({
   },
 })
 
-export const getPaymentChecklist = endpoint({
+export const getPaymentChecklist = neighbour({
   route: 'GET /payment/checklist',
   summary: 'Get balance, suspension and automatic top-up of the account',
-  provenance: 'neighbour',
   roles: ['show payment'],
   assumptions: [
     'account_balance and recent are US dollars; a negative account_balance is prepaid credit',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
-import { endpoint } from '../../endpoint.ts'
+import { documented } from '../../endpoint.ts'
 import { integer, queryInteger } from '../../fields.ts'
 import { EmptyRecord, RentUsage } from '../../records.ts'
 import { refuse, refuseOverLimit, rejectInput } from '../../refusals.ts'
@@ -10,10 +10,9 @@ const MAX_CENTS = 1_000_000_000
 /** Maximum balance, in micro-cents. Every sum stays an exact integer. */
 const MAX_FUNDS = 4_000_000_000_000_000
 
-export const setTopup = endpoint({
+export const setTopup = documented({
   route: 'POST /payment/topup',
   summary: 'Set the automatic top-up, which adds amount when the balance falls below threshold',
-  provenance: 'documented',
   assumptions: [
     'amount and threshold are integer cents from 0 to 1,000,000,000, default 0; enabled: default true',
     'each fall below threshold gives one charge, even if amount does not reach threshold',
@@ -34,10 +33,9 @@ export const setTopup = endpoint({
   },
 })
 
-export const addFunds = endpoint({
+export const addFunds = documented({
   route: 'POST /payment/funds',
   summary: 'Add prepaid funds from the card on file',
-  provenance: 'documented',
   roles: ['create payment'],
   assumptions: ['amount is required: integer cents from 1 to 1,000,000,000', 'the balance grows at once', '200 {}'],
   refusals: { 402: 'the card is declined', 400: 'the balance would exceed 40 million dollars' },
@@ -56,10 +54,9 @@ export const addFunds = endpoint({
   },
 })
 
-export const getRentUsage = endpoint({
+export const getRentUsage = documented({
   route: 'GET /payment/usage/rent',
   summary: 'Get the billed seconds of deployments, hosted instances and containers in a period',
-  provenance: 'documented',
   assumptions: [
     'from: required, Unix seconds; to: Unix seconds, default now',
     '422 if to is present and from is later than to; if from is later than now, the map is empty',

@@ -1,13 +1,12 @@
 import * as z from 'zod'
-import { endpoint } from '../../endpoint.ts'
+import { neighbour } from '../../endpoint.ts'
 import { integer, text } from '../../fields.ts'
 import { EmptyRecord } from '../../records.ts'
 import { refuse } from '../../refusals.ts'
 
-export const getRateLimits = endpoint({
+export const getRateLimits = neighbour({
   route: 'GET /v1/me/rate_limit',
   summary: 'Get the rate limits of the account',
-  provenance: 'neighbour',
   assumptions: [
     'rate_limit: requests in flight per model and API token; a further request is 429',
     'tpm_rate_limit: tokens of prompts and answers of requests accepted within a minute, per model and API token',
@@ -22,10 +21,9 @@ export const getRateLimits = endpoint({
   },
 })
 
-export const requestRateLimits = endpoint({
+export const requestRateLimits = neighbour({
   route: 'POST /v1/me/rate_limit/request',
   summary: 'Request higher rate limits',
-  provenance: 'neighbour',
   assumptions: [
     '200 {}; the decision follows later, by the review and the policy for GPU limits of the profile',
     'tpm_rate_limit missing or null: that limit stays; it is decided together with rate_limit',

@@ -1,12 +1,11 @@
 import * as z from 'zod'
 import { LIMITS } from '../../../lib/limits.ts'
-import { endpoint } from '../../endpoint.ts'
+import { neighbour } from '../../endpoint.ts'
 import { text } from '../../fields.ts'
 
-export const getRequestCosts = endpoint({
+export const getRequestCosts = neighbour({
   route: 'POST /v1/request-costs',
   summary: 'Get the costs of requests to models by their ids',
-  provenance: 'neighbour',
   assumptions: [
     'requestIds are the ids of answers, as chatcmpl-…, and request_id of native inference; in the order of the request, each once',
     'answers of embeddings, images, speech and transcriptions have no id: native inference gives one, with the cost',

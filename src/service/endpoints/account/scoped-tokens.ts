@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { ReadScopedToken } from '../../../simulation/account/access/scoped-tokens.ts'
 import type { World } from '../../../simulation/world.ts'
-import { endpoint } from '../../endpoint.ts'
+import { neighbour } from '../../endpoint.ts'
 import { integer, text } from '../../fields.ts'
 import { refuse, rejectInput } from '../../refusals.ts'
 
@@ -9,10 +9,9 @@ import { refuse, rejectInput } from '../../refusals.ts'
 const YEAR_SECONDS = 365 * 86_400
 const MAX_MODELS = 100
 
-export const createScopedToken = endpoint({
+export const createScopedToken = neighbour({
   route: 'POST /v1/scoped-jwt',
   summary: 'Create a scoped token: for some models, until a time, up to a spending limit',
-  provenance: 'neighbour',
   assumptions: [
     'the token begins with jwt: and authenticates requests to models as an API token does; any other request is 403',
     'api_key_name is the name of the API token that signs it; without that token it is 401',
@@ -65,10 +64,9 @@ export const createScopedToken = endpoint({
   },
 })
 
-export const inspectScopedToken = endpoint({
+export const inspectScopedToken = neighbour({
   route: 'GET /v1/scoped-jwt',
   summary: 'Read what a scoped token allows',
-  provenance: 'neighbour',
   assumptions: [
     'an expired token is answered too',
     'the request must be authenticated by the API token that signed it',

@@ -12,7 +12,7 @@ import {
   type UsageItem,
 } from '../../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../../simulation/world.ts'
-import { endpoint } from '../../endpoint.ts'
+import { neighbour } from '../../endpoint.ts'
 import { refuse, refuseInput, rejectInput } from '../../refusals.ts'
 import { UsageByMonth } from './records.ts'
 
@@ -35,10 +35,9 @@ const RANGE_REFUSALS = {
 
 const query = { from: periodParam(), to: periodParam().optional() }
 
-export const getUsage = endpoint({
+export const getUsage = neighbour({
   route: 'GET /payment/usage',
   summary: 'Get usage and cost of the account by month',
-  provenance: 'neighbour',
   roles: ['show payment'],
   assumptions: USAGE_ASSUMPTIONS,
   refusals: RANGE_REFUSALS,
@@ -48,10 +47,9 @@ export const getUsage = endpoint({
   handle: ({ query, world }) => usageByMonth(world, query.from, query.to),
 })
 
-export const getTokenUsage = endpoint({
+export const getTokenUsage = neighbour({
   route: 'GET /payment/usage/tokens',
   summary: 'Get usage and cost of requests with API tokens by month',
-  provenance: 'neighbour',
   assumptions: ['the usage of all API tokens together: without rent', ...USAGE_ASSUMPTIONS],
   refusals: RANGE_REFUSALS,
   query,
@@ -60,10 +58,9 @@ export const getTokenUsage = endpoint({
   handle: ({ query, world }) => usageByMonth(world, query.from, query.to, { tokensOnly: true }),
 })
 
-export const getUsageOfApiToken = endpoint({
+export const getUsageOfApiToken = neighbour({
   route: 'GET /payment/usage/{api_token}',
   summary: 'Get usage and cost of the requests of one API token by month',
-  provenance: 'neighbour',
   assumptions: [
     'api_token is a token or its token_id',
     'the usage of requests with that token, and of batches that it created',

@@ -16,7 +16,7 @@ import {
 } from '../../../simulation/fleet/weights.ts'
 import type { World } from '../../../simulation/world.ts'
 import { isOffered, requireFunds, requireGpuQuota } from '../../admission.ts'
-import { endpoint } from '../../endpoint.ts'
+import { neighbour } from '../../endpoint.ts'
 import { text } from '../../fields.ts'
 import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, requireCurrentModel } from '../../lookups.ts'
 import { qualifyModelName } from '../../model-names.ts'
@@ -41,10 +41,9 @@ const DEPLOYMENT_REFUSALS = {
   429: 'the world holds 100,000 deployments',
 } as const
 
-export const deployModel = endpoint({
+export const deployModel = neighbour({
   route: 'POST /v1/deploy',
   summary: 'Deploy a model as it is: language, embeddings, images, speech or any other task',
-  provenance: 'neighbour',
   roles: ['create deployment'],
   assumptions: [
     ...DEPLOYMENT_ASSUMPTIONS,
@@ -78,10 +77,9 @@ export const deployModel = endpoint({
   },
 })
 
-export const deployHubModel = endpoint({
+export const deployHubModel = neighbour({
   route: 'POST /deploy/hub',
   summary: 'Deploy a repository of the model hub',
-  provenance: 'neighbour',
   roles: ['create deployment'],
   assumptions: [
     ...DEPLOYMENT_ASSUMPTIONS,

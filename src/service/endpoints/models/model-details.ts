@@ -4,7 +4,7 @@ import { HUB_TASKS } from '../../../data/records/enums.ts'
 import type { Deployment } from '../../../simulation/deployments/deployment.ts'
 import type { AccountModel, ModelDetails } from '../../../simulation/deployments/model-versions.ts'
 import type { World } from '../../../simulation/world.ts'
-import { endpoint } from '../../endpoint.ts'
+import { neighbour } from '../../endpoint.ts'
 import { text } from '../../fields.ts'
 import { qualifyModelName } from '../../model-names.ts'
 import { findOwnModel } from '../../models/own-models.ts'
@@ -15,10 +15,9 @@ const OWN_MODEL_REFUSALS = { 403: 'a model of the catalog, not of the account', 
 
 const detail = () => text().nullable().optional()
 
-export const updateModelDetails = endpoint({
+export const updateModelDetails = neighbour({
   route: 'POST /models/{model_name}/meta',
   summary: 'Change the description and other details of a model of the account',
-  provenance: 'neighbour',
   assumptions: [
     'a missing field keeps its value, and null empties it; reported_type: null means the task of the model',
     'the lists of models have description, cover_img_url and reported_type; GET /models/{model_name} has the others in meta',
@@ -49,10 +48,9 @@ export const updateModelDetails = endpoint({
   },
 })
 
-export const updateModelPublicity = endpoint({
+export const updateModelPublicity = neighbour({
   route: 'POST /models/{model_name}/publicity',
   summary: 'Make a model of the account public or private',
-  provenance: 'neighbour',
   assumptions: [
     'GET /models/list has a public model of the account, and GET /models/private/list has a private one',
     'public of an adapter is the opposite of its private',

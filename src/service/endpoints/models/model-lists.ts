@@ -1,17 +1,16 @@
 /** Lists of models that need no authentication, and the families of models. */
 import * as z from 'zod'
 import { isDeprecated } from '../../../simulation/deployments/model-lookup.ts'
-import { endpoint } from '../../endpoint.ts'
+import { neighbour } from '../../endpoint.ts'
 import { toModelEntry } from '../../models/catalog-json.ts'
 import { findFamily, listFamilyNames, ModelFamily } from '../../models/model-families.ts'
 import { listOwnModels, toOwnModelEntry } from '../../models/own-models.ts'
 import { ModelEntry } from '../../records.ts'
 import { refuse } from '../../refusals.ts'
 
-export const listFeaturedModels = endpoint({
+export const listFeaturedModels = neighbour({
   route: 'GET /models/featured',
   summary: 'List the featured models, without authentication',
-  provenance: 'neighbour',
   assumptions: ['a bare array: the current catalog models with featured true, in the order of the fixture'],
   auth: 'none',
   returns: z.array(ModelEntry),
@@ -22,10 +21,9 @@ export const listFeaturedModels = endpoint({
       .map(toModelEntry),
 })
 
-export const listLoraModels = endpoint({
+export const listLoraModels = neighbour({
   route: 'GET /models/lora/list',
   summary: 'List the public LoRA adapters, without authentication',
-  provenance: 'neighbour',
   roles: ['show adapter'],
   assumptions: [
     'a bare array of entries as in GET /models/list: the adapters of the account with private 0',
@@ -40,10 +38,9 @@ export const listLoraModels = endpoint({
       .filter(entry => entry.private === 0),
 })
 
-export const listModelFamilies = endpoint({
+export const listModelFamilies = neighbour({
   route: 'GET /model-families/names',
   summary: 'List the names of the model families, without authentication',
-  provenance: 'neighbour',
   assumptions: [
     'a bare array, sorted',
     'the family of a catalog model: the field family of the fixture, else the first word of its name, as aurora of aurora-labs/aurora-8b-instruct',
@@ -53,10 +50,9 @@ export const listModelFamilies = endpoint({
   handle: ({ world }) => [...listFamilyNames(world)],
 })
 
-export const getModelFamily = endpoint({
+export const getModelFamily = neighbour({
   route: 'GET /model-families/{family_name}',
   summary: 'Get one model family with the prices of its models, without authentication',
-  provenance: 'neighbour',
   assumptions: [
     'developer: the owner of its first model',
     'pp_sections_out: one section for each pricing type of its current models',

@@ -3,7 +3,7 @@ import type { CatalogModel } from '../../../data/records/catalog.ts'
 import { type ModelTask, VARIANT_KEYS } from '../../../data/records/enums.ts'
 import { SECOND } from '../../../kernel/duration.ts'
 import type { World } from '../../../simulation/world.ts'
-import { endpoint } from '../../endpoint.ts'
+import { documented, neighbour } from '../../endpoint.ts'
 import { qualifyModelName } from '../../model-names.ts'
 import { toCatalogJson, toDeploymentCatalogJson, toModelEntry } from '../../models/catalog-json.ts'
 import { isDeployable, maxOutputTokens, modelCreatedAt, versionTimes } from '../../models/model-catalog.ts'
@@ -26,10 +26,9 @@ import {
 import { refuse } from '../../refusals.ts'
 import { JsonText } from '../../results.ts'
 
-export const listModels = endpoint({
+export const listModels = documented({
   route: 'GET /models/deployment/list',
   summary: 'List the model catalog',
-  provenance: 'documented',
   roles: ['show deployment', 'show adapter'],
   assumptions: [
     'a bare array: current catalog models (text-generation first), deprecated ones, models of the account',
@@ -48,10 +47,9 @@ export const listModels = endpoint({
   },
 })
 
-export const listPrivateModels = endpoint({
+export const listPrivateModels = neighbour({
   route: 'GET /models/private/list',
   summary: 'List the private models of the account',
-  provenance: 'neighbour',
   roles: ['show deployment', 'show adapter'],
   assumptions: ['a bare array: the models of GET /models/deployment/list with private 1'],
   acceptsKeyHeader: true,
@@ -62,10 +60,9 @@ export const listPrivateModels = endpoint({
       .filter(model => model.private === 1),
 })
 
-export const listPublicModels = endpoint({
+export const listPublicModels = neighbour({
   route: 'GET /models/list',
   summary: 'List the public models, without authentication',
-  provenance: 'neighbour',
   roles: ['list model'],
   assumptions: [
     'a bare array, in the order of GET /models/deployment/list',
@@ -79,10 +76,9 @@ export const listPublicModels = endpoint({
   },
 })
 
-export const getModel = endpoint({
+export const getModel = neighbour({
   route: 'GET /models/{model_name}',
   summary: 'Get one model of the catalog or of the account',
-  provenance: 'neighbour',
   roles: ['read model'],
   assumptions: [
     'pricing is the own price of the model, as in GET /models/list',
@@ -121,10 +117,9 @@ export const getModel = endpoint({
   },
 })
 
-export const listModelVersions = endpoint({
+export const listModelVersions = neighbour({
   route: 'GET /models/{model_name}/versions',
   summary: "List the versions of a model, with the account's deployments of each",
-  provenance: 'neighbour',
   assumptions: [
     'a bare array, oldest first',
     'uploaded_at of a catalog model: the first version with the model, the others a month apart',
@@ -155,10 +150,9 @@ export const listModelVersions = endpoint({
   },
 })
 
-export const getModelSchema = endpoint({
+export const getModelSchema = documented({
   route: 'GET /models/{model_name}/schema/{variantKey}',
   summary: 'Get the input and output schema of a model for one of its endpoints',
-  provenance: 'documented',
   assumptions: [
     'variant.url is the path of the described endpoint',
     'the schemas follow from the declaration of that endpoint: schema_in is its body, schema_stream an event of its stream',
@@ -193,10 +187,9 @@ export const getModelSchema = endpoint({
   },
 })
 
-export const deleteModel = endpoint({
+export const deleteModel = documented({
   route: 'DELETE /models/{model_name}',
   summary: 'Delete one version or all versions of a model of the account',
-  provenance: 'documented',
   assumptions: ['the query parameter version is required: a version or ALL', 'its deployments are deleted', '200 {}'],
   refusals: { 404: 'unknown model or version', 401: 'a model of the catalog, not of the account' },
   query: { version: z.string() },
