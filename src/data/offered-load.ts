@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { DAY, formatDuration, type Micros, micros, SECOND } from '../kernel/duration.ts'
+import { attempt } from '../lib/attempt.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { formatValue } from '../lib/zod-problems.ts'
 import { isRequestTrace, REQUEST_COLUMNS, readRequestTrace } from './request-trace.ts'
@@ -15,7 +16,7 @@ const MAX_TRACE_LENGTH = LIMITS.traceDays * DAY
 
 const duration = z
   .string()
-  .refine(isDuration, {
+  .refine(text => attempt(() => micros(text)) !== undefined, {
     abort: true,
     error: `a duration like '90s', '10m' or '1h30m', at most ${LIMITS.duration} years`,
   })
@@ -273,15 +274,6 @@ function cutRates(text: string, start: Micros, length: Micros): string {
 
 function isNumber(text: string): boolean {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
-}
-
-function isDuration(text: string): boolean {
-  try {
-    micros(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function requireAtLeast(context: z.RefinementCtx, field: string, value: string, minimum: Micros): void {

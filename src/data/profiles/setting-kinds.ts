@@ -4,6 +4,7 @@
  */
 import * as z from 'zod'
 import { formatDuration, type Micros, micros } from '../../kernel/duration.ts'
+import { attempt } from '../../lib/attempt.ts'
 import { type Problem, problemsOf, WITHOUT_JIT } from '../../lib/zod-problems.ts'
 import { type Distribution, NO_CAP } from './distribution.ts'
 import { isRecord } from './is-record.ts'
@@ -55,13 +56,13 @@ interface Unit {
 
 const TIME: Unit = createUnit({
   words: "a duration like '500ms', '90s', '1h30m' or '7d'",
-  read: raw => (typeof raw === 'string' ? tryOrUndefined(() => micros(raw)) : undefined),
+  read: raw => (typeof raw === 'string' ? attempt(() => micros(raw)) : undefined),
   show: formatDuration,
   json: { type: 'string', examples: ['500ms', '90s', '1h30m', '7d'] },
 })
 const PERIOD: Unit = createUnit({
   words: "a duration of more than 0, like '500ms', '90s' or '24h'",
-  read: raw => positiveOrUndefined(typeof raw === 'string' ? tryOrUndefined(() => micros(raw)) : undefined),
+  read: raw => positiveOrUndefined(typeof raw === 'string' ? attempt(() => micros(raw)) : undefined),
   show: formatDuration,
   json: { type: 'string', examples: ['500ms', '90s', '1h30m', '7d'] },
 })
@@ -281,12 +282,4 @@ function parseBytes(text: string, suffix: string): number | undefined {
 
 function positiveOrUndefined(value: unknown): number | undefined {
   return typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : undefined
-}
-
-function tryOrUndefined<T>(act: () => T): T | undefined {
-  try {
-    return act()
-  } catch {
-    return undefined
-  }
 }

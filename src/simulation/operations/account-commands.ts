@@ -1,8 +1,7 @@
 import { micros } from '../../kernel/duration.ts'
 import { CommandError } from '../command-error.ts'
 import type { SUSPENSION_REASONS } from './command-arguments.ts'
-import type { CommandTable, CommandTargets } from './command-definition.ts'
-import { requireGpuType } from './command-targets.ts'
+import { type CommandTable, type CommandTargets, requireGpuType } from './command-definition.ts'
 
 const CENTS_PER_USD = 100
 

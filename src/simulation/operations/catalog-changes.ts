@@ -2,6 +2,7 @@ import type { AggregatorModel, CatalogModel, ModelHardware } from '../../data/re
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
+import type { BatchPacing } from '../batches/batch-pacing.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
@@ -12,19 +13,13 @@ const USD_DECIMALS = 14
 
 type PriceSide = 'input' | 'output'
 
-/** Work that is charged at the price of its time. */
-export interface ChargedWork {
-  /** Counts and charges what is done by now. */
-  rescheduleAll(): void
-}
-
 /** Changes of the public catalog during a run. Each changes every record of the model, so that the endpoints agree. */
 export class CatalogChanges {
   readonly #context: SimulationContext
   readonly #ledger: Ledger
-  readonly #batches: ChargedWork
+  readonly #batches: BatchPacing
 
-  constructor(context: SimulationContext, ledger: Ledger, batches: ChargedWork) {
+  constructor(context: SimulationContext, ledger: Ledger, batches: BatchPacing) {
     this.#context = context
     this.#ledger = ledger
     this.#batches = batches

@@ -1,33 +1,24 @@
-/** The form of a command, and of an entry in a table of commands. */
+/** The form of an entry in a table of commands, and what commands act on. Each `require` throws a CommandError. */
 
+import { GPUS } from '../../data/gpu-specs.ts'
 import type { Profile } from '../../data/profiles/load.ts'
+import type { GpuType } from '../../data/records/gpu-config.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import type { AccountAccess } from '../account/access/account-access.ts'
 import type { ApiTokens } from '../account/access/api-tokens.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
+import type { Batch } from '../batches/batch-handle.ts'
+import type { Batches } from '../batches/batches.ts'
+import type { Files } from '../batches/files.ts'
+import { CommandError } from '../command-error.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import type { Rentals } from '../rentals/rentals.ts'
 import type { Store } from '../store.ts'
-import type { CatalogChanges, ChargedWork } from './catalog-changes.ts'
+import type { CatalogChanges } from './catalog-changes.ts'
+import type { ArgumentKind } from './command-arguments.ts'
 import type { OperationEffects } from './effects.ts'
-
-/** A batch as commands use it. */
-export interface CommandedBatch {
-  readonly status: string
-  /** Each returns false if the status of the batch does not allow it. */
-  cancel(): boolean
-  expire(): boolean
-  fail(): boolean
-  stall(): boolean
-}
-
-/** The batches as commands use them. */
-export interface CommandedBatches {
-  readonly pacing: ChargedWork
-  /** Returns undefined for an unknown id. */
-  get(id: string): CommandedBatch | undefined
-}
 
 /** The parts below that it uses. */
 export interface CommandsParts {
@@ -39,42 +30,30 @@ export interface CommandsParts {
   readonly ledger: Ledger
   readonly gpuQuotas: GpuQuotas
   readonly apiTokens: ApiTokens
-  readonly batches: CommandedBatches
-  readonly files: { delete(id: string): boolean }
+  readonly batches: Batches
+  readonly files: Files
 }
 
-/**
- * The kind of thing that a command acts on. A target is written as a name or an id; a GPU as `h100-0/3`, node and index.
- * A command of the kind `none` has the target ''.
- */
-export type CommandTarget =
-  | 'node'
-  | 'gpu'
-  | 'pool'
-  | 'zone'
-  | 'gpuType'
-  | 'offeredGpuType'
-  | 'repository'
-  | 'model'
-  | 'token'
-  | 'deployment'
-  | 'hosted'
-  | 'batch'
-  | 'file'
-  | 'none'
+/** A noun and an example of each kind of target. A GPU is written as `h100-0/3`, node and index. */
+const TARGET_NOUNS = {
+  node: ['node', 'h100-0'],
+  gpu: ['GPU', 'h100-0/3'],
+  pool: ['pool', 'h100'],
+  zone: ['zone', 'east-a'],
+  gpuType: ['GPU type', 'H100-80GB'],
+  offeredGpuType: ['GPU type', 'H100-80GB'],
+  model: ['model of the catalog', 'aurora-labs/aurora-8b-instruct'],
+  repository: ['repository of the model hub', 'acme/model'],
+  token: ['API token', 'default'],
+  deployment: ['deployment', '2cZeTxVFN7tKxCCh'],
+  hosted: ['hosted instance', 'inst_HmSomZNCU5EAVUqwFpxpN9vc'],
+  batch: ['batch', 'batch_HmSomZNCU5EAVUqwFpxpN9vc'],
+  file: ['file', 'file_HSCZDQPBeSpnXB5vXxnzQcds'],
+} as const satisfies Readonly<Record<string, readonly [noun: string, example: string]>>
 
-export type ArgumentKind =
-  | 'duration'
-  | 'factor'
-  | 'share'
-  | 'xid'
-  | 'times'
-  | 'cents'
-  | 'centsPerMillion'
-  | 'usd'
-  | 'countOrNone'
-  | 'reason'
-  | 'addresses'
+/** The kind of thing that a command acts on, by name or id. A command of the kind `none` has the target ''. */
+export type CommandTarget = keyof typeof TARGET_NOUNS | 'none'
+
 export type CommandArguments = Readonly<Record<string, string | number | boolean | null | readonly string[]>>
 
 /** The parts that commands act on, the reference data and the profile. */
@@ -96,3 +75,147 @@ export interface CommandDefinition {
 
 /** A command table: command names and their entries. */
 export type CommandTable = Readonly<Record<string, CommandDefinition>>
+
+/**
+ * Rejects a missing target of a command that needs one, and a target of a command that takes none.
+ *
+ * @param nodeName returns a node for the example in the error
+ */
+export function assertTargetPresence(
+  verb: string,
+  kind: CommandTarget,
+  target: string | undefined,
+  nodeName?: () => string | undefined,
+): void {
+  if (kind === 'none') {
+    if (target === undefined || target === '') return
+    throw new CommandError(
+      `Failed to execute '${verb}': the command takes no target, got ${JSON.stringify(target)}. Remove target.`,
+    )
+  }
+  if (target !== undefined && target !== '') return
+  const [noun, example] = TARGET_NOUNS[kind]
+  const article = /^[AEIOU]/i.test(noun) ? 'an' : 'a'
+  const node = nodeName?.() ?? 'h100-0'
+  const name = kind === 'node' ? node : kind === 'gpu' ? `${node}/0` : example
+  throw new CommandError(
+    `Failed to execute '${verb}': target is missing. Give ${article} ${noun}, as in "target": "${name}".`,
+  )
+}
+
+/** Returns the ordinal of a node. Rejects an unknown name with the nearest known one. */
+export function requireNode(world: CommandTargets, name: string): number {
+  const ordinal = world.nodes.ordinalOf(name)
+  if (ordinal !== undefined) return ordinal
+  const names = nodeNames(world)
+  throw unknownTargetError('node', name, names, `nodes are ${formatNames(names)}`)
+}
+
+/** Returns the ordinal of a node and the index of its GPU, for a name as `h100-0/3`. */
+export function requireGpu(world: CommandTargets, name: string): [node: number, gpu: number] {
+  const slash = name.lastIndexOf('/')
+  const node = requireNode(world, slash < 0 ? name : name.slice(0, slash))
+  const gpu = slash < 0 ? Number.NaN : Number(name.slice(slash + 1))
+  const { gpus } = world.nodes.read(node).group
+  if (Number.isInteger(gpu) && gpu >= 0 && gpu < gpus) return [node, gpu]
+  throw new CommandError(
+    `Failed to find the GPU '${name}': the node has GPUs 0 to ${gpus - 1}. Write it 'node/number'.`,
+  )
+}
+
+/** Returns the ordinal of a deployment, also of an adapter unless it must have instances. */
+export function requireDeployment(world: CommandTargets, deploy_id: string, hasInstances = false): number {
+  const ordinal = world.deployments.ordinalOf(deploy_id)
+  if (ordinal !== undefined && (!hasInstances || world.deployments.read(ordinal).plan.hasInstances)) return ordinal
+  const problem = ordinal === undefined ? 'its id is unknown' : 'it has no instances of its own'
+  throw new CommandError(`Failed to find the deployment '${deploy_id}': ${problem}. GET /deploy/list lists them.`)
+}
+
+/** Returns the ordinal of a hosted instance. */
+export function requireHosted({ rentals }: CommandTargets, instance_id: string): number {
+  const ordinal = rentals.ordinalOf(instance_id)
+  if (ordinal !== undefined && rentals.read(ordinal).kind === 'hosted') return ordinal
+  throw new CommandError(
+    `Failed to find the hosted instance '${instance_id}': its id is unknown. GET /v1/hosted lists them.`,
+  )
+}
+
+/** Returns the batch with an id. */
+export function requireBatch({ batches }: CommandTargets, batch_id: string): Batch {
+  const batch = batches.get(batch_id)
+  if (batch !== undefined) return batch
+  throw new CommandError(`Failed to find the batch '${batch_id}': its id is unknown. GET /v1/batches lists them.`)
+}
+
+/** Rejects a name that is not a model of the catalog. */
+export function requireModel({ store }: CommandTargets, name: string): void {
+  if (store.models.has(name)) return
+  const names = store.models.all().map(({ model_name }) => model_name)
+  const advice = formatSuggestion(name, names, 'GET /models/list lists them.')
+  throw new CommandError(`Failed to find the model '${name}': the catalog has none of that name. ${advice}`)
+}
+
+/** Rejects an unknown pool. */
+export function requirePool(world: CommandTargets, name: string): string {
+  const pools = [...new Set(world.nodes.groups.map(({ group }) => group.pool))]
+  if (pools.includes(name)) return name
+  throw unknownTargetError('pool', name, pools, `pools are ${pools.join(', ')}`)
+}
+
+/** Rejects an unknown zone. */
+export function requireZone(world: CommandTargets, name: string): string {
+  const zones = [...new Set(world.nodes.groups.map(({ group }) => group.zone))]
+  if (zones.includes(name)) return name
+  throw unknownTargetError('zone', name, zones, `zones are ${zones.join(', ')}`)
+}
+
+/** Rejects an unknown GPU type. */
+export function requireGpuType(name: string): GpuType {
+  if (Object.hasOwn(GPUS, name)) return name as GpuType
+  const types = Object.keys(GPUS)
+  const advice = formatSuggestion(name, types, `Types are ${types.join(', ')}.`)
+  throw new CommandError(`Failed to find the GPU type '${name}': the type is unknown. ${advice}`)
+}
+
+/** Rejects a GPU type that no pool of the fleet has. */
+export function requireOfferedGpuType(world: CommandTargets, name: string): GpuType {
+  const gpu = requireGpuType(name)
+  const types = [...new Set(world.nodes.groups.map(({ group }) => group.gpu))]
+  if (types.includes(gpu)) return gpu
+  throw new CommandError(
+    `Failed to find the GPU type '${name}': no pool has it. Types of this fleet are ${types.join(', ')}.`,
+  )
+}
+
+/** The most names that an error lists. */
+const MAX_LISTED_NAMES = 12
+
+function formatNames(names: readonly string[]): string {
+  if (names.length === 0) return 'missing in this fleet'
+  const more = names.length - MAX_LISTED_NAMES
+  return `${names.slice(0, MAX_LISTED_NAMES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+export function nodeNames(world: CommandTargets): string[] {
+  return world.nodes.list().map(node => node.name)
+}
+
+function unknownTargetError(targetKind: string, name: string, known: readonly string[], advice: string): CommandError {
+  const fallback = `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`
+  const hint = formatSuggestion(name, known, fallback)
+  return new CommandError(`Failed to find the ${targetKind} '${name}': the fleet has none of that name. ${hint}`)
+}
+
+/** Finds the target of a command by its kind, and throws if it is unknown. A command finds some kinds itself. */
+const TARGET_CHECKS: Partial<Record<CommandTarget, (world: CommandTargets, target: string) => unknown>> = {
+  ...{ node: requireNode, gpu: requireGpu, pool: requirePool, zone: requireZone, model: requireModel },
+  ...{ deployment: requireDeployment, hosted: requireHosted, batch: requireBatch },
+  ...{ gpuType: (_, gpu) => requireGpuType(gpu), offeredGpuType: requireOfferedGpuType },
+  token: ({ apiTokens }, token) => apiTokens.require(token),
+}
+
+/** Rejects an unknown target of a kind, and one that is missing or not needed. */
+export function assertTarget(world: CommandTargets, verb: string, kind: CommandTarget, target: string): void {
+  assertTargetPresence(verb, kind, target, () => nodeNames(world)[0])
+  TARGET_CHECKS[kind]?.(world, target)
+}

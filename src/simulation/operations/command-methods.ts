@@ -2,7 +2,8 @@
 
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
-import { type ArgumentKind, COMMANDS, type Command, type CommandArguments, CommandError } from './commands.ts'
+import type { ArgumentKind, ArgumentOf } from './command-arguments.ts'
+import { COMMANDS, type Command, type CommandArguments, CommandError } from './commands.ts'
 
 /** When a command takes effect: now, or after a while. */
 export interface CommandTiming {
@@ -28,19 +29,6 @@ type OwnerOf<N extends Name> =
 type NamesOf<Owner> = { [N in Name]: OwnerOf<N> extends Owner ? N : never }[Name]
 type InGroup<N extends Name, Group> = N extends `${Group & string}.${string}` ? N : never
 
-interface ArgumentTypes {
-  readonly duration: Duration
-  readonly factor: number
-  readonly share: number
-  readonly xid: number
-  readonly times: number
-  readonly cents: number
-  readonly centsPerMillion: number
-  readonly usd: number
-  readonly countOrNone: number | null
-  readonly reason: string
-  readonly addresses: readonly string[]
-}
 type TargetParameter<N extends Name> =
   OwnerOf<N> extends 'selector'
     ? []
@@ -50,9 +38,9 @@ type TargetParameter<N extends Name> =
 /** No command has more than one argument. */
 type ArgumentParameter<N extends Name> = Table[N] extends { readonly args: infer Args }
   ? Args[keyof Args] extends { readonly kind: infer Kind extends ArgumentKind; readonly optional: true }
-    ? [value?: ArgumentTypes[Kind]]
+    ? [value?: ArgumentOf<Kind>]
     : Args[keyof Args] extends { readonly kind: infer Kind extends ArgumentKind }
-      ? [value: ArgumentTypes[Kind]]
+      ? [value: ArgumentOf<Kind>]
       : never
   : []
 type Method<N extends Name> = (...args: [...TargetParameter<N>, ...ArgumentParameter<N>, when?: CommandTiming]) => void

@@ -13,29 +13,22 @@ import { assertHandled, type EventOf } from '../events.ts'
 import { TablePart } from '../part.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
-import { ARGUMENT_ADVICE, argumentProblem, toNotice } from './command-arguments.ts'
-import type {
-  CommandArguments,
-  CommandDefinition,
-  CommandsParts,
-  CommandTable,
-  CommandTargets,
-} from './command-definition.ts'
-import { CommandLog } from './command-log.ts'
+import { ARGUMENTS, toNotice } from './command-arguments.ts'
 import {
-  assertTargetPresence,
-  nodeNames,
+  assertTarget,
+  type CommandArguments,
+  type CommandDefinition,
+  type CommandsParts,
+  type CommandTable,
+  type CommandTargets,
   requireBatch,
   requireDeployment,
-  requireGpu,
   requireGpuType,
   requireHosted,
-  requireModel,
-  requireNode,
-  requireOfferedGpuType,
   requirePool,
   requireZone,
-} from './command-targets.ts'
+} from './command-definition.ts'
+import { CommandLog } from './command-log.ts'
 import { HUB_COMMANDS } from './hub-commands.ts'
 import { NODE_COMMANDS } from './node-commands.ts'
 
@@ -240,7 +233,7 @@ export interface Command {
   readonly args?: CommandArguments
 }
 
-export type { ArgumentKind, CommandArguments } from './command-definition.ts'
+export type { CommandArguments } from './command-definition.ts'
 export { CommandError }
 
 /** The repetition of a command: the time between two executions, and how many there are. Default of `times`: unlimited. */
@@ -407,8 +400,8 @@ export function assertArguments(verb: string, args: CommandArguments, isOpen?: (
   for (const [name, { kind, optional }] of Object.entries(definition.args ?? {})) {
     const value = args[name]
     if ((value === undefined && optional) || isOpen?.(value)) continue
-    const advice = value === undefined ? ARGUMENT_ADVICE[kind] : argumentProblem(kind, value)
-    if (advice === undefined) continue
+    const { advice, accepts } = ARGUMENTS[kind]
+    if (accepts(value)) continue
     // JSON writes NaN and Infinity as null.
     const formattedValue = typeof value === 'number' ? String(value) : JSON.stringify(value)
     const problem = value === undefined ? 'is missing' : `is ${formattedValue}`
@@ -429,17 +422,6 @@ function assertValid(world: CommandTargets, command: Command): CommandDefinition
   const target = command.target ?? ''
   const definition = findDefinition(verb)
   assertArguments(verb, args)
-  assertTargetPresence(verb, definition.target, target, () => nodeNames(world)[0])
-  if (definition.target === 'node') requireNode(world, target)
-  else if (definition.target === 'gpu') requireGpu(world, target)
-  else if (definition.target === 'pool') requirePool(world, target)
-  else if (definition.target === 'zone') requireZone(world, target)
-  else if (definition.target === 'gpuType') requireGpuType(target)
-  else if (definition.target === 'offeredGpuType') requireOfferedGpuType(world, target)
-  else if (definition.target === 'deployment') requireDeployment(world, target)
-  else if (definition.target === 'hosted') requireHosted(world, target)
-  else if (definition.target === 'batch') requireBatch(world, target)
-  else if (definition.target === 'model') requireModel(world, target)
-  else if (definition.target === 'token') world.apiTokens.require(target)
+  assertTarget(world, verb, definition.target, target)
   return definition
 }

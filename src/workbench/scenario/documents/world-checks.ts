@@ -8,7 +8,7 @@ import { type NamesProfile, readNames } from '../../../service/naming/names-prof
 import { CommandError } from '../../../simulation/command-error.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
 import type { CommandArguments } from '../../../simulation/operations/command-definition.ts'
-import { assertTargetPresence, requireGpuType } from '../../../simulation/operations/command-targets.ts'
+import { assertTargetPresence, requireGpuType } from '../../../simulation/operations/command-definition.ts'
 import { assertArguments, COMMANDS, type CommandName } from '../../../simulation/operations/commands.ts'
 import { FaultError } from '../../../simulator/faults/fault-error.ts'
 import { parseRuleWithoutWindow } from '../../../simulator/faults/rules.ts'
