@@ -3,6 +3,7 @@ import type * as z from 'zod'
 import type { Clock } from '../kernel/clock.ts'
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
+import { oncePer } from '../lib/once.ts'
 import { quote } from '../lib/quote.ts'
 import { describeProblems } from '../lib/zod-problems.ts'
 import { type AnySchema, type OutputOf, RECORD_KIND } from '../simulation/account/own-records.ts'
@@ -143,22 +144,14 @@ export interface ServedOperations {
   readonly routes: Routes
 }
 
-/** Served operations by a user's endpoints, and by the operations beside them. Neither changes. */
-const combinations = new WeakMap<OwnEndpoints, WeakMap<object, ServedOperations>>()
-
 /**
- * Returns operations with a user's endpoints among them.
+ * Returns operations with a user's endpoints among them. Neither changes.
  *
  * @throws RangeError that names the endpoint
  */
-export function withOwnEndpoints(served: ServedOperations, own: OwnEndpoints | undefined): ServedOperations {
-  if (own === undefined) return served
-  const known = combinations.get(own) ?? new WeakMap<object, ServedOperations>()
-  combinations.set(own, known)
-  const combined = known.get(served.operations) ?? combine(served, own)
-  known.set(served.operations, combined)
-  return combined
-}
+export const withOwnEndpoints = oncePer((own: OwnEndpoints) =>
+  oncePer((served: ServedOperations) => combine(served, own)),
+)
 
 function combine({ operations, routes }: ServedOperations, own: OwnEndpoints): ServedOperations {
   const taken = new Map([['GET /openapi.json', 'the OpenAPI document']])

@@ -1,5 +1,6 @@
 /** The service's API over a world: `Request` in, `Response` out. */
 import { purpose } from '../../kernel/random.ts'
+import { oncePer } from '../../lib/once.ts'
 import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
 import type { PolledResource } from '../../simulation/reporting/progress.ts'
 import type { World } from '../../simulation/world.ts'
@@ -92,7 +93,7 @@ const OPENAPI_PATH = '/openapi.json'
 export function createApi(options: ApiOptions = {}): Api {
   const { operations: servedOperations, routes: servedRoutes } = servedBy(options)
   const { webhookHosts = [] } = options
-  const mapping = options.names && getMapping(options.names, servedOperations)
+  const mapping = options.names && mappingOf(options.names)(servedOperations)
   const pipeline = new Pipeline<World, ApiScope>({
     operations: servedOperations,
     routes: servedRoutes,
@@ -131,7 +132,7 @@ export function createApi(options: ApiOptions = {}): Api {
     ...(options.onBug && { onBug: options.onBug }),
   })
   const respondOpenapi = (world: World, documentMapping: VendorMapping | undefined): Response => {
-    const text = getDocumentText(servedOperations, documentMapping)
+    const text = documentMapping === undefined ? neutralText(servedOperations) : vendorText(documentMapping)
     const headers = { 'content-type': 'application/json', date: new Date(world.clock.unix() * 1000).toUTCString() }
     return new Response(text, { headers })
   }
@@ -173,15 +174,17 @@ export function createApi(options: ApiOptions = {}): Api {
   }
 }
 
+const WHOLE: ServedOperations = { operations, routes }
+const DOCUMENTED: ServedOperations = { operations: documentedOperations, routes: documentedRoutes }
+
 /**
  * Returns the operations that options serve.
  *
  * @throws RangeError for an invalid endpoint of the user
  */
 export function servedBy({ neighbours, endpoints }: Pick<ApiOptions, 'neighbours' | 'endpoints'>): ServedOperations {
-  const isWhole = neighbours !== false
-  const served = isWhole ? { operations, routes } : { operations: documentedOperations, routes: documentedRoutes }
-  return withOwnEndpoints(served, endpoints)
+  const served = neighbours === false ? DOCUMENTED : WHOLE
+  return endpoints === undefined ? served : withOwnEndpoints(endpoints)(served)
 }
 
 /** Returns the declaration of the endpoint that answers a method and a neutral path, or undefined. */
@@ -201,31 +204,14 @@ function scriptedAnswersFor(context: RequestContext<World>): ApiScope['findScrip
   }
 }
 
-/** Mappings by names and operations. Neither changes, and forks share both. */
-const mappingCache = new WeakMap<Names, WeakMap<object, VendorMapping>>()
+/** Returns the mapping of names for operations. Neither changes, and forks share both. */
+const mappingOf = oncePer((names: Names) =>
+  oncePer((operations: Operations) => new translation.VendorMapping(names, operations)),
+)
 
-function getMapping(names: Names, operations: Operations): VendorMapping {
-  const mappingsByOperations = mappingCache.get(names) ?? new WeakMap<object, VendorMapping>()
-  mappingCache.set(names, mappingsByOperations)
-  const mapping = mappingsByOperations.get(operations) ?? new translation.VendorMapping(names, operations)
-  mappingsByOperations.set(operations, mapping)
-  return mapping
-}
-
-/** OpenAPI documents as JSON, by mapping, or by operations for neutral names. */
-const documentTexts = new WeakMap<object, string>()
-
-function getDocumentText(operations: Operations, mapping: VendorMapping | undefined): string {
-  const cachedText = documentTexts.get(mapping ?? operations)
-  if (cachedText !== undefined) return cachedText
-  const text = JSON.stringify(
-    mapping === undefined
-      ? openapi.createOpenapiDocument(operations)
-      : openapiNaming.createVendorDocument(mapping, operations),
-  )
-  documentTexts.set(mapping ?? operations, text)
-  return text
-}
+/** OpenAPI documents as JSON: with neutral names, and with those of a mapping. */
+const neutralText = oncePer((operations: Operations) => JSON.stringify(openapi.createOpenapiDocument(operations)))
+const vendorText = oncePer((mapping: VendorMapping) => JSON.stringify(openapiNaming.createVendorDocument(mapping)))
 
 function isOpenapiRequest(request: Request, incoming: IncomingRequest | undefined): boolean {
   const target = incoming?.path ?? request.url

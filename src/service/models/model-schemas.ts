@@ -1,6 +1,7 @@
 /** What an endpoint takes and answers, as the schemas of a model show it. All of it follows from the declaration. */
 
 import type { ModelTask, VariantKey } from '../../data/records/enums.ts'
+import { oncePer } from '../../lib/once.ts'
 import type { ApiScope, VendorNames } from '../api-scope.ts'
 import { routeParamNames } from '../endpoint.ts'
 import {
@@ -10,6 +11,7 @@ import {
   type Json,
   toStandaloneSchema,
 } from '../openapi/json-schema.ts'
+import type { TaskSchemas } from '../openapi/task-schemas.ts'
 import type { FieldDescription } from '../records.ts'
 
 export interface EndpointSchemas {
@@ -48,9 +50,6 @@ export function listServedVariants(
   })
 }
 
-/** Neutral schemas by endpoint, or by the part of it for one task. A declaration never changes. */
-const cachedSchemas = new WeakMap<object, NeutralSchemas>()
-
 interface NeutralSchemas {
   readonly input: Json | undefined
   readonly output: Json
@@ -68,14 +67,9 @@ export function describeEndpoint(
   outputNames: VendorNames | undefined,
 ): EndpointSchemas {
   const taskSchemas = endpoint.byTask?.schemas[type]
-  let schemas = cachedSchemas.get(taskSchemas ?? endpoint)
-  if (schemas === undefined) {
-    schemas = createSchemas({ ...endpoint, ...(taskSchemas && { streamEvent: undefined, ...taskSchemas }) })
-    cachedSchemas.set(taskSchemas ?? endpoint, schemas)
-  }
+  const { input: neutralInput, output, event } = schemasOf(taskSchemas ?? endpoint)
   const translate = (schema: Json): Json => outputNames?.nameSchema(schema, endpoint) ?? schema
-  const { output, event } = schemas
-  const input = schemas.input && translate(schemas.input)
+  const input = neutralInput && translate(neutralInput)
   const pathFields = routeParamNames(endpoint.path)
     .filter(name => name !== 'model_name')
     .map(name => ({ name: outputNames?.names.fields.get(name) ?? name, ftype: 'string' }))
@@ -87,16 +81,22 @@ export function describeEndpoint(
   }
 }
 
-function createSchemas({ body, upload, returns, streamEvent }: DeclaredEndpoint): NeutralSchemas {
-  return {
+/** Neutral schemas of an endpoint, or of its part for one task. */
+const schemasOf = oncePer(
+  ({
+    body,
+    upload,
+    returns,
+    streamEvent,
+  }: (TaskSchemas & { readonly upload?: undefined }) | DeclaredEndpoint): NeutralSchemas => ({
     input:
       upload !== undefined
         ? addFilePart(toStandaloneSchema(formFields(upload), 'input'), upload)
         : body && toStandaloneSchema(body, 'input'),
     output: toStandaloneSchema(returns, 'output'),
     event: streamEvent && toStandaloneSchema(streamEvent, 'output'),
-  }
-}
+  }),
+)
 
 /** Returns the fields of a body, each followed by the fields of the objects in it. */
 function listFields(body: Json): FieldDescription[] {

@@ -5,6 +5,7 @@
 
 import { ByteHash } from '../../kernel/random.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
+import { oncePer } from '../../lib/once.ts'
 import type { BatchRecord } from '../../simulation/batches/batch-row.ts'
 import { decodeLines, type FileContent, type FileHandle } from '../../simulation/batches/files.ts'
 import { BATCH_ENDPOINTS, type BatchEndpoint } from '../../simulation/batches/input-lines.ts'
@@ -38,8 +39,12 @@ export class LineNames {
   readonly #endpointMappings: ReadonlyMap<unknown, EndpointMapping>
   /** Every `url` of a line that leads to an endpoint. */
   readonly #endpointsByUrl: ReadonlyMap<unknown, BatchEndpoint>
-  /** Contents with vendor names by the chunks with neutral ones, which never change. */
-  readonly #vendorContents = new WeakMap<readonly Uint8Array[], ReadContent>()
+  /** Results with vendor names, by the chunks of their file, which never change. */
+  readonly #vendorContent = oncePer((chunks: readonly Uint8Array[]): ReadContent => {
+    const writer = new JsonlWriter()
+    for (const text of decodeLines(chunks)) writer.push(rewriteLine(text, row => this.#toVendorRow(row)))
+    return writer.finish()
+  })
 
   constructor(mapping: RequestNames, operations: Operations) {
     this.#mapping = mapping
@@ -89,13 +94,7 @@ export class LineNames {
   toVendorContent(file: FileHandle): ReadContent {
     const chunks = file.chunks()
     if (file.purpose !== 'batch_output') return { chunks, bytes: file.bytes }
-    const cachedContent = this.#vendorContents.get(chunks)
-    if (cachedContent !== undefined) return cachedContent
-    const writer = new JsonlWriter()
-    for (const text of decodeLines(chunks)) writer.push(rewriteLine(text, row => this.#toVendorRow(row)))
-    const content = writer.finish()
-    this.#vendorContents.set(chunks, content)
-    return content
+    return this.#vendorContent(chunks)
   }
 
   /** Returns a row that a client has read. Its own fields have neutral names, and the body of its answer stays. */

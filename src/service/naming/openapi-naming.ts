@@ -8,8 +8,8 @@ import type { VendorMapping } from './translation.ts'
 type Json = Readonly<Record<string, unknown>>
 
 /** Returns the document with vendor names: paths, parameters, headers, fields, values and examples. Texts stay. */
-export function createVendorDocument(mapping: VendorMapping, operations: Operations): object {
-  const { names } = mapping
+export function createVendorDocument(mapping: VendorMapping): object {
+  const { names, operations } = mapping
   const document = createOpenapiDocument(operations)
   const { schemas, securitySchemes } = document.components
   // A header with several names has several schemes.

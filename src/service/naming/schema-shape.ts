@@ -3,6 +3,7 @@
  * walks a body by its schema walks this tree. Parts that the schema leaves open are not in it.
  */
 import * as z from 'zod'
+import { oncePer } from '../../lib/once.ts'
 import type { FieldSchemas } from '../endpoint.ts'
 
 /**
@@ -40,35 +41,15 @@ const PLAIN_SHAPE: SchemaShape = {
   textRole: undefined,
 }
 
-/** Shapes by schema, or by the schemas of fields: neither changes. */
-const inputShapes = new WeakMap<object, SchemaShape>()
-const outputShapes = new WeakMap<object, SchemaShape>()
-
 /** What may be sent for a schema. */
-export function inputShape(schema: z.ZodType): SchemaShape {
-  // What is made ready before it is judged may be anything on its way in: what it is judged by says more.
-  return memoize(inputShapes, schema, () => refineShape(parseShape(schema, 'input'), outputShape(schema)))
-}
+// What is made ready before it is judged may be anything on its way in: what it is judged by says more.
+export const inputShape = oncePer((schema: z.ZodType) => refineShape(parseShape(schema, 'input'), outputShape(schema)))
 
 /** What a schema's values are when they are answered. */
-export function outputShape(schema: z.ZodType): SchemaShape {
-  return memoize(outputShapes, schema, () => parseShape(schema, 'output'))
-}
+export const outputShape = oncePer((schema: z.ZodType) => parseShape(schema, 'output'))
 
-/**
- * Returns the shape of a query, path or form.
- *
- * @param key keeps the shape
- */
-export function fieldsShape(fields: FieldSchemas, key: object = fields): SchemaShape {
-  return memoize(outputShapes, key, () => parseShape(z.object(fields), 'output'))
-}
-
-function memoize(cache: WeakMap<object, SchemaShape>, key: object, make: () => SchemaShape): SchemaShape {
-  const shape = cache.get(key) ?? make()
-  cache.set(key, shape)
-  return shape
-}
+/** The shape of a query, path or form. */
+export const fieldsShape = oncePer((fields: FieldSchemas) => parseShape(z.object(fields), 'output'))
 
 function parseShape(rootSchema: z.ZodType, io: 'input' | 'output'): SchemaShape {
   const root = z.toJSONSchema(rootSchema, { io, unrepresentable: 'any' }) as Json

@@ -3,6 +3,7 @@
  * so free content is never changed.
  */
 import { escapeRegExp } from '../../lib/escape-regexp.ts'
+import { oncePer } from '../../lib/once.ts'
 import type { VendorNames } from '../api-scope.ts'
 import { type AnyEndpoint, endpointPaths, type Operations } from '../endpoint.ts'
 import type { Json } from '../openapi/json-schema.ts'
@@ -17,14 +18,17 @@ import { listShapes } from './vocabulary.ts'
 /** The mappings of a names profile for some operations. */
 export class VendorMapping implements VendorNames {
   readonly names: Names
-  readonly #operations: Operations
-  readonly #endpointMappings = new WeakMap<AnyEndpoint, EndpointMapping>()
+  readonly operations: Operations
+  readonly forEndpoint = oncePer((endpoint: AnyEndpoint): EndpointMapping => {
+    const [operation = ''] = Object.entries(this.operations).find(([, one]) => one === endpoint) ?? []
+    return new EndpointMapping(endpoint, this.names, operation)
+  })
   #lines: LineNames | undefined
 
   /** @throws RangeError if a vendor name collides with another name of the interface */
   constructor(names: Names, operations: Operations) {
     this.names = names
-    this.#operations = operations
+    this.operations = operations
     const paths = (Object.values(operations) as AnyEndpoint[]).flatMap(endpointPaths)
     const problems = [
       ...this.#findPathProblems(paths),
@@ -34,18 +38,9 @@ export class VendorMapping implements VendorNames {
     if (problems.length > 0) throw createNamesError(names.label, [...new Set(problems)])
   }
 
-  forEndpoint(endpoint: AnyEndpoint): EndpointMapping {
-    const cachedMapping = this.#endpointMappings.get(endpoint)
-    if (cachedMapping !== undefined) return cachedMapping
-    const [operation = ''] = Object.entries(this.#operations).find(([, one]) => one === endpoint) ?? []
-    const endpointMapping = new EndpointMapping(endpoint, this.names, operation)
-    this.#endpointMappings.set(endpoint, endpointMapping)
-    return endpointMapping
-  }
-
   /** The names of the lines of batch files. Their mappings are created with the first line. */
   get lines(): LineNames {
-    this.#lines ??= new LineNames(this, this.#operations)
+    this.#lines ??= new LineNames(this, this.operations)
     return this.#lines
   }
 
@@ -62,12 +57,12 @@ export class VendorMapping implements VendorNames {
 
   /** Returns the further routes of the operations. */
   get aliases(): readonly Alias[] {
-    return this.names.aliases.filter(({ operation }) => Object.hasOwn(this.#operations, operation))
+    return this.names.aliases.filter(({ operation }) => Object.hasOwn(this.operations, operation))
   }
 
   /** Returns the paths of the further routes to the operations with this path. */
   aliasPaths(path: string): string[] {
-    return this.aliases.filter(({ operation }) => this.#operations[operation]!.path === path).map(alias => alias.path)
+    return this.aliases.filter(({ operation }) => this.operations[operation]!.path === path).map(alias => alias.path)
   }
 
   /** Returns an incoming path with neutral names. */

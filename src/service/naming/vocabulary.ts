@@ -1,5 +1,6 @@
 /** What a names profile can name: the fields of records and operations, and their words. */
 import * as z from 'zod'
+import { oncePer } from '../../lib/once.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../endpoint.ts'
 import { fieldsShape, inputShape, outputShape, type SchemaShape } from './schema-shape.ts'
 
@@ -35,13 +36,9 @@ export function* listShapes(operations: Operations): Generator<{ operation: stri
 }
 
 /** Returns the shape of the parameters of a path. */
-export function paramsShape(endpoint: AnyEndpoint): SchemaShape {
-  const { path, params } = endpoint
-  return fieldsShape(
-    Object.fromEntries(routeParamNames(path).map(name => [name, params[name] ?? z.string()])),
-    endpoint,
-  )
-}
+export const paramsShape = oncePer(({ path, params }: AnyEndpoint) =>
+  fieldsShape(Object.fromEntries(routeParamNames(path).map(name => [name, params[name] ?? z.string()]))),
+)
 
 function listEndpointShapes(endpoint: AnyEndpoint): SchemaShape[] {
   const { body, returns, query, upload, fileLine, streamEvent } = endpoint

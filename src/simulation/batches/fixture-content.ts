@@ -2,7 +2,7 @@
 import { storedFileHash } from '../../data/fixtures/stored-results.ts'
 import type { FileSeed } from '../../data/records/seeds.ts'
 import { ByteHash } from '../../kernel/random.ts'
-import { once } from '../../lib/once.ts'
+import { once, oncePer } from '../../lib/once.ts'
 import type { Steps } from '../../lib/slices.ts'
 import { decodeLines, type FileContent, isUtf8 } from './files.ts'
 import {
@@ -23,22 +23,17 @@ interface ParsedInput extends InputSummary {
   readonly hasParsedBodies: boolean
 }
 
-/** Contents by their frozen record. */
-const contentCache = new WeakMap<FileSeed, FileContent>()
 /** Inputs by the chunks of their content, which never change. */
 const parsedInputCache = new WeakMap<readonly Uint8Array[], readonly ParsedInput[]>()
 
 /** Returns the bytes of a file of a fixture; undefined if the fixture does not give its content. */
-export function fixtureFileContent(seed: FileSeed): FileContent | undefined {
+export const fixtureFileContent = oncePer((seed: FileSeed): FileContent | undefined => {
   if (seed.content === undefined) return undefined
-  const cached = contentCache.get(seed)
-  if (cached !== undefined) return cached
   const bytes = new TextEncoder().encode(seed.content)
   const content = { chunks: [bytes], bytes: bytes.length, hash: storedFileHash(seed) ?? hashOf(bytes) }
-  contentCache.set(seed, content)
   parsedInputCache.set(content.chunks, [])
   return content
-}
+})
 
 function hashOf(bytes: Uint8Array): string {
   const hash = new ByteHash()
