@@ -42,7 +42,7 @@ test('its wait of a shell moves the time of the world, and prints nothing', asyn
   expect([base!.end, runner.notes]).toEqual([{ kind: 'returned', result: [''] }, []])
 })
 
-test('a command that sleeps in real time is told so after its first run', async () => {
+test('a command that sleeps in real time has a note after its first run', async () => {
   const get = 'fetch(MODELHOST_URL + "/deploy/list", { headers: { authorization: "Bearer " + MODELHOST_TOKEN } })'
   const script = `const { MODELHOST_URL, MODELHOST_TOKEN } = process.env; ${get}.then(() => setTimeout(() => ${get}.then(() => process.exit()), 2500))`
   const flow = commandFlow([process.execPath, '-e', script], { options: { fixtures: 'empty' } })

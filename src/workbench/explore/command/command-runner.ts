@@ -44,7 +44,7 @@ class Slots {
 
 const DEFAULT_TIMEOUT: Duration = '60s'
 const MAX_PROCESSES = 256
-/** Seconds of sleep in a run from which its user is told. */
+/** Seconds of sleep in a run from which a note says so. */
 const NOTED_SECONDS = 2
 const PRINTED_LINES = 10
 
