@@ -68,7 +68,7 @@ function journaled(bench: Bench): Promise<Measured> {
   return times(
     bench,
     'journal_domain_ms',
-    bench.quick ? 2 : 40,
+    bench.quick ? 2 : 16,
     () => live().ms,
     () => withoutJournal(live).ms,
   )
@@ -87,7 +87,7 @@ async function journaledRequests(bench: Bench): Promise<Measured> {
   }
   const warmUp = bench.quick ? 1 : 10
   for (let run = 0; run < warmUp; run++) await withoutJournal(send).then(send)
-  const measured = await times(bench, 'journal_get_ms', bench.quick ? 2 : 60, send, () => withoutJournal(send))
+  const measured = await times(bench, 'journal_get_ms', bench.quick ? 2 : 24, send, () => withoutJournal(send))
   await sim[Symbol.asyncDispose]()
   return measured
 }

@@ -5,7 +5,6 @@ import type { Group } from './figure.ts'
 import { fleet } from './fleet.ts'
 import { growth } from './growth.ts'
 import { inProcess } from './in-process.ts'
-import { kernel } from './kernel.ts'
 import { lockstep } from './lockstep.ts'
 import { neighbour } from './neighbour.ts'
 import { recorder } from './recorder.ts'
@@ -17,7 +16,6 @@ import { worlds } from './worlds.ts'
 
 /** Every figure, in the order in which it is taken. */
 export const groups: readonly Group[] = [
-  kernel,
   domain,
   worlds,
   batch,

@@ -1,7 +1,7 @@
 /** A client under fake timers: what a poll of its costs, and that it lives the same life every time. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { atMost, type Bench, type Figure, type Group, type Measured } from './figure.ts'
+import { atMost, type Bench, type Group, type Measured } from './figure.ts'
 import { scriptOf } from './worker.ts'
 
 export type Story = 'two hours' | 'a day'
@@ -20,22 +20,16 @@ export interface LockstepRun {
   readonly cpuMs: number
 }
 
-const figure = (transport: 'fetch' | 'msw', goal?: Figure['goal']): Figure => ({
-  name: `lockstep_${transport}_poll_ms`,
-  unit: 'ms by the wall',
-  ...(goal && { goal }),
-  run: bench => measured(bench, transport),
-})
+const NAME = 'lockstep_fetch_poll_ms'
 
 export const lockstep: Group = {
   name: 'lockstep',
-  // The cost of msw is its own.
-  figures: [figure('fetch', atMost(0.2)), figure('msw')],
+  figures: [{ name: NAME, unit: 'ms by the wall', goal: atMost(0.2), run: measured }],
 }
 
-async function measured(bench: Bench, transport: string): Promise<Measured> {
-  bench.progress(`lockstep_${transport}_poll_ms: ten lives of two stories`)
-  const script = [scriptOf(bench, 'lockstep'), transport, bench.quick ? '2' : '10']
+async function measured(bench: Bench): Promise<Measured> {
+  bench.progress(`${NAME}: ten lives of two stories`)
+  const script = [scriptOf(bench, 'lockstep'), 'fetch', bench.quick ? '2' : '10']
   const { stdout } = await promisify(execFile)(process.execPath, script, { cwd: bench.outdir })
   const { runs } = JSON.parse(stdout) as { runs: Readonly<Record<Story, LockstepRun>> }
   for (const [story, { traces, times }] of Object.entries(runs)) {

@@ -86,22 +86,22 @@ function count(value: number): string {
   return Math.round(value).toLocaleString('en')
 }
 
-/** Times in turn, ours and the baseline's, and the least of each. */
+/** Times in turn, ours and those of the baseline if there is one, and the least of each. */
 export async function times(
   bench: Bench,
   what: string,
   runs: number,
   ours: () => number | Promise<number>,
-  baseline: () => number | Promise<number>,
+  baseline?: () => number | Promise<number>,
 ): Promise<Measured> {
   let best = Number.POSITIVE_INFINITY
   let bestBaseline = Number.POSITIVE_INFINITY
   for (let run = 1; run <= runs; run++) {
     bench.progress(`${what}: ${run} of ${runs}`)
-    bestBaseline = Math.min(bestBaseline, await baseline())
+    if (baseline !== undefined) bestBaseline = Math.min(bestBaseline, await baseline())
     best = Math.min(best, await ours())
   }
-  return { value: best, baseline: bestBaseline, ratio: best / bestBaseline }
+  return { value: best, ...(baseline && { baseline: bestBaseline, ratio: best / bestBaseline }) }
 }
 
 /**

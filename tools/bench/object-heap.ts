@@ -1,4 +1,4 @@
-/** The baseline of the kernel: the event queue one would write in ten minutes, a binary heap of objects. */
+/** The event queue one would write in ten minutes: a binary heap of objects. The naive fleet has it. */
 export interface Planned {
   readonly time: number
   readonly serial: number

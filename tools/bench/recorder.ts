@@ -10,7 +10,7 @@ import { pinned, scriptOf, type Worker } from './worker.ts'
 
 const CONNECTIONS = 16
 /** Recording may cost three tenths of a request. */
-const GOAL = atLeast(1 / 1.3, 'ratio')
+const GOAL = atLeast(0.77, 'ratio')
 
 export const recorder: Group = {
   name: 'recorder',

@@ -39,6 +39,8 @@ answering({
       headers: { ...headers },
       connections,
       duration: ms / 1000,
+      // It looks so often whether the time is over.
+      sampleInt: Math.min(ms, 50),
       ...(named ? { requests: [{ setupRequest }] } : body && { body }),
     })
     rest()
