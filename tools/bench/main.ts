@@ -38,7 +38,7 @@ export async function main(args: readonly string[], places: { root: string; outd
     ...places,
     quick,
     runs: quick ? 1 : 3,
-    windowMs: quick ? 50 : 500,
+    windowMs: quick ? 50 : 1000,
     ...(options.has('--profile') && { profiles: join(places.root, 'tools/bench/results') }),
     progress: what => process.stderr.write(terminal ? `\r\u001b[K${what}` : `${what}\n`),
   }

@@ -13,18 +13,6 @@ import { build } from 'esbuild'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const bench = join(root, 'tools/bench')
 
-if (!process.argv.includes('--no-build')) {
-  // The build's own words go to stderr: with --json stdout belongs to the figures alone.
-  const { status } = spawnSync(process.execPath, [join(root, 'tools/build/main.js')], {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-  })
-  if (status !== 0) {
-    console.error('Failed to run the bench: the build failed. Put it right, or measure what there is with --no-build.')
-    process.exit(2)
-  }
-}
-
 // Inside the project, so that its packages are found; a package itself, as npm would install it, so that the project's
 // own name means this copy, and a build that another process starts takes nothing away.
 mkdirSync(join(root, '.tmp'), { recursive: true })
@@ -33,6 +21,22 @@ process.on('exit', () => rmSync(outdir, { recursive: true, force: true }))
 const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 for (const part of ['package.json', ...files]) {
   if (existsSync(join(root, part))) cpSync(join(root, part), join(outdir, part), { recursive: true })
+}
+
+if (!process.argv.includes('--no-build')) {
+  // No figure reads the types. The build's own words go to stderr: with --json stdout belongs to the figures alone.
+  const { status } = spawnSync(
+    process.execPath,
+    [join(root, 'tools/build/main.js'), '--no-types', '--outdir', join(outdir, 'dist')],
+    {
+      cwd: root,
+      stdio: ['ignore', 2, 2],
+    },
+  )
+  if (status !== 0) {
+    console.error('Failed to run the bench: the build failed. Put it right, or measure what there is with --no-build.')
+    process.exit(2)
+  }
 }
 
 const processes = readdirSync(join(bench, 'processes')).map(name => join(bench, 'processes', name))
