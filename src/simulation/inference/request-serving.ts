@@ -1,4 +1,5 @@
 import { calibrated, ENGINE_CLASSES } from '../../data/engine-classes.ts'
+import type { CatalogModel, HubRepository } from '../../data/records/catalog.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
@@ -30,6 +31,11 @@ export interface RequestServingParts {
 
 /** The instances as single requests use them: free capacity and delays. It has no state of its own. */
 export class RequestServing extends Part<RequestServingParts> {
+  /** The last answer of `sharedHardware`: many requests are to one model. */
+  #lastShared:
+    | { model: CatalogModel | undefined; repository: HubRepository | undefined; hardware: InstanceHardware }
+    | undefined
+
   readonly #counts: RequestCounts
 
   constructor(context: SimulationContext, parts: RequestServingParts, counts: RequestCounts) {
@@ -152,9 +158,14 @@ export class RequestServing extends Part<RequestServingParts> {
   sharedHardware(target: ModelTarget): InstanceHardware {
     const { models, hub } = this.context.store
     const model = target.kind === 'catalog' ? models.get(target.model) : undefined
-    const weights = model ? catalogWeights(model, hub.get(model.model_name)) : estimateWeights('')
+    const repository = model && hub.get(model.model_name)
+    const last = this.#lastShared
+    if (last !== undefined && last.model === model && last.repository === repository) return last.hardware
+    const weights = model ? catalogWeights(model, repository) : estimateWeights('')
     const gpus = weights.parametersB <= 20 ? 1 : weights.parametersB <= 100 ? 4 : 8
     const constants = calibrated(ENGINE_CLASSES.default, this.context.profile.engine)
-    return instanceHardware(weights, 'H100-80GB', gpus, { constants })
+    const hardware = instanceHardware(weights, 'H100-80GB', gpus, { constants })
+    this.#lastShared = { model, repository, hardware }
+    return hardware
   }
 }
