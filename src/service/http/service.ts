@@ -110,7 +110,10 @@ export function createApi(options: ApiOptions = {}): Api {
       )
       if (token !== undefined) context.client = token.token_id
       return {
-        ...{ world, token, findEndpoint, webhookHosts },
+        world,
+        token,
+        findEndpoint,
+        webhookHosts,
         findScriptedAnswer: scriptedAnswersFor(context),
         inputNames: mapping,
         outputNames: context.operation.responseMapping && mapping,
