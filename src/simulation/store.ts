@@ -19,6 +19,8 @@ import type { HostedPlan } from '../data/records/machines.ts'
 import * as machines from '../data/records/machines.ts'
 import type { Archive } from '../kernel/archive.ts'
 import { deepFreeze } from '../lib/deep-freeze.ts'
+import { groupBy } from '../lib/group-by.ts'
+import { oncePer } from '../lib/once.ts'
 import { isCredential } from '../lib/text/credential-hash.ts'
 import { describeProblems } from '../lib/zod-problems.ts'
 
@@ -198,54 +200,36 @@ export class Store {
   #hubPolicy: 'estimate' | 'refuse' | undefined
   #images: readonly string[]
   /** By token_id. */
-  readonly tokens: Index<ApiToken>
+  declare readonly tokens: Index<ApiToken>
   /** The public catalog by model_name. */
-  readonly models: Index<CatalogModel>
+  declare readonly models: Index<CatalogModel>
   /** By model_name. */
-  readonly hardware: Index<ModelHardware>
+  declare readonly hardware: Index<ModelHardware>
   /** By `schemaKey(type, variant)`. */
-  readonly schemas: Index<ModelSchema>
+  declare readonly schemas: Index<ModelSchema>
   /** By id. */
-  readonly aggregator: Index<AggregatorModel>
+  declare readonly aggregator: Index<AggregatorModel>
   /** Repositories of the hub by repo. */
-  readonly hub: Index<HubRepository>
+  declare readonly hub: Index<HubRepository>
   /** By voice_id. */
-  readonly voices: Index<Voice>
+  declare readonly voices: Index<Voice>
   /** By id. */
-  readonly sshKeys: Index<SshKey>
+  declare readonly sshKeys: Index<SshKey>
   /** Plans of hosted instances by id. */
-  readonly plans: Index<HostedPlan>
-  #variants: { of: readonly ModelSchema[]; byType: Map<ModelTask, readonly VariantKey[]> } | undefined
+  declare readonly plans: Index<HostedPlan>
 
   /** @param origin a loaded fixture, or the store to fork */
   constructor(origin: Fixture | Store) {
     this.#account = deepFreeze(origin.account)
-    if (origin instanceof Store) {
-      this.#hubPolicy = origin.hubPolicy
-      this.#images = origin.images
-      this.tokens = origin.tokens.fork()
-      this.models = origin.models.fork()
-      this.hardware = origin.hardware.fork()
-      this.schemas = origin.schemas.fork()
-      this.aggregator = origin.aggregator.fork()
-      this.hub = origin.hub.fork()
-      this.voices = origin.voices.fork()
-      this.sshKeys = origin.sshKeys.fork()
-      this.plans = origin.plans.fork()
-      this.#variants = origin.#variants
-      return
+    this.#hubPolicy = origin instanceof Store ? origin.hubPolicy : origin.hub.policy
+    this.#images = origin instanceof Store ? origin.images : origin.hub.images
+    const indexes = this as Record<(typeof INDEX_NAMES)[number], unknown>
+    const records = origin instanceof Store ? undefined : recordsOf(origin)
+    for (const name of INDEX_NAMES) {
+      indexes[name] = records
+        ? new Index<object>(INDEXES[name] as IndexOptions<object>, records[name])
+        : (origin as Store)[name].fork()
     }
-    this.#hubPolicy = origin.hub.policy
-    this.#images = origin.hub.images
-    this.tokens = new Index(TOKENS, origin.api_tokens)
-    this.models = new Index(MODELS, origin.models)
-    this.hardware = new Index(HARDWARE, origin.hardware)
-    this.schemas = new Index(SCHEMAS, origin.schemas)
-    this.aggregator = new Index(AGGREGATOR, origin.aggregator)
-    this.hub = new Index(HUB, origin.hub.repositories)
-    this.voices = new Index(VOICES, origin.voices)
-    this.sshKeys = new Index(SSH_KEYS, origin.ssh_keys)
-    this.plans = new Index(PLANS, origin.plans)
   }
 
   /** The account of the fixture, with funds, GPU quotas and top-up at the epoch. */
@@ -272,16 +256,7 @@ export class Store {
     this.#account = deepFreeze(archive.value(this.#account))
     this.#hubPolicy = archive.value(this.#hubPolicy)
     this.#images = archive.value(this.#images)
-    this.tokens.archive(archive)
-    this.models.archive(archive)
-    this.hardware.archive(archive)
-    this.schemas.archive(archive)
-    this.aggregator.archive(archive)
-    this.hub.archive(archive)
-    this.voices.archive(archive)
-    this.sshKeys.archive(archive)
-    this.plans.archive(archive)
-    this.#variants = undefined
+    for (const name of INDEX_NAMES) this[name].archive(archive)
   }
 
   tokenByValue(value: string): ApiToken | undefined {
@@ -295,17 +270,7 @@ export class Store {
 
   /** Returns the variants that models of a type offer, in the order of the fixture. */
   variantsOf(type: ModelTask): readonly VariantKey[] {
-    const all = this.schemas.all()
-    if (this.#variants?.of !== all) {
-      const byType = new Map<ModelTask, VariantKey[]>()
-      for (const schema of all) {
-        const variants = byType.get(schema.type)
-        if (variants === undefined) byType.set(schema.type, [schema.variant])
-        else variants.push(schema.variant)
-      }
-      this.#variants = { of: all, byType }
-    }
-    return this.#variants.byType.get(type) ?? []
+    return (variantsByType(this.schemas.all()).get(type) ?? []).map(({ variant }) => variant)
   }
 
   /** Returns an independent store with the same records. O(1): either side copies an index before it writes to it. */
@@ -314,42 +279,38 @@ export class Store {
   }
 }
 
-const TOKENS: IndexOptions<ApiToken> = {
-  kind: 'token',
-  schema: () => account.ApiToken,
-  keyOf: token => token.token_id,
-  unique: { field: 'token value', of: token => token.token },
+/** The variants of each type of models. A list of schemas never changes. */
+const variantsByType = oncePer((schemas: readonly ModelSchema[]) => groupBy(schemas, ({ type }) => type))
+
+/** Declares an index: the word for a record, its schema, and the field of its key. */
+function index<R extends object>(kind: string, schema: () => z.ZodType<R>, key: keyof R & string): IndexOptions<R> {
+  return { kind, schema, keyOf: record => String(record[key]) }
 }
-const MODELS: IndexOptions<CatalogModel> = {
-  kind: 'model',
-  schema: () => catalog.CatalogModel,
-  keyOf: model => model.model_name,
+
+/** The indexes in the order of their archive. */
+const INDEXES = {
+  tokens: {
+    ...index('token', () => account.ApiToken, 'token_id'),
+    unique: { field: 'token value', of: ({ token }: ApiToken) => token },
+  },
+  models: index('model', () => catalog.CatalogModel, 'model_name'),
+  hardware: index('hardware entry', () => catalog.ModelHardware, 'model_name'),
+  schemas: {
+    ...index('model schema', () => catalog.ModelSchema, 'variant'),
+    keyOf: ({ type, variant }: ModelSchema) => schemaKey(type, variant),
+  },
+  aggregator: index('aggregator entry', () => catalog.AggregatorModel, 'id'),
+  hub: index('hub repository', () => catalog.HubRepository, 'repo'),
+  voices: index('voice', () => account.Voice, 'voice_id'),
+  sshKeys: {
+    ...index('SSH key', () => account.SshKey, 'id'),
+    unique: { field: 'name', of: ({ name }: SshKey) => name },
+  },
+  plans: index('plan', () => machines.HostedPlan, 'id'),
 }
-const HARDWARE: IndexOptions<ModelHardware> = {
-  kind: 'hardware entry',
-  schema: () => catalog.ModelHardware,
-  keyOf: entry => entry.model_name,
+const INDEX_NAMES = Object.keys(INDEXES) as (keyof typeof INDEXES)[]
+
+/** Returns the records of each index of a fixture. */
+function recordsOf({ api_tokens, hub, ssh_keys, ...fixture }: Fixture) {
+  return { ...fixture, tokens: api_tokens, hub: hub.repositories, sshKeys: ssh_keys }
 }
-const SCHEMAS: IndexOptions<ModelSchema> = {
-  kind: 'model schema',
-  schema: () => catalog.ModelSchema,
-  keyOf: schema => schemaKey(schema.type, schema.variant),
-}
-const AGGREGATOR: IndexOptions<AggregatorModel> = {
-  kind: 'aggregator entry',
-  schema: () => catalog.AggregatorModel,
-  keyOf: entry => entry.id,
-}
-const HUB: IndexOptions<HubRepository> = {
-  kind: 'hub repository',
-  schema: () => catalog.HubRepository,
-  keyOf: repository => repository.repo,
-}
-const VOICES: IndexOptions<Voice> = { kind: 'voice', schema: () => account.Voice, keyOf: voice => voice.voice_id }
-const SSH_KEYS: IndexOptions<SshKey> = {
-  kind: 'SSH key',
-  schema: () => account.SshKey,
-  keyOf: key => key.id,
-  unique: { field: 'name', of: key => key.name },
-}
-const PLANS: IndexOptions<HostedPlan> = { kind: 'plan', schema: () => machines.HostedPlan, keyOf: plan => plan.id }

@@ -158,6 +158,7 @@ const CACHES: readonly string[] = [
   'simulation/deployments/instance-speed.ts shortageOf',
   'simulation/deployments/instance-startup.ts compiledFor',
   'simulation/fleet/weights.ts modelFigures',
+  'simulation/store.ts variantsByType',
   'simulator/initial-worlds.ts sharedWorlds',
   'simulator/judge/answers/comparison.ts comparisonOf',
   'simulator/judge/answers/losses.ts lossesOf',
