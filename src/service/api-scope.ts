@@ -1,5 +1,5 @@
 import type { CallerToken } from '../simulation/account/access/scoped-tokens.ts'
-import type { BatchRecord } from '../simulation/batches/batch-row.ts'
+import type { BatchRecord } from '../simulation/batches/batch-handle.ts'
 import type { FileContent, FileHandle } from '../simulation/batches/files.ts'
 import type { World } from '../simulation/world.ts'
 import type { ScriptedAnswer } from './openai/scripted-answers.ts'

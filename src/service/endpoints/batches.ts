@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Batch } from '../../simulation/batches/batch-handle.ts'
-import type { BatchRecord as SimulatedRecord } from '../../simulation/batches/batch-row.ts'
+import type { Batch, BatchRecord as SimulatedRecord } from '../../simulation/batches/batch-handle.ts'
+
 import { BATCH_ENDPOINTS } from '../../simulation/batches/input-lines.ts'
 import { requireFunds } from '../admission.ts'
 import type { VendorNames } from '../api-scope.ts'

@@ -6,7 +6,7 @@
 import { ByteHash } from '../../kernel/random.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { oncePer } from '../../lib/once.ts'
-import type { BatchRecord } from '../../simulation/batches/batch-row.ts'
+import type { BatchRecord } from '../../simulation/batches/batch-handle.ts'
 import { decodeLines, type FileContent, type FileHandle } from '../../simulation/batches/files.ts'
 import { BATCH_ENDPOINTS, type BatchEndpoint } from '../../simulation/batches/input-lines.ts'
 import { JsonlWriter } from '../../simulation/batches/jsonl-writer.ts'

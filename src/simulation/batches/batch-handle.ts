@@ -1,7 +1,10 @@
 import type { BatchStatus } from '../../data/records/enums.ts'
 import type { SimulationContext } from '../context.ts'
-import { type BatchRecord, type BatchRow, doneLinesAt, progressOf, type TimestampedStatus } from './batch-row.ts'
+import { type BatchRow, doneLinesAt, progressOf, type TimestampedStatus } from './batch-row.ts'
 import type { BatchTable } from './batch-table.ts'
+
+/** A batch as the API sends it. */
+export type BatchRecord = ReturnType<typeof toBatchRecord>
 
 /** A batch for reading and cancelling. */
 export interface Batch {
@@ -51,7 +54,7 @@ export function createBatchHandle(
 }
 
 /** Returns a batch as the API sends it. */
-function toBatchRecord({ clock, profile }: SimulationContext, row: Readonly<BatchRow>): BatchRecord {
+function toBatchRecord({ clock, profile }: SimulationContext, row: Readonly<BatchRow>) {
   const { work } = row
   const doneLines =
     work && row.status === 'in_progress' ? doneLinesAt(work, progressOf(row, clock.now).doneTokens) : row.doneLines
@@ -61,14 +64,14 @@ function toBatchRecord({ clock, profile }: SimulationContext, row: Readonly<Batc
   const { expired = Number.POSITIVE_INFINITY } = row.statusTimes
   return {
     id: row.id,
-    object: 'batch',
+    object: 'batch' as const,
     endpoint: row.spec.endpoint,
     input_file_id: row.spec.input_file_id,
     completion_window: row.spec.completion_window,
     status: row.status,
     created_at: clock.unix(row.createdAt),
     expires_at: clock.unix(Math.min(expired, row.createdAt + profile.timings.batchWindow)),
-    errors: row.errors ? { object: 'list', data: [...row.errors] } : null,
+    errors: row.errors ? { object: 'list' as const, data: [...row.errors] } : null,
     output_file_id: row.filesWritten ? row.outputFileId : null,
     error_file_id: row.filesWritten ? row.errorFileId : null,
     in_progress_at: unixTimeOf('in_progress'),

@@ -27,30 +27,6 @@ export interface FixtureBatch {
   readonly error_file_id?: string | undefined
 }
 
-/** The batch record of the interface document (2.2). */
-export interface BatchRecord {
-  id: string
-  object: 'batch'
-  endpoint: BatchEndpoint
-  input_file_id: string
-  completion_window: string
-  status: BatchStatus
-  created_at: number
-  expires_at: number
-  errors: { object: 'list'; data: BatchError[] } | null
-  output_file_id: string | null
-  error_file_id: string | null
-  in_progress_at: number | null
-  completed_at: number | null
-  failed_at: number | null
-  finalizing_at: number | null
-  expired_at: number | null
-  cancelled_at: number | null
-  cancelling_at: number | null
-  request_counts: { total: number; completed: number; failed: number } | null
-  metadata: Readonly<Record<string, string>> | null
-}
-
 export type TimestampedStatus = Exclude<BatchStatus, 'validating'>
 
 /** What there is to run: made once, by validation, and never changed, so forks share it. */

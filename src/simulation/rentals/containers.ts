@@ -15,22 +15,6 @@ export interface ContainerSpec {
   readonly container_image: string
 }
 
-/** A container as the API sends it. Times are in Unix seconds. */
-export interface ContainerRecord {
-  id: string
-  name: string
-  state: ContainerState
-  start_ts: number
-  state_ts: number
-  stop_ts: number | null
-  ip: string | null
-  gpu_config: string
-  /** In USD. */
-  price_per_hour: number
-  container_image: string
-  fail_reason: string | null
-}
-
 /** `active` containers have GPUs or wait for them. `inactive` containers have ended. */
 export type ContainerActivity = 'active' | 'inactive'
 
@@ -48,7 +32,7 @@ export class Container extends Rental<ContainerState> {
   }
 
   /** Returns the record that the API sends. */
-  toRecord(): ContainerRecord {
+  toRecord() {
     const { id, name, failReason, gpu, numGpus, plan } = this.row
     return {
       id,

@@ -14,27 +14,6 @@ export interface HostedSpec {
   readonly version: string | null
 }
 
-/** A hosted instance as the API sends it. Times are in Unix seconds. */
-export interface HostedRecord {
-  id: string
-  name: string
-  state: HostedState
-  start_ts: number
-  state_ts: number
-  stop_ts: number | null
-  /** In USD. */
-  price_per_hour: number
-  region: string
-  last_backup_ts: number | null
-  ssh_port: number
-  fail_reason: string | null
-  public_ip: string | null
-  version: string | null
-  agent_type: string
-  ssh_user: string
-  plan_id: string
-}
-
 const SSH_PORT = 22
 const SSH_USER = 'ubuntu'
 
@@ -58,7 +37,7 @@ export class HostedInstance extends Rental<HostedState> {
   }
 
   /** Returns the record that the API sends. */
-  toRecord(): HostedRecord {
+  toRecord() {
     const { id, name, failReason } = this.row
     const { planId, region, centsPerHour, agentType, version, lastBackup } = this.#machine
     return {
