@@ -68,3 +68,9 @@ function editDistance(from: string, to: string): number {
   }
   return last[to.length]!
 }
+
+/** Returns the text of a problem with a value that names an unknown thing, with the nearest known one. */
+export function describeUnknown(expected: string, got: string, known: Iterable<string>): string {
+  const suggestion = nearestWord(got, known)
+  return `expected ${expected}, got '${got}'.${suggestion === undefined ? '' : ` Did you mean '${suggestion}'?`} Fix that value.`
+}

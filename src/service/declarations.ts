@@ -5,18 +5,14 @@
  * A module of declarations exports nothing else. In the package, it is evaluated with the first use of an operation.
  */
 import * as audioSpeech from './audio/speech.ts'
-import * as audioTextToSpeech from './audio/text-to-speech.ts'
 import * as audioTranscriptions from './audio/transcriptions.ts'
 import * as accountApiTokens from './endpoints/account/api-tokens.ts'
 import * as accountBilling from './endpoints/account/billing.ts'
-import * as accountGpuLimits from './endpoints/account/gpu-limits.ts'
+import * as accountLimits from './endpoints/account/limits.ts'
 import * as accountMe from './endpoints/account/me.ts'
 import * as accountPayments from './endpoints/account/payments.ts'
-import * as accountRateLimits from './endpoints/account/rate-limits.ts'
-import * as accountRequestCosts from './endpoints/account/request-costs.ts'
 import * as accountScopedTokens from './endpoints/account/scoped-tokens.ts'
 import * as accountUsage from './endpoints/account/usage.ts'
-import * as aggregator from './endpoints/aggregator.ts'
 import * as availability from './endpoints/availability.ts'
 import * as batches from './endpoints/batches.ts'
 import * as cli from './endpoints/cli.ts'
@@ -24,7 +20,6 @@ import * as containers from './endpoints/containers.ts'
 import * as countTokens from './endpoints/count-tokens.ts'
 import * as deployments from './endpoints/deployments.ts'
 import * as files from './endpoints/files.ts'
-import * as hardware from './endpoints/hardware.ts'
 import * as hosted from './endpoints/hosted.ts'
 import * as images from './endpoints/images.ts'
 import * as inference from './endpoints/inference.ts'
@@ -45,7 +40,7 @@ import * as openaiModels from './openai/models.ts'
 import { documented, neighbour } from './operation-table.ts'
 
 export const OPERATIONS = {
-  listAggregatorModels: documented('GET /aggregator/models', () => aggregator.listAggregatorModels),
+  listAggregatorModels: documented('GET /aggregator/models', () => modelsModelLists.listAggregatorModels),
   getCliVersion: neighbour('GET /cli/version', () => cli.getCliVersion),
   checkCliVersion: neighbour('GET /cli/version/check', () => cli.checkCliVersion),
   deployHubModel: neighbour('POST /deploy/hub', () => modelsModelDeployments.deployHubModel),
@@ -144,30 +139,27 @@ export const OPERATIONS = {
   deleteMe: neighbour('DELETE /v1/me', () => accountMe.deleteMe),
   getMe: neighbour('GET /v1/me', () => accountMe.getMe),
   updateMe: neighbour('PATCH /v1/me', () => accountMe.updateMe),
-  getGpuLimits: neighbour('GET /v1/me/gpu_limit', () => accountGpuLimits.getGpuLimits),
-  requestGpuLimit: documented('POST /v1/me/gpu_limit/request', () => accountGpuLimits.requestGpuLimit),
-  getRateLimits: neighbour('GET /v1/me/rate_limit', () => accountRateLimits.getRateLimits),
-  requestRateLimits: neighbour('POST /v1/me/rate_limit/request', () => accountRateLimits.requestRateLimits),
+  getGpuLimits: neighbour('GET /v1/me/gpu_limit', () => accountLimits.getGpuLimits),
+  requestGpuLimit: documented('POST /v1/me/gpu_limit/request', () => accountLimits.requestGpuLimit),
+  getRateLimits: neighbour('GET /v1/me/rate_limit', () => accountLimits.getRateLimits),
+  requestRateLimits: neighbour('POST /v1/me/rate_limit/request', () => accountLimits.requestRateLimits),
   listLorasOfModel: neighbour('GET /v1/model/{model_name}/loras', () => loras.listLorasOfModel),
   listServedModels: neighbour('GET /v1/models', () => openaiModels.listServedModels, 'mirrored'),
-  getRequestCosts: neighbour('POST /v1/request-costs', () => accountRequestCosts.getRequestCosts),
+  getRequestCosts: neighbour('POST /v1/request-costs', () => accountUsage.getRequestCosts),
   inspectScopedToken: neighbour('GET /v1/scoped-jwt', () => accountScopedTokens.inspectScopedToken),
   createScopedToken: neighbour('POST /v1/scoped-jwt', () => accountScopedTokens.createScopedToken),
   listSshKeys: neighbour('GET /v1/ssh_keys', () => sshKeys.listSshKeys),
   addSshKey: neighbour('POST /v1/ssh_keys', () => sshKeys.addSshKey),
   deleteSshKey: neighbour('DELETE /v1/ssh_keys/{ssh_key_id}', () => sshKeys.deleteSshKey),
-  textToSpeech: neighbour('POST /v1/text-to-speech/{voice_id}', () => audioTextToSpeech.textToSpeech),
-  streamTextToSpeech: neighbour(
-    'POST /v1/text-to-speech/{voice_id}/stream',
-    () => audioTextToSpeech.streamTextToSpeech,
-  ),
+  textToSpeech: neighbour('POST /v1/text-to-speech/{voice_id}', () => audioSpeech.textToSpeech),
+  streamTextToSpeech: neighbour('POST /v1/text-to-speech/{voice_id}/stream', () => audioSpeech.streamTextToSpeech),
   listLoras: neighbour('GET /v1/user/loras', () => loras.listLoras),
   listVoices: documented('GET /v1/voices', () => voices.listVoices),
   addVoice: neighbour('POST /v1/voices/add', () => voices.addVoice),
   deleteVoice: neighbour('DELETE /v1/voices/{voice_id}', () => voices.deleteVoice),
   getVoice: documented('GET /v1/voices/{voice_id}', () => voices.getVoice),
   editVoice: neighbour('POST /v1/voices/{voice_id}/edit', () => voices.editVoice),
-  getHardware: documented('GET /v2/hardware', () => hardware.getHardware),
+  getHardware: documented('GET /v2/hardware', () => availability.getHardware),
   createMessage: neighbour('POST /vendor_a/v1/messages', () => messagesMessages.createMessage),
   countTokens: documented('POST /vendor_a/v1/messages/count_tokens', () => countTokens.countTokens),
 }

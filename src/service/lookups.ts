@@ -4,6 +4,8 @@ import type { CatalogModel } from '../data/records/catalog.ts'
 import type { ModelTask } from '../data/records/enums.ts'
 import type { Deployment } from '../simulation/deployments/deployment.ts'
 import { isDeprecated } from '../simulation/deployments/model-lookup.ts'
+import type { Rental } from '../simulation/rentals/rental.ts'
+import type { RentalState } from '../simulation/rentals/rental-row.ts'
 import type { World } from '../simulation/world.ts'
 import { refuse } from './refusals.ts'
 
@@ -41,4 +43,26 @@ export function requireLanguageModel(
 ): void {
   if (type === 'text-generation') return
   refuse(400, `${field} ${model_name} does ${type}: it is not a language model`)
+}
+
+/** Renames a rental. Refuses with 400 if it is deleted. */
+export function renameRental(rental: Rental<RentalState>, name: string): void {
+  requireUndeleted(rental)
+  rental.rename(name)
+}
+
+/** Deletes a rental. Refuses with 400 if it is deleted, or if its deletion is in progress. */
+export function deleteRental(rental: Rental<RentalState>): void {
+  requireUndeleted(rental)
+  if (rental.deleting) refuse(400, `${describeRental(rental)} is being deleted already`)
+  rental.delete()
+}
+
+/** Refuses with 400 if the rental is deleted. */
+export function requireUndeleted(rental: Rental<RentalState>): void {
+  if (rental.state === 'deleted') refuse(400, `${describeRental(rental)} is deleted`)
+}
+
+function describeRental({ kind, id }: Rental<RentalState>): string {
+  return `${kind === 'hosted' ? 'hosted instance' : 'container'} ${id}`
 }

@@ -7,12 +7,23 @@ import type { Micros } from '../kernel/duration.ts'
 import { type DecidedBy, type EntryFields, Journal, type RequestEntry } from '../kernel/journal.ts'
 import { LayeredMap } from '../kernel/layered-map.ts'
 import { Chance, type EntityKey } from '../kernel/random.ts'
-import { Generation, type Row } from '../kernel/row.ts'
+import { Generation, type Row, type WriteObserver } from '../kernel/row.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { EVENT_BY_NAME, type EventName } from './events.ts'
 import type { JournalKindName } from './journal-kinds.ts'
-import type { StepObserver } from './step-observer.ts'
 import { Store } from './store.ts'
+
+/** Sees every step of a world: an event, a request, a command. An invariant checker is one. */
+export interface StepObserver extends WriteObserver {
+  /** Time is about to move: what was written outside of a step is a step of its own. */
+  onBeforeMove(): void
+  onEventBegan(): void
+  onEventFired(event: string, subject: number): void
+  /** A command was executed. */
+  onCommandExecuted(command: string, target: string): void
+  onRequestOpened(seq: number): void
+  onRequestClosed(seq: number, subject: string, status: number): void
+}
 
 /** The settings of a world that never change. */
 export interface ContextOptions {

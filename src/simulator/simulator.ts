@@ -1,7 +1,7 @@
 import * as bulkRecords from '../data/bulk-records.ts'
 import { loadFixture } from '../data/fixtures/load.ts'
+import * as startErrors from '../data/fixtures/problem-report.ts'
 import { FixtureError } from '../data/fixtures/problem-report.ts'
-import * as startErrors from '../data/fixtures/start-error.ts'
 import { loadProfile, withWeather } from '../data/profiles/load.ts'
 import type { FixtureInput } from '../data/records/fixture.ts'
 import { BatchLineAnswerer } from '../service/batch-line-answerer.ts'

@@ -5,10 +5,9 @@ import type { World } from '../../simulation/world.ts'
 import { isOffered, requireContainerRoom, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
 import { neighbour } from '../endpoint.ts'
 import { credential, text } from '../fields.ts'
-import { FUNDS_REFUSAL, GPU_QUOTA_REFUSAL } from '../lookups.ts'
+import { deleteRental, FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, renameRental } from '../lookups.ts'
 import { ContainerRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
-import { deleteRental, renameRental } from '../rental-changes.ts'
 import { isOfferedCount, listGpuOffers } from './gpu-offers.ts'
 
 /** Maximum length of cloud_init_user_data, in characters. */

@@ -4,10 +4,9 @@ import type { World } from '../../simulation/world.ts'
 import { requireFunds, requireHostedRoom, requireRentalCapacity } from '../admission.ts'
 import { documented, neighbour } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
-import { FUNDS_REFUSAL } from '../lookups.ts'
+import { deleteRental, FUNDS_REFUSAL, renameRental, requireUndeleted } from '../lookups.ts'
 import { EmptyRecord, HostedRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
-import { deleteRental, renameRental, requireUndeleted } from '../rental-changes.ts'
 
 /** The most SSH keys of a new instance. */
 const MAX_SSH_KEYS = 100

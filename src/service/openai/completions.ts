@@ -7,9 +7,9 @@ import { createFormattedReply, createScriptedReply, type ReplyBounds, replyKey }
 import { ResponseFormat } from './chat-schema.ts'
 import { generateText, type TextProtocol, Usage } from './generation.ts'
 import { CompletionLogprobs, toCompletionLogprobs } from './logprobs.ts'
+import { toInputList } from './prompt-tokens.ts'
 import { INFERENCE_REFUSALS } from './request-lifecycle.ts'
 import { SamplingFields } from './sampling.ts'
-import { toInputList } from './text-inputs.ts'
 import { countTokens, decodeTokens } from './tokenizer.ts'
 
 /** Maximum of `logprobs`, as in the API of the openai package. */

@@ -6,9 +6,8 @@ import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import { dimensionsOf, embed } from '../../simulation/inference/embeddings.ts'
 import type { World } from '../../simulation/world.ts'
 import { refuse } from '../refusals.ts'
-import type { ScriptedAnswers } from './scripted-answers.ts'
-import { throwScriptedError } from './scripted-answers.ts'
-import { toInputList } from './text-inputs.ts'
+import { toInputList } from './prompt-tokens.ts'
+import { type ScriptedAnswers, throwScriptedError } from './scripted-answers.ts'
 import { countTokens } from './tokenizer.ts'
 
 /** Minimum of `dimensions`, as in the schemas of the embedding models in the fixtures. */

@@ -10,8 +10,8 @@ import {
   readEmbeddingInputs,
   type VectorSpec,
 } from './embedding-answers.ts'
+import { TokenArray } from './prompt-tokens.ts'
 import { hashRequest, INFERENCE_REFUSALS, startInference, waitForWholeAnswer } from './request-lifecycle.ts'
-import { TokenArray } from './text-inputs.ts'
 
 const Embedding = z.object({
   object: z.literal('embedding'),

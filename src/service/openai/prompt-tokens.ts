@@ -1,4 +1,7 @@
 /** Counts the tokens of a chat's prompt: what a request is billed as `prompt_tokens`. */
+
+import * as z from 'zod'
+import { integer } from '../fields.ts'
 import { countTokens } from './tokenizer.ts'
 
 interface PromptToolCall {
@@ -38,4 +41,12 @@ function countMessageTokens(messages: readonly PromptMessage[]): number {
 
 function toolCallText({ function: functionCall, custom }: PromptToolCall): string {
   return `${functionCall?.name ?? ''}${functionCall?.arguments ?? ''}${custom?.name ?? ''}${custom?.input ?? ''}`
+}
+
+export const TokenArray = z.array(integer({ min: 0 })).min(1)
+
+/** Returns the input as a list, each entry a text or an array of tokens. */
+export function toInputList(input: string | string[] | number[] | number[][]): readonly (string | number[])[] {
+  if (typeof input === 'string') return [input]
+  return typeof input[0] === 'number' ? [input as number[]] : (input as (string | number[])[])
 }

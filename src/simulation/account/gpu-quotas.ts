@@ -7,7 +7,7 @@ import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { TablePart } from '../part.ts'
 import type { LedgerParts } from './ledger.ts'
-import type { AccountObserver } from './observer.ts'
+import type { AccountObserver } from './ledger-types.ts'
 
 const REVIEW = purpose('limit.review')
 

@@ -7,6 +7,7 @@ import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { AccountRow } from './ledger-row.ts'
 import type {
+  AccountObserver,
   ChargedTokens,
   ChargedUnits,
   LedgerEntry,
@@ -16,7 +17,6 @@ import type {
 } from './ledger-types.ts'
 import { Meters } from './meters.ts'
 import { MICROCENTS_PER_CENT, type Microcents, tokenCost } from './money.ts'
-import type { AccountObserver } from './observer.ts'
 import { PastUsage, toBilledSeconds } from './past-usage.ts'
 import { PostingLog } from './posting-log.ts'
 import type { RequestCost } from './request-cost.ts'

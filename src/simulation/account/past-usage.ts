@@ -14,7 +14,7 @@ import {
   tokenCost,
   tokenWeight,
 } from './money.ts'
-import { type TokenPrice, tokenPriceOf } from './token-price.ts'
+import { type TokenPrice, tokenPriceOf } from './request-cost.ts'
 
 /** Months between the opening of an account and its epoch, if the fixture does not state the opening. */
 const DEFAULT_MONTHS = 2

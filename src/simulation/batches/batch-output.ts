@@ -1,7 +1,7 @@
 import type { Micros } from '../../kernel/duration.ts'
 import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
 import type { Steps } from '../../lib/slices.ts'
-import type { TokenPrice } from '../account/token-price.ts'
+import type { TokenPrice } from '../account/request-cost.ts'
 import type { SimulationContext } from '../context.ts'
 import type { BatchRow, FixtureBatch } from './batch-row.ts'
 import type { Files } from './files.ts'

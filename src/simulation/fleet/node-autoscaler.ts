@@ -8,8 +8,7 @@ import type { Environment } from './environment.ts'
 import { bitCount, type NodeRow } from './node-row.ts'
 import type { Nodes } from './nodes.ts'
 import type { Placement } from './placement.ts'
-import type { NodeProvisioner } from './provisioner.ts'
-import type { GpuRequest } from './tenants.ts'
+import type { GpuRequest, NodeProvisioner } from './tenants.ts'
 
 const PROVISIONING_DELAY = purpose('node.provisioning')
 const SPOT_AWAY = purpose('node.spotAway')

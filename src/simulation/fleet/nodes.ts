@@ -19,8 +19,7 @@ import {
 } from './gpu-type-index.ts'
 import { bytesOf, evictToFit, formatImageName, imageOf, repoOf, withUse } from './node-caches.ts'
 import { bitCount, freeGpus, type NodeGroup, NodeRow, type NodeState, toNodeGroup } from './node-row.ts'
-import type { NodeProvisioner } from './provisioner.ts'
-import type { Tenants } from './tenants.ts'
+import type { NodeProvisioner, Tenants } from './tenants.ts'
 import { repositoryWeights } from './weights.ts'
 
 /** A node, as seen outside the simulation. */

@@ -2,8 +2,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { Part } from '../part.ts'
-import type { NodeProvisioner } from './provisioner.ts'
-import type { Tenants } from './tenants.ts'
+import type { NodeProvisioner, Tenants } from './tenants.ts'
 
 /** The parts below that it uses. */
 export interface PlacementParts {

@@ -90,3 +90,11 @@ export class Tenants {
     return tenant >= 0 ? this.#instances.weightsOf(tenant) : this.#rentals.weightsOf(toRentalOrdinal(tenant))
   }
 }
+
+/** Adds nodes for tenants that wait, and gives empty nodes back. The node autoscaler is one. */
+export interface NodeProvisioner {
+  /** Provisions the nodes that these waiting tenants or the groups lack. */
+  provisionFor(requests: readonly GpuRequest[]): void
+  /** A node has no tenants. */
+  onNodeEmptied(ordinal: number): void
+}

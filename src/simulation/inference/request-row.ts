@@ -1,12 +1,11 @@
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import { type RequestCost, toDollars, type UnitPrice } from '../account/request-cost.ts'
-import type { TokenPrice } from '../account/token-price.ts'
+import { type RequestCost, type TokenPrice, toDollars, type UnitPrice } from '../account/request-cost.ts'
 import { type PromptBlocks, tokensOfBlocks } from '../load/prefix-cache.ts'
 import type { RequestOutcome, RequestWorkDone } from '../load/request-totals.ts'
 import type { MediaWork } from './media-work.ts'
-import type { WebhookPlan, WebhookResult } from './webhook-row.ts'
+import type { WebhookPlan, WebhookResult } from './webhooks.ts'
 
 /** Who sends a request, and to which model. */
 export interface InferenceCaller {

@@ -3,8 +3,7 @@
 import { type LoadPoint, type OfferedLoad, parseLoadTrace, tracePeriod } from '../../data/offered-load.ts'
 import { type Micros, micros, SECOND } from '../../kernel/duration.ts'
 import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
-import { type LinearPiece, PiecewiseRate } from './piecewise-rate.ts'
-import { isOnSide, type RateFunction, type Side } from './rate-function.ts'
+import { isOnSide, type LinearPiece, PiecewiseRate, type RateFunction, type Side } from './piecewise-rate.ts'
 
 const BURST = purpose('load.burst')
 

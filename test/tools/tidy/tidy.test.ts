@@ -138,7 +138,7 @@ const CACHES: readonly string[] = [
   'data/profiles/chain.ts parsedFiles',
   'data/profiles/load.ts loadedProfiles',
   'kernel/row.ts layouts',
-  'service/endpoints/aggregator.ts toListJson',
+  'service/endpoints/models/model-lists.ts toListJson',
   'service/http/compiled-operation.ts routers',
   'service/http/service.ts mappingOf',
   'service/http/service.ts neutralText',

@@ -1,12 +1,15 @@
 /** Lists of models that need no authentication, and the families of models. */
 import * as z from 'zod'
+import type { AggregatorModel } from '../../../data/records/catalog.ts'
+import { oncePer } from '../../../lib/once.ts'
 import { isDeprecated } from '../../../simulation/deployments/model-lookup.ts'
-import { neighbour } from '../../endpoint.ts'
+import { documented, neighbour } from '../../endpoint.ts'
 import { toModelEntry } from '../../models/catalog-json.ts'
 import { findFamily, listFamilyNames, ModelFamily } from '../../models/model-families.ts'
 import { listOwnModels, toOwnModelEntry } from '../../models/own-models.ts'
-import { ModelEntry } from '../../records.ts'
+import { AggregatorEntry, ModelEntry } from '../../records.ts'
 import { refuse } from '../../refusals.ts'
+import { JsonText } from '../../results.ts'
 
 export const listFeaturedModels = neighbour({
   route: 'GET /models/featured',
@@ -65,3 +68,19 @@ export const getModelFamily = neighbour({
   handle: ({ params: { family_name }, world }) =>
     findFamily(world, family_name) ?? refuse(404, `no model family ${family_name}`),
 })
+
+export const listAggregatorModels = documented({
+  route: 'GET /aggregator/models',
+  summary: 'List the catalog models in the format of an aggregator',
+  assumptions: [
+    'the path starts with the literal /aggregator',
+    'prices are decimal strings in USD per token',
+    "deprecation_date is '' for a model that is not deprecated",
+    'aggregator maps strings to strings',
+  ],
+  auth: 'none',
+  returns: z.object({ data: z.array(AggregatorEntry) }),
+  handle: ({ world }) => new JsonText(toListJson(world.store.aggregator.all())),
+})
+
+const toListJson = oncePer((data: readonly AggregatorModel[]) => JSON.stringify({ data }))
