@@ -81,10 +81,7 @@ function isSimulator(target: ControlAddress | Simulator): target is Simulator {
 
 function inProcess(sim: Simulator): Connection {
   const control = createControl(new Worlds(sim))
-  return {
-    baseUrl: 'http://sim',
-    send: request => control.answer(sim, request, { path: toPathAndQuery(request.url) }),
-  }
+  return { baseUrl: 'http://sim', send: request => control.answer(sim, request, { path: toPathAndQuery(request.url) }) }
 }
 
 function overHttp(address: ControlAddress): Connection {

@@ -146,12 +146,7 @@ export const untilClock = control({
     400: 'an unknown path, a path whose first response is an error or has another type than where, or an invalid duration',
   },
   body: z.strictObject({ get: z.string(), where: Where, within: DurationField.optional() }),
-  returns: z.object({
-    reached: z.boolean(),
-    now: z.string(),
-    happened: MoveView.omit({ now: true }),
-    last: GetResult,
-  }),
+  returns: z.object({ reached: z.boolean(), now: z.string(), happened: MoveView.omit({ now: true }), last: GetResult }),
   handle: async ({ body: { get, where, within }, sim, request: { signal } }) => {
     assertSmall(where)
     const [path] = get.split('?', 1)

@@ -24,9 +24,7 @@ export const judgeClients = control({
     'token. See docs/judge.md',
   example: { target: '/_sim/judge?off=usesLists&pollsAtMost=0.5' },
   refusals: { 400: 'an unknown rule, client or id, or an invalid rate' },
-  query: {
-    ...fieldsOf(z.string().optional(), 'off', 'keep', 'pollsAtMost', 'client'),
-  },
+  query: { ...fieldsOf(z.string().optional(), 'off', 'keep', 'pollsAtMost', 'client') },
   returns: z.object({
     findings: z.array(FindingSchema),
     rules: z.array(z.string()).describe('The rules that were applied'),

@@ -74,11 +74,7 @@ export const runScenario = control({
     'Run a scenario in YAML or JSON whole, in a world of its own with its own seed: its requests, checks and trace, ' +
     'as `modelhost-sim run` does. With `open`, a further world of the server has this run, and its past',
   example: { target: `/_sim/scenarios/${EXAMPLE}/run`, body: { open: true } },
-  refusals: {
-    ...UNKNOWN_SCENARIO,
-    400: 'an invalid file, or a scenario that plays a client',
-    429: 'too many worlds',
-  },
+  refusals: { ...UNKNOWN_SCENARIO, 400: 'an invalid file, or a scenario that plays a client', 429: 'too many worlds' },
   body: z.strictObject({ open: z.boolean().optional() }).optional(),
   returns: z.object({
     name: z.string(),

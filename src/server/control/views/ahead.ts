@@ -47,7 +47,7 @@ export const getAhead = control({
     const { world } = sim
     if (world.needsTokenizer) await loadTokenizer()
     const { from, to, stoppedBy, events, entries } = await refuseInvalid(() =>
-      lookAheadFrom(world, { by: micros(by), limit, isVisibleOnly: visible === 'true' }),
+      lookAheadFrom(world, micros(by), limit, visible === 'true'),
     )
     const { clock } = world
     return {
@@ -59,23 +59,13 @@ export const getAhead = control({
   },
 })
 
-/** What a look ahead looks for. */
-interface AheadOptions {
-  /** How far it looks, in microseconds. */
-  readonly by: Micros
-  /** The most entries. */
-  readonly limit: number
-  /** Whether it leaves out what no client can see. */
-  readonly isVisibleOnly: boolean
-}
-
 /**
  * Runs a copy of the world ahead and returns its journal entries: at most `limit`, and those of 50,000 events. The world
  * does not change. It gives other requests a turn every few milliseconds.
  *
  * @throws RangeError for a time beyond the age of a world
  */
-async function lookAheadFrom(world: World, { by, limit, isVisibleOnly }: AheadOptions) {
+async function lookAheadFrom(world: World, by: Micros, limit: number, isVisibleOnly: boolean) {
   const from = world.clock.now
   const end = requireWithinMaxAge(from + by)
   const future = world.fork()

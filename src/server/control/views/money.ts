@@ -60,10 +60,7 @@ export const getMoney = control({
           spent_microcents: z.int(),
           gpus: z.int().describe('GPUs that are billed now'),
           instance: z
-            .object({
-              microcents_per_hour: z.number(),
-              ...fieldsOf(z.int(), 'gpus', 'min_instances', 'max_instances'),
-            })
+            .object({ microcents_per_hour: z.number(), ...fieldsOf(z.int(), 'gpus', 'min_instances', 'max_instances') })
             .nullable()
             .describe(
               'What one instance of a deployment costs while it is billed, at the price of now; null without one',
@@ -110,11 +107,7 @@ function nextTopUp({ ledger, clock }: World, balance: number, burnPerHour: numbe
   if (!enabled || !ledger.topups.isCardAccepted || ledger.topups.hasFailed || burnPerHour === 0 || room < 0) return null
   const wait = Math.floor((room / burnPerHour) * HOUR) + 1
   if (wait > MAX_DURATION) return null
-  return {
-    at: clock.iso(clock.now + wait),
-    in: formatDuration(wait),
-    microcents: amount * MICROCENTS_PER_CENT,
-  }
+  return { at: clock.iso(clock.now + wait), in: formatDuration(wait), microcents: amount * MICROCENTS_PER_CENT }
 }
 
 function seriesOf(sim: Simulator, text: string, query: { from?: string | undefined; to?: string | undefined }) {

@@ -141,10 +141,7 @@ export const savePage = control({
   summary:
     'Return one HTML file that runs the past of the world again when it is opened, without a server. It contains every ' +
     'request with its body; hashes replace credentials',
-  refusals: {
-    409: 'the past is not kept, or waits for requests in progress',
-    501: 'this host cannot write pages',
-  },
+  refusals: { 409: 'the past is not kept, or waits for requests in progress', 501: 'this host cannot write pages' },
   produces: 'application/octet-stream',
   returns: z.string(),
   handle: async ({ sim, worlds, pasts, writePage }) => {

@@ -36,10 +36,7 @@ interface Typed {
 
 /** Returns the attributes of a field that shows a signal, and sets it. */
 export function bound(signal: Signal<string>) {
-  return {
-    value: signal.value,
-    onInput: ({ currentTarget: { value } }: Typed) => set(signal, value),
-  }
+  return { value: signal.value, onInput: ({ currentTarget: { value } }: Typed) => set(signal, value) }
 }
 
 interface SelectProps {
@@ -71,15 +68,8 @@ export function Select({ label, options, onChange, value, ...attributes }: Selec
   )
 }
 
-interface FilterFieldProps {
-  /** What is filtered: `requests`. */
-  readonly of: string
-  readonly placeholder: string
-  readonly hint?: string | undefined
-}
-
-/** The filter of a view. It is a part of the address of the page. */
-export function FilterField({ of, placeholder, hint }: FilterFieldProps) {
+/** The filter of a view, as of `requests`. It is a part of the address of the page. */
+export function FilterField({ of, placeholder, hint }: { of: string; placeholder: string; hint?: string }) {
   const { place } = useSession()
   return (
     <input

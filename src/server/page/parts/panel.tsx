@@ -54,14 +54,9 @@ export function Address<Route extends ControlRoute>({ route, fields, name }: Add
   )
 }
 
-interface DetailsHeadProps {
-  /** What the button closes: 'the inspector'. */
-  readonly what: string
-  readonly close: () => void
-  readonly children: ComponentChildren
-}
+type DetailsHeadProps = { what: string; close: () => void; children: ComponentChildren }
 
-/** The title of something that is open beside a view, with the button that closes it. */
+/** The title of something that is open beside a view, with the button that closes it: 'the inspector'. */
 export function DetailsHead({ what, close, children }: DetailsHeadProps) {
   return (
     <div class="details-head">
@@ -71,11 +66,7 @@ export function DetailsHead({ what, close, children }: DetailsHeadProps) {
   )
 }
 
-interface OverlayProps {
-  readonly label: string
-  readonly class?: string
-  readonly children: ComponentChildren
-}
+type OverlayProps = { label: string; class?: string; children: ComponentChildren }
 
 /** A box above the page. */
 export function Overlay({ label, class: style = '', children }: OverlayProps) {

@@ -125,10 +125,7 @@ export function withinExtent(wanted: TimeRange, extent: TimeRange): TimeRange | 
   return range && { from: Math.round(range.from), to: Math.round(range.to) }
 }
 
-interface StepFiguresProps extends StepChart {
-  readonly step: number | 'now'
-  readonly format: (value: number) => string
-}
+type StepFiguresProps = StepChart & { step: number | 'now'; format: (value: number) => string }
 
 function StepFigures({ chart, now, step, format }: StepFiguresProps) {
   const { times, from, series } = chart

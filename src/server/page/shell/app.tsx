@@ -11,22 +11,14 @@ import { ClockBar } from './clock-bar.tsx'
 import { Finder } from './finder.tsx'
 import { Header } from './header.tsx'
 import { Inspector } from './inspector.tsx'
-import { KEYS, useKeyboard } from './keyboard.ts'
+import { KEYS, type Overlaid, useKeyboard } from './keyboard.ts'
 import { Worlds } from './worlds.tsx'
 
 export function App() {
   const session = useSession()
-  const overlay = useSignal<'help' | 'finder' | 'worlds' | undefined>(undefined)
-  const show = (which: typeof overlay.value) => set(overlay, which)
-  useKeyboard({
-    openFinder: () => show('finder'),
-    toggleHelp: () => show(overlay.value === 'help' ? undefined : 'help'),
-    closeAll: () => {
-      if (overlay.value !== undefined) return show(undefined)
-      if (session.notice.value !== undefined) session.notice.value = undefined
-      else session.place.go({ id: undefined })
-    },
-  })
+  const overlay = useSignal<Overlaid>(undefined)
+  const close = clear(overlay)
+  useKeyboard(overlay)
   if (session.feed.link.value === 'locked') return <TokenPrompt />
   const { view: name, id } = session.place.value
   const views = viewsOf(session)
@@ -36,7 +28,7 @@ export function App() {
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to the view
       </button>
-      <Header show={show} />
+      <Header show={which => set(overlay, which)} />
       <nav class="tabs" aria-label="Views">
         {views.map(({ name, title, glyph }) => (
           <a
@@ -56,9 +48,9 @@ export function App() {
         <view.component key={`${view.name} ${session.world.value}`} />
       </main>
       {id !== undefined && <Inspector key={id} id={id} close={() => session.place.go({ id: undefined })} />}
-      {overlay.value === 'help' && <Help close={() => show(undefined)} />}
-      {overlay.value === 'finder' && <Finder close={() => show(undefined)} />}
-      {overlay.value === 'worlds' && <Worlds close={() => show(undefined)} />}
+      {overlay.value === 'help' && <Help close={close} />}
+      {overlay.value === 'finder' && <Finder close={close} />}
+      {overlay.value === 'worlds' && <Worlds close={close} />}
       <Notices />
     </>
   )

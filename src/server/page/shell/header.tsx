@@ -6,6 +6,7 @@ import type { LinkState } from '../store/feed.ts'
 import { DEFAULT_WORLD, useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
 import { OpenFile, SavePage } from './files.tsx'
+import type { Overlaid } from './keyboard.ts'
 
 const LINK_WORDS: Readonly<Record<LinkState, readonly [glyph: string, words: string]>> = {
   connecting: ['◌', 'connecting'],
@@ -18,7 +19,7 @@ const LINK_WORDS: Readonly<Record<LinkState, readonly [glyph: string, words: str
 const WORLDS_PAUSE_MS = 2_500
 
 /** @param show opens a box above the page */
-export function Header({ show }: { show: (box: 'help' | 'finder' | 'worlds') => void }) {
+export function Header({ show }: { show: (box: Overlaid) => void }) {
   const session = useSession()
   const { value: worlds } = useAnswer('GET /_sim/worlds', {}, { world: DEFAULT_WORLD, pauseMs: WORLDS_PAUSE_MS })
   const [glyph, words] = LINK_WORDS[session.feed.link.value]

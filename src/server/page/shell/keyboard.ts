@@ -1,6 +1,7 @@
 /** The keys of the page. Views add `j` and `k` themselves. */
+import type { Signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { isTyping } from '../parts/hooks.ts'
+import { isTyping, set } from '../parts/hooks.ts'
 import { forkWorld, nextEvent, togglePause, useSession } from '../store/session.ts'
 import { viewsOf } from '../views/all-views.ts'
 
@@ -17,19 +18,21 @@ export const KEYS: readonly (readonly [keys: string, meaning: string])[] = [
   ['?', 'Show or hide this help'],
 ]
 
-interface Openings {
-  readonly openFinder: () => void
-  readonly toggleHelp: () => void
-  readonly closeAll: () => void
-}
+/** What is open above the page. */
+export type Overlaid = 'help' | 'finder' | 'worlds' | undefined
 
 /** Follows the keyboard while the page is shown. */
-export function useKeyboard({ openFinder, toggleHelp, closeAll }: Openings): void {
+export function useKeyboard(overlay: Signal<Overlaid>): void {
   const session = useSession()
   useEffect(() => {
+    const closeNext = () => {
+      if (overlay.peek() !== undefined) set(overlay, undefined)
+      else if (session.notice.peek() !== undefined) set(session.notice, undefined)
+      else session.place.go({ id: undefined })
+    }
     const actOf = (event: KeyboardEvent): (() => unknown) | undefined => {
-      if (event.key === 'k' && (event.ctrlKey || event.metaKey)) return openFinder
-      if (event.key === 'Escape') return closeAll
+      if (event.key === 'k' && (event.ctrlKey || event.metaKey)) return () => set(overlay, 'finder')
+      if (event.key === 'Escape') return closeNext
       if (isTyping(event)) return undefined
       const view = /^[1-6]$/.test(event.key) ? viewsOf(session)[Number(event.key) - 1] : undefined
       if (view !== undefined) return () => session.place.go({ view: view.name })
@@ -44,7 +47,7 @@ export function useKeyboard({ openFinder, toggleHelp, closeAll }: Openings): voi
         case 'f':
           return () => forkWorld(session, session.world.peek())
         case '?':
-          return toggleHelp
+          return () => set(overlay, overlay.peek() === 'help' ? undefined : 'help')
         default:
           return undefined
       }

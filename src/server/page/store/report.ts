@@ -12,14 +12,9 @@ export interface ExploreReport {
   readonly findings: readonly Finding[]
 }
 
-export interface MatrixCell {
-  readonly operation: string
-  readonly class: string
-  readonly found: number
-  readonly surfaced: number
-  readonly survived: number
-  readonly notReached: number
-}
+export type MatrixCell = Readonly<
+  Record<'operation' | 'class', string> & Record<'found' | 'surfaced' | 'survived' | 'notReached', number>
+>
 
 export interface Finding {
   readonly invariant: string

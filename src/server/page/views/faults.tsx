@@ -217,6 +217,8 @@ function Timelines() {
   const session = useSession()
   const { value: scenarios, error } = useAnswer('GET /_sim/scenarios', {}, { refresh: 'requests' })
   const now = session.clock.value?.now
+  const start = (name: string) => session.act(`Start ${name}`, 'POST /_sim/scenarios/{name}/start', { name })
+  const stop = (name: string) => session.act(`Stop ${name}`, 'DELETE /_sim/scenarios/{name}', { name })
   return (
     <Panel title="Incidents" route="GET /_sim/scenarios" error={error}>
       {scenarios === undefined && error === undefined && <p class="empty">Reading the incidents …</p>}
@@ -242,18 +244,9 @@ function Timelines() {
                     : state}
               </span>
               {state === 'playing' ? (
-                <Small
-                  words="Stop"
-                  of={name}
-                  onClick={() => session.act(`Stop ${name}`, 'DELETE /_sim/scenarios/{name}', { name })}
-                />
+                <Small words="Stop" of={name} onClick={() => stop(name)} />
               ) : (
-                <Small
-                  words="Start"
-                  of={name}
-                  disabled={state === 'unplayable'}
-                  onClick={() => session.act(`Start ${name}`, 'POST /_sim/scenarios/{name}/start', { name })}
-                />
+                <Small words="Start" of={name} disabled={state === 'unplayable'} onClick={() => start(name)} />
               )}
               <Small words="Run" of={name} onClick={() => runScenario(session, name)} />
             </div>
@@ -338,10 +331,8 @@ function Recorded() {
   const record = async () => {
     const only = onlyActions.value ? 'actions' : undefined
     // A world that began with a snapshot, as a fork does, can be written in TypeScript alone.
-    for (const [format, name] of [
-      ['yaml', 'scenario.yaml'],
-      ['typescript', 'scenario.ts'],
-    ] as const) {
+    for (const format of ['yaml', 'typescript'] as const) {
+      const name = format === 'yaml' ? 'scenario.yaml' : 'scenario.ts'
       try {
         scenario.value = { name, text: await session.ask('GET /_sim/past/scenario', { format, only }) }
         problem.value = undefined

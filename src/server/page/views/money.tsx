@@ -142,16 +142,9 @@ type Money = AnswersByRoute['GET /_sim/money']
 type MoneyOwner = Money['owners'][number]
 
 /** Steps of the picture, with their seconds. The answer takes each of them. */
-const STEPS = [
-  ['10s', 10],
-  ['1m', 60],
-  ['5m', 300],
-  ['15m', 900],
-  ['1h', 3_600],
-  ['4h', 14_400],
-  ['1d', 86_400],
-  ['7d', 604_800],
-] as const
+const STEPS = {
+  ...{ '10s': 10, '1m': 60, '5m': 300, '15m': 900, '1h': 3_600, '4h': 14_400, '1d': 86_400, '7d': 604_800 },
+}
 /** Owners that have an area of their own. */
 const MAX_AREAS = 8
 /** Most steps of a picture. */
@@ -166,7 +159,7 @@ interface BurnChart {
 /** Returns the step for a world of so many seconds; undefined if it is too young for a picture. */
 function stepFor(seconds: number): string | undefined {
   if (seconds < 10) return undefined
-  const [step] = STEPS.find(([, length]) => seconds / length <= MAX_STEPS) ?? STEPS.at(-1)!
+  const [step] = Object.entries(STEPS).find(([, length]) => seconds / length <= MAX_STEPS) ?? ['7d']
   return step
 }
 

@@ -183,7 +183,7 @@ function Outcome({ sent: { world, stop, answer, error }, request, kept }: Resend
           <Content content={answer} of="the answer" />
         </>
       ) : (
-        <Comparison status={request.status} then={kept.answer} world={world} answer={answer} />
+        <Comparison status={request.status} then={kept.answer} {...{ world, answer }} />
       )}
     </div>
   )
@@ -213,16 +213,9 @@ function parseHeaders(text: string): Record<string, string | null> {
 /** How many differences are listed. */
 const MAX_SHOWN = 40
 
-interface ComparisonProps {
-  /** The status that the client got then. */
-  readonly status: number
-  /** The original answer, if the past has it. */
-  readonly then: Kept['answer']
-  readonly world: string
-  readonly answer: AnswersByRoute['POST /_sim/requests']
-}
+type ComparisonProps = Required<Pick<Sent, 'world' | 'answer'>> & { status: number; then: Kept['answer'] }
 
-/** The original answer and the new one side by side: the statuses, and what differs. */
+/** The original answer, if the past has it, and the new one side by side: the statuses, and what differs. */
 function Comparison({ status, then, world, answer }: ComparisonProps) {
   // The date of an answer is that of its clock, and says nothing about the answer.
   const differences =

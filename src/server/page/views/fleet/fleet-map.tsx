@@ -36,10 +36,7 @@ interface FleetMapProps {
 }
 
 const DIRECTIONS: Readonly<Record<string, Direction>> = {
-  ArrowLeft: 'left',
-  ArrowRight: 'right',
-  ArrowUp: 'up',
-  ArrowDown: 'down',
+  ...{ ArrowLeft: 'left', ArrowRight: 'right', ArrowUp: 'up', ArrowDown: 'down' },
 }
 
 /** The GPUs of all nodes on one canvas, of which the visible part is drawn. Arrow keys move a cursor over the nodes. */

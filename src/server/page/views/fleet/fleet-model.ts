@@ -53,17 +53,8 @@ export function toSections({ nodes, groups }: Fleet): FleetSection[] {
     .map(([, section]) => ({ ...section, nodes: section.nodes.sort(byName) }))
 }
 
-/** How many GPUs of each kind there are. */
-interface GpuCounts {
-  readonly gpus: number
-  readonly held: number
-  readonly free: number
-  readonly others: number
-  readonly unusable: number
-}
-
 /** Counts the GPUs of nodes as the totals of the fleet do: a free GPU takes an instance now. */
-export function countGpus(nodes: Iterable<FleetNode>): GpuCounts {
+export function countGpus(nodes: Iterable<FleetNode>) {
   const counts = { gpus: 0, held: 0, free: 0, others: 0, unusable: 0 }
   for (const { gpus, state } of nodes) {
     for (const code of gpus) {

@@ -83,36 +83,23 @@ export function FleetSummary({ fleet, coloring, onHover }: FleetSummaryProps) {
 }
 
 /** What the marks on the map mean, for each colouring. */
-const LEGENDS: Readonly<Record<Coloring, readonly (readonly [mark: string, words: string])[]>> = {
-  owner: [
-    ['A', 'held: the letter is that of its owner'],
-    ['▨', 'held, not ready yet'],
-  ],
-  load: [
-    ['▄', 'load of its owner, in percent if there is room'],
-    ['▢', 'held without a load'],
-  ],
-  health: [
-    ['✓', 'held and ready'],
-    ['…', 'held, not ready yet'],
-    ['▁', 'free, usable'],
-  ],
+const LEGENDS: Readonly<Record<Coloring, Readonly<Record<string, string>>>> = {
+  owner: { A: 'held: the letter is that of its owner', '▨': 'held, not ready yet' },
+  load: { '▄': 'load of its owner, in percent if there is room', '▢': 'held without a load' },
+  health: { '✓': 'held and ready', '…': 'held, not ready yet', '▁': 'free, usable' },
 }
 
 function Legend({ coloring }: { coloring: Coloring }) {
-  const marks = [
+  const marks = {
     ...LEGENDS[coloring],
-    ['·', 'of another customer'],
-    ['✗', 'unusable: a broken GPU, or a node that is down'],
-    ['⊘', 'hatched: cordoned or draining'],
-    ['÷2', 'two times slower'],
-    ['▤', 'its disk is full'],
-    ['+', 'dashed: being provisioned'],
-  ] as const
+    ...{ '·': 'of another customer', '✗': 'unusable: a broken GPU, or a node that is down' },
+    ...{ '⊘': 'hatched: cordoned or draining', '÷2': 'two times slower', '▤': 'its disk is full' },
+    '+': 'dashed: being provisioned',
+  }
   return (
     <Panel title="Marks on the map">
       <dl class="marks">
-        {marks.map(([mark, words]) => (
+        {Object.entries(marks).map(([mark, words]) => (
           <div key={words}>
             <dt aria-hidden="true">{mark}</dt>
             <dd>{words}</dd>

@@ -72,18 +72,12 @@ export function FleetView() {
       {fleet !== undefined && (
         <div class="fleet-body">
           {as === 'table' ? (
-            <FleetTable nodes={table!} selected={selected} onChoose={name => place.go({ node: name })} />
+            <FleetTable nodes={table!} />
           ) : (
             <FleetMap {...{ fleet, coloring, selected }} owner={owner.value} onChoose={choose} />
           )}
           <aside class="fleet-aside" aria-label="Owners and types">
-            {node !== undefined && (
-              <NodePanel
-                {...{ fleet, node, gpu }}
-                onChooseGpu={chosen => choose(node, chosen)}
-                onClose={() => place.go({ node: undefined, gpu: undefined })}
-              />
-            )}
+            {node !== undefined && <NodePanel {...{ fleet, node, gpu }} onChooseGpu={chosen => choose(node, chosen)} />}
             <FleetSummary fleet={fleet} coloring={coloring} onHover={id => set(owner, id)} />
           </aside>
         </div>
@@ -112,11 +106,11 @@ interface NodePanelProps {
   /** Number of the chosen GPU. */
   readonly gpu: number | undefined
   readonly onChooseGpu: (gpu: number) => void
-  readonly onClose: () => void
 }
 
 /** The selected node: what it is, who is on it, and the commands that break and repair it. */
-function NodePanel({ fleet, node, gpu, onChooseGpu, onClose }: NodePanelProps) {
+function NodePanel({ fleet, node, gpu, onChooseGpu }: NodePanelProps) {
+  const { place } = useSession()
   const { value: commands = [] } = useAnswer('GET /_sim/commands', {}, { refresh: 'once' })
   const { value: troubles = [] } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
   const { name, group } = node
@@ -128,7 +122,7 @@ function NodePanel({ fleet, node, gpu, onChooseGpu, onClose }: NodePanelProps) {
   })
   return (
     <section class="panel node-panel" aria-label={`Node ${name}`}>
-      <DetailsHead what="the node" close={onClose}>
+      <DetailsHead what="the node" close={() => place.go({ node: undefined, gpu: undefined })}>
         <h2 class="mono">{name}</h2>
       </DetailsHead>
       <p class={node.state === 'ready' ? '' : 'warn'}>{describeState(node)}</p>
@@ -228,14 +222,10 @@ function breakingCommands(commands: readonly WorldCommand[], target: string): Wo
   })
 }
 
-interface FleetTableProps {
-  readonly nodes: readonly FleetNode[]
-  readonly selected: string | undefined
-  readonly onChoose: (name: string) => void
-}
-
 /** The nodes as rows of words and figures. */
-function FleetTable({ nodes, selected, onChoose }: FleetTableProps) {
+function FleetTable({ nodes }: { nodes: readonly FleetNode[] }) {
+  const { place } = useSession()
+  const { node: selected } = place.value
   const figure = (title: 'Held' | 'Free' | 'Others' | 'Unusable'): Column<FleetNode> => {
     const what = title.toLowerCase() as Lowercase<typeof title>
     const cell = (node: FleetNode) => {
@@ -248,7 +238,7 @@ function FleetTable({ nodes, selected, onChoose }: FleetTableProps) {
     [
       'Node',
       ({ name }) => (
-        <button type="button" class="link-button mono" onClick={() => onChoose(name)}>
+        <button type="button" class="link-button mono" onClick={() => place.go({ node: name })}>
           {name}
         </button>
       ),

@@ -14,13 +14,10 @@ import { Lanes } from './lanes.tsx'
 import { beginOfAll, KIND_CHOICES, MAX_ROWS, type Mark, styleOfState, timesOf, toRows } from './lifecycle-model.ts'
 
 /** States that stand for the styles, for the legend. */
-const LEGEND = [
-  ['running', 'works'],
-  ['starting', 'changing'],
-  ['stopped', 'idle or ended'],
-  ['failed', 'failed or lost'],
-  ['completed', 'completed'],
-] as const
+const LEGEND = {
+  ...{ running: 'works', starting: 'changing', stopped: 'idle or ended', failed: 'failed or lost' },
+  completed: 'completed',
+}
 
 /** Microseconds that the scale has at least. */
 const LEAST_SPAN = 60_000_000
@@ -122,7 +119,7 @@ export function LifecyclesView() {
         />
       )}
       <p class="lanes-legend faint">
-        {LEGEND.map(([state, words]) => (
+        {Object.entries(LEGEND).map(([state, words]) => (
           <span key={state}>
             <Glyph of={styleOfState(state).glyph} tone={styleOfState(state).color} /> {words}
           </span>
