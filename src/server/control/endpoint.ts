@@ -1,11 +1,15 @@
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { createEndpointFactory, type Operations } from '../../service/endpoint.ts'
 import { RefusalError, refuse } from '../../service/refusals.ts'
+import type { Snapshot } from '../../simulator/checkpoint/snapshot.ts'
 import type { MoneyView } from '../../simulator/explain/money-tracker.ts'
+import type { Past } from '../../simulator/history/past/past.ts'
 import type { Pasts } from '../../simulator/history/past/pasts.ts'
 import { TooManyReaders } from '../../simulator/requests/event-reader.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { TimelineLibrary } from '../../simulator/timelines.ts'
-import { TooManyWorlds, type Worlds } from '../worlds/worlds.ts'
+import type { ServedWorld } from '../worlds/served-world.ts'
+import { TooManyWorlds, type WorldSpec, type Worlds } from '../worlds/worlds.ts'
 import type { EventTexts } from './event-stream.ts'
 
 /** Writes a page that runs recordings of worlds again. */
@@ -60,6 +64,50 @@ export async function refuseInvalid<T>(command: () => T | Promise<T>, status = 4
     // The simulator throws a RangeError for invalid input, and an EventCapError for a move with too many events.
     if (error instanceof RangeError || (error as Error).name === 'EventCapError')
       refuse(status, (error as Error).message)
+    throw error
+  }
+}
+
+/** Returns the world of a name. Refuses an unknown one with 404. */
+export function requireWorld(worlds: Worlds, name: string): ServedWorld {
+  return worlds.get(name) ?? refuse(404, `Failed to find the world: ${worlds.explainMissing(name)}.`)
+}
+
+/** Returns the snapshot of this name. An unknown name is refused with a 404 that suggests the nearest. */
+export function requireSnapshot({ name: world, snapshots }: ServedWorld, name: string): Snapshot {
+  const snapshot = snapshots.get(name)
+  if (snapshot !== undefined) return snapshot
+  const hint = formatSuggestion(name, snapshots.keys(), 'GET /_sim/snapshots lists its snapshots.')
+  return refuse(404, `Failed to find the snapshot '${name.slice(0, 100)}': unknown in the world '${world}'. ${hint}`)
+}
+
+/**
+ * Returns the past of a world. Refuses with 409 if it is not kept.
+ *
+ * @param purpose what needs it, as in `save a page`
+ */
+export function requirePast(pasts: Pasts, sim: Simulator, purpose: string): Past {
+  return (
+    pasts.of(sim) ??
+    refuse(409, `Failed to ${purpose}: the past of this world is not kept. Send POST /_sim/past to it before.`)
+  )
+}
+
+/**
+ * Makes a world with a simulator that takes time to create. Refuses with 429 at the maximum number of worlds, before that
+ * time too. The simulator of a refused world is disposed.
+ */
+export async function makeWorldWith(
+  worlds: Worlds,
+  create: () => Promise<Simulator>,
+  spec: Pick<WorldSpec, 'alias' | 'from'> = {},
+): Promise<ServedWorld> {
+  await refuseInvalid(() => worlds.assertRoom())
+  const sim = await create()
+  try {
+    return await refuseInvalid(() => worlds.make({ ...spec, sim }))
+  } catch (error) {
+    await sim[Symbol.asyncDispose]()
     throw error
   }
 }

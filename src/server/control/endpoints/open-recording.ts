@@ -2,8 +2,7 @@ import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
 import { parseRecording } from '../../../simulator/history/file.ts'
 import { createRecordedSimulator } from '../../../simulator/history/header.ts'
 import { performLines } from '../../../simulator/history/replay/perform-lines.ts'
-import { type ControlScope, refuseInvalid } from '../endpoint.ts'
-import { makeWorldWith } from './require.ts'
+import { type ControlScope, makeWorldWith, refuseInvalid } from '../endpoint.ts'
 
 /**
  * Creates a world that runs a recording again. Refuses with 400 for a text that is not a recording of this version.

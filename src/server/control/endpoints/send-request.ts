@@ -8,9 +8,8 @@ import { createRequest } from '../../../simulator/history/replay/replayed-reques
 import type { WholeExchange } from '../../../simulator/history/timeline.ts'
 import { restoreSecrets } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { type ControlScope, control } from '../endpoint.ts'
+import { type ControlScope, control, requireWorld } from '../endpoint.ts'
 import { showContent } from '../views/shown-content.ts'
-import { requireWorld } from './require.ts'
 
 export const sendRequest = control({
   route: 'POST /_sim/requests',

@@ -6,9 +6,8 @@ import { refuse } from '../../../service/refusals.ts'
 import { Bytes } from '../../../service/results.ts'
 import { Snapshot } from '../../../simulator/checkpoint/snapshot.ts'
 import type { ServedWorld } from '../../worlds/served-world.ts'
-import { type ControlScope, control, refuseInvalid } from '../endpoint.ts'
+import { type ControlScope, control, refuseInvalid, requireSnapshot } from '../endpoint.ts'
 import { ClockModeSchema, clockModeOf } from '../world-view.ts'
-import { requireSnapshot } from './require.ts'
 
 const Name = z
   .string()

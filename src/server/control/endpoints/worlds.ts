@@ -18,9 +18,8 @@ import type { SimulatorOptions } from '../../../simulator/options.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import type { ServedWorld } from '../../worlds/served-world.ts'
 import type { WorldSpec } from '../../worlds/worlds.ts'
-import { control, refuseInvalid } from '../endpoint.ts'
+import { control, makeWorldWith, refuseInvalid, requirePast, requireSnapshot, requireWorld } from '../endpoint.ts'
 import { ClockModeSchema, clockModeOf, PendingRequestSchema, pendingRequestsOf } from '../world-view.ts'
-import { makeWorldWith, requirePast, requireSnapshot, requireWorld } from './require.ts'
 
 const WorldSummary = z.object({
   world: z.string(),

@@ -9,8 +9,7 @@ import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import type { ServedWorld } from '../../worlds/served-world.ts'
 import type { Worlds } from '../../worlds/worlds.ts'
-import { control } from '../endpoint.ts'
-import { requireSnapshot, requireWorld } from '../endpoints/require.ts'
+import { control, requireSnapshot, requireWorld } from '../endpoint.ts'
 import { DescribedEntrySchema, toDescribedEntry } from '../event-views.ts'
 
 const SideSchema = DescribedEntrySchema.nullable()

@@ -8,9 +8,8 @@ import { parseRecording } from '../../../simulator/history/file.ts'
 import type { StepLines } from '../../../simulator/history/lines.ts'
 import type { Past } from '../../../simulator/history/past/past.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid, requirePast } from '../endpoint.ts'
 import * as recordings from '../endpoints/open-recording.ts'
-import { requirePast } from '../endpoints/require.ts'
 
 /** Longest real time that the start of a past waits for the end of requests, in milliseconds. */
 const WAIT_LIMIT_MS = 500
