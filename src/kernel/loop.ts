@@ -1,3 +1,4 @@
+import { acceptCopies } from '../lib/copies.ts'
 import { LIMITS } from '../lib/limits.ts'
 import type { Agenda } from './agenda.ts'
 import type { Clock } from './clock.ts'
@@ -17,6 +18,7 @@ export const DEFAULT_EVENT_LIMITS: EventLimits = { events: LIMITS.moveEvents, sa
 export class EventCapError extends Error {
   override name = 'EventCapError'
 }
+acceptCopies(EventCapError, 'EventCapError')
 
 /**
  * Moves the time of one world. Until the target, it takes the earliest entry, sets the clock to its time and fires it.

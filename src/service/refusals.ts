@@ -1,6 +1,7 @@
 /** Errors that end a request with a refusal. */
 
 import type { DecidedBy } from '../kernel/journal.ts'
+import { acceptCopies } from '../lib/copies.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { quote } from '../lib/quote.ts'
 import type { ValidationDetail } from './http/validation-errors.ts'
@@ -32,6 +33,7 @@ export class RefusalError extends Error {
     this.body = body
   }
 }
+acceptCopies(RefusalError, 'RefusalError')
 
 /**
  * Ends the request with a refusal in the endpoint's error shape. Nothing may have been changed before.

@@ -1,5 +1,5 @@
 /** The error of the typed client. In its own file, so that scripts import it without the declarations. */
-const REFUSAL_BRAND = Symbol.for('modelhost-sim.refusal')
+import { acceptCopies } from '../../lib/copies.ts'
 
 /**
  * An error answer of the service.
@@ -19,11 +19,6 @@ export class Refusal extends Error {
     this.status = status
     this.body = body
     this.headers = headers
-    Object.defineProperty(this, REFUSAL_BRAND, { value: true })
-  }
-
-  /** Accepts refusals of another copy of this package: a script and its runner may have loaded one each. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return typeof value === 'object' && value !== null && REFUSAL_BRAND in value
   }
 }
+acceptCopies(Refusal, 'Refusal')

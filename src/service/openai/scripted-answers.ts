@@ -1,5 +1,6 @@
 /** Answers that a test scripts in place of generated answers. Rules are tried in order; the first match answers. */
 import * as z from 'zod'
+import { acceptCopies } from '../../lib/copies.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { formatValue, jsonPath, problemsOf } from '../../lib/zod-problems.ts'
 import { RETRY_AFTER } from '../../simulation/inference/request-admission.ts'
@@ -71,6 +72,7 @@ export interface ScriptRuleHandle extends ScriptRuleView {
 export class ScriptError extends RangeError {
   override readonly name = 'ScriptError'
 }
+acceptCopies(ScriptError, 'ScriptError')
 
 /** The rules of a simulator with their counts. */
 export interface ScriptedState {

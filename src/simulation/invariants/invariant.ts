@@ -1,3 +1,5 @@
+import { acceptCopies } from '../../lib/copies.ts'
+
 /** The invariants by number. `docs/model.md` describes each of them. */
 export const INVARIANTS = {
   I1: 'no GPU is held twice, none is lost',
@@ -60,3 +62,4 @@ export class InvariantError extends Error {
     this.violations = violations
   }
 }
+acceptCopies(InvariantError, 'InvariantError')

@@ -3,6 +3,7 @@
 import { ByteHash } from '../../kernel/random.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { byteLengthOf, concatBytes } from '../../lib/bytes.ts'
+import { acceptCopies } from '../../lib/copies.ts'
 import { VERSION } from '../../lib/version.ts'
 
 /** The version of the file format. */
@@ -15,6 +16,7 @@ const LINE_END = 10
 export class SnapshotError extends RangeError {
   override readonly name = 'SnapshotError'
 }
+acceptCopies(SnapshotError, 'SnapshotError')
 
 /** The description of a snapshot. */
 export interface SnapshotInfo {

@@ -1,3 +1,5 @@
+import { acceptCopies } from '../../lib/copies.ts'
+
 /** An invalid rule. The message names the field and a remedy. */
 export class FaultError extends RangeError {
   /** The path of the invalid field, if it is one field, and the problem. */
@@ -10,3 +12,4 @@ export class FaultError extends RangeError {
     this.reason = reason
   }
 }
+acceptCopies(FaultError, 'FaultError')

@@ -1,5 +1,6 @@
 /** Recordings as text: one JSON object a line. Each line has a checksum of itself and of all lines before it. */
 
+import { acceptCopies } from '../../lib/copies.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { quote } from '../../lib/quote.ts'
 import { type Steps, withoutPause } from '../../lib/slices.ts'
@@ -14,6 +15,7 @@ import { StepReader } from './repetitions.ts'
 export class RecordingError extends RangeError {
   override readonly name = 'RecordingError'
 }
+acceptCopies(RecordingError, 'RecordingError')
 
 const SUM = /,"sum":"([0-9a-f]{8})"\}$/
 

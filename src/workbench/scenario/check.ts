@@ -1,4 +1,5 @@
 import type { EntryFields } from '../../kernel/journal.ts'
+import { acceptCopies } from '../../lib/copies.ts'
 import {
   createDifference,
   type Difference,
@@ -55,6 +56,7 @@ export class CheckError extends Error {
     this.actual = actual
   }
 }
+acceptCopies(CheckError, 'CheckError')
 
 /** Longest text of a value in a trace. */
 const MAX_TRACED_CHARS = 80

@@ -62,6 +62,32 @@ describe('npx modelhost-sim run', () => {
     }
   })
 
+  test('a script and its runner load the package once each, and know the errors of the other', () => {
+    const home = mkdtempSync(join(PROJECT, 'scenarios-'))
+    try {
+      const text = `
+import { endpoint, FaultError, refuse, UntilError } from 'modelhost-sim'
+import { scenario } from 'modelhost-sim/scenario'
+import * as z from 'zod'
+
+const handle = () => refuse(404, 'no pod')
+const getPod = endpoint({ route: 'GET /pod', summary: 'Get a pod', auth: 'none', returns: z.object({}), handle })
+export default scenario('errors', { endpoints: { getPod } }, async ({ check, clock, eventually, faults, fetch, baseUrl }) => {
+  const answer = await fetch(baseUrl + '/pod')
+  check([answer.status, await answer.json()], [404, { error: 'no pod' }])
+  const unknown = await faults.add({ on: 'nope', fault: { kind: 'status', status: 503 } }).catch(error => error)
+  const late = await clock.until(() => false, { within: '1s' }).catch(error => error)
+  check([unknown, late].map(error => [error instanceof FaultError, error instanceof UntilError]), [[true, false], [false, true]])
+})
+`
+      writeFileSync(join(home, 'errors.ts'), text)
+      const { status, stdout } = spawn(home, '--update')
+      expect(status, stdout).toBe(0)
+    } finally {
+      rmSync(home, { recursive: true })
+    }
+  })
+
   test('ends and names the scenario when a script loops without end', () => {
     const home = mkdtempSync(join(PROJECT, 'scenarios-'))
     try {

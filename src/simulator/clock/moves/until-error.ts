@@ -1,5 +1,6 @@
 import { formatDuration, type Micros } from '../../../kernel/duration.ts'
 import { formatTraceLine } from '../../../kernel/trace-line.ts'
+import { acceptCopies } from '../../../lib/copies.ts'
 import type { World } from '../../../simulation/world.ts'
 
 /** The condition of `until` was not true within its limit of time. */
@@ -20,3 +21,4 @@ export class UntilError extends Error {
     )
   }
 }
+acceptCopies(UntilError, 'UntilError')
