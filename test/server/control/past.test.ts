@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { endpoints } from '../../../examples/own-endpoints/pods.ts'
 import { run } from '../../../src/cli/commands/run.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { replayRecording } from '../../../src/simulator/history/replay/perform-lines.ts'
@@ -154,6 +155,20 @@ test('going back is refused when the past is not kept, and when no further world
   const { body, status } = await command('/_sim/recordings', { recording: recordMinute() })
   expect([status, body.error]).toEqual([429, expect.stringContaining('--max-worlds')])
   expect(server.server.worlds.all()).toHaveLength(1)
+})
+
+test('a world that runs a recording again, and one of the past, have the own endpoints of the server', async () => {
+  const { ask, command } = await running({ endpoints })
+  await command('/_sim/past')
+  const pod = JSON.stringify({ name: 'chat', gpuTypeId: 'H100' })
+  expect((await ask('/rest/v1/pods', { method: 'POST', headers: json, body: pod })).status).toBe(200)
+  await command('/_sim/clock/advance', { by: '1m' })
+  const recording = await (await ask('/_sim/past/recording')).text()
+  expect((await command('/_sim/recordings', { recording })).body).toMatchObject({ problem: null })
+  const { body: made } = await command('/_sim/worlds', { from: 'default', at: '30s' })
+  expect(await (await ask(`/_sim/worlds/${made.world}/rest/v1/pods`)).json()).toMatchObject([
+    { desiredStatus: 'CREATED' },
+  ])
 })
 
 test('clicks become a scenario that passes, and requests can be left out of it', async () => {

@@ -1,5 +1,5 @@
 import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
-import { parseRecording } from '../../../simulator/history/file.ts'
+import { parseRecording, withEndpoints } from '../../../simulator/history/file.ts'
 import { createRecordedSimulator } from '../../../simulator/history/header.ts'
 import { performLines } from '../../../simulator/history/replay/perform-lines.ts'
 import { type ControlScope, makeWorldWith, refuseInvalid } from '../endpoint.ts'
@@ -14,7 +14,8 @@ export async function openRecordingText(
   text: string,
   what: string,
 ) {
-  const recording = await refuseInvalid(() => parseRecording(text, what))
+  const parsed = await refuseInvalid(() => parseRecording(text, what))
+  const recording = withEndpoints(parsed, worlds.default.sim.options.endpoints)
   const world = await makeWorldWith(worlds, async () => {
     const made = await refuseInvalid(() =>
       createRecordedSimulator(recording.header, 'the recording', {}, async () => {
