@@ -104,11 +104,19 @@ export function ownEndpoint<
   Body extends AnySchema | undefined = undefined,
 >(declaration: OwnDeclaration<Route, Params, Query, Body, Returns>): OwnEndpoint {
   assertKnownKeys(declaration, KEYS, 'Failed to declare an endpoint', { noun: 'field' })
-  const { route, roles = [], returns, handle } = declaration
+  const { route, roles = [], params, query, returns, body = returns, handle } = declaration
+  const problem = (reason: string) => new RangeError(`Failed to declare the endpoint '${route}': ${reason}`)
   const unknown = (field: string, value: unknown, known: readonly string[]) => {
     const word = String(value)
     const advice = formatSuggestion(word, known, `Give one of ${known.join(', ')}.`)
-    return new RangeError(`Failed to declare the endpoint '${route}': unknown ${field} '${word}'. ${advice}`)
+    return problem(`unknown ${field} '${word}'. ${advice}`)
+  }
+  const isSchema = (value: unknown) => typeof value === 'object' && value !== null && '_zod' in value
+  const one = Object.entries({ params, query }).find(([, schemas]) => isSchema(schemas))
+  if (one) throw problem(`'${one[0]}' is one schema. Give an object of schemas, as in { id: z.string() }.`)
+  for (const [field, schema] of Object.entries({ ...params, ...query, returns, body })) {
+    const advice = 'Install zod 4, and declare the schema with it, as in z.string().'
+    if (!isSchema(schema)) throw problem(`the schema '${field}' is missing, or not one of zod 4. ${advice}`)
   }
   for (const [field, known] of Object.entries(WORDS)) {
     const word = declaration[field as keyof typeof WORDS] ?? known[0]!
@@ -161,15 +169,9 @@ function combine({ operations, routes }: ServedOperations, own: OwnEndpoints): S
     if (typeof endpoint?.handle !== 'function' || typeof endpoint.route !== 'string') {
       throw problem(`${quote(endpoint)} is not an endpoint. Give the result of endpoint({ … }).`)
     }
-    const { params, query, returns, status, body = returns } = endpoint
-    const schemas: unknown[] = [...Object.values({ ...params, ...query }), body, returns]
-    if (!schemas.every(one => typeof one === 'object' && one !== null && '_zod' in one)) {
-      throw problem('it has a schema that is not one of zod 4. Install zod 4, and declare the schema with it.')
-    }
-    if (!SUCCESS_STATUSES.includes(status)) {
-      throw problem(
-        `the status ${quote(status)} is invalid. Give one of ${SUCCESS_STATUSES.join(', ')}. For a refusal, use refuse(…).`,
-      )
+    if (!SUCCESS_STATUSES.includes(endpoint.status)) {
+      const advice = `Give one of ${SUCCESS_STATUSES.join(', ')}. For a refusal, use refuse(…).`
+      throw problem(`the status ${quote(endpoint.status)} is invalid. ${advice}`)
     }
     if (!/^[a-z]\w*$/i.test(id))
       throw problem('this key is not a valid operation id. Begin with a letter, then use letters, digits and _.')

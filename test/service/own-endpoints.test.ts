@@ -1,6 +1,7 @@
 /** Endpoints of a user: the pods of examples/own-endpoints. */
 import { expect, test } from 'vitest'
 import * as z from 'zod'
+import * as z3 from 'zod/v3'
 import { endpoints } from '../../examples/own-endpoints/pods.ts'
 import { createSimulator, endpoint, recordTable, refuse, replay } from '../../src/index.ts'
 import { servedBy } from '../../src/service/http/service.ts'
@@ -190,7 +191,21 @@ test.each([
   [{ auth: 'session' }, "unknown auth 'session'. Give one of token, optional, none."],
   [{ errorShape: 'simpel' }, "unknown errorShape 'simpel'. Did you mean 'simple'?"],
   [{ consumes: 'xml' }, "unknown consumes 'xml'. Give one of json, form."],
-])('a declaration with %j is refused', (fields, problem) => {
+  [
+    { query: z.object({ a: z.string() }) },
+    "'query' is one schema. Give an object of schemas, as in { id: z.string() }.",
+  ],
+  [{ params: z.object({}) }, "'params' is one schema. Give an object of schemas"],
+  [
+    { returns: undefined },
+    "the schema 'returns' is missing, or not one of zod 4. Install zod 4, and declare the schema",
+  ],
+  [{ returns: undefined, status: 204 }, "the schema 'returns' is missing, or not one of zod 4."],
+  [{ returns: {} }, "the schema 'returns' is missing, or not one of zod 4."],
+  [{ returns: z3.string() }, "the schema 'returns' is missing, or not one of zod 4."],
+  [{ query: { a: z3.string() } }, "the schema 'a' is missing, or not one of zod 4."],
+  [{ body: 'text' }, "the schema 'body' is missing, or not one of zod 4."],
+])('a declaration with %o is refused', (fields, problem) => {
   const declare = () => endpoint({ route: 'GET /x', summary: 'x', returns, handle: () => ({}), ...(fields as object) })
   expect(declare).toThrow(`Failed to declare the endpoint 'GET /x': ${problem}`)
 })
