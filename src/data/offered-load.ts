@@ -22,12 +22,13 @@ const duration = z
   })
   .meta({ examples: ['10m'] })
 const rps = z.number().min(0).max(LIMITS.loadRate)
+const tokens = z.number().min(1).max(LIMITS.loadTokens)
 
 const sizes = {
   /** Mean length of a prompt in tokens. */
-  prompt_tokens: z.number().min(1).max(1_000_000).default(500),
+  prompt_tokens: tokens.default(500),
   /** Mean length of an answer in tokens. */
-  output_tokens: z.number().min(1).max(1_000_000).default(200),
+  output_tokens: tokens.default(200),
   /** Variance over mean of the arrivals in 10 s. Default: 1, independent requests. It is optimistic: one service had 70. */
   burstiness: z.number().min(1).max(10_000).optional(),
   /** Squared coefficient of variation of the lengths of prompts. Default: 0. */

@@ -1,5 +1,8 @@
 /** Traces of single requests, in the public forms: CSV and JSON lines with a time, tokens of the prompt and of the answer. */
+import { elapsedAt } from '../kernel/clock.ts'
+import { SECOND } from '../kernel/duration.ts'
 import { tryParseJson } from '../lib/json-text.ts'
+import { LIMITS } from '../lib/limits.ts'
 
 /** Requests of a trace are counted in bins of this many seconds, and their burstiness around means of `WINDOW` bins. */
 const BIN = 10
@@ -168,20 +171,21 @@ function jsonRequests(text: string): TracedRequest[] {
   })
 }
 
-function toRequest(line: number, time: unknown, prompt: unknown, answer: unknown): TracedRequest {
-  const request = { seconds: secondsOf(String(time ?? '')), prompt: Number(prompt), answer: Number(answer) }
-  if (Number.isFinite(request.seconds) && request.prompt >= 0 && request.answer >= 0) return request
+function toRequest(line: number, time: unknown, ...tokens: unknown[]): TracedRequest {
+  const [prompt, answer] = tokens.map(cell => Number(String(cell ?? '').trim() || Number.NaN)) as [number, number]
+  const seconds = secondsOf(String(time ?? ''))
+  const isCount = (number: number) => number >= 0 && number <= LIMITS.loadTokens
+  if (Number.isFinite(seconds) && isCount(prompt) && isCount(answer)) return { seconds, prompt, answer }
   throw new RangeError(
-    `line ${line}: it needs a time, tokens of the prompt and tokens of the answer (${REQUEST_COLUMNS})`,
+    `line ${line}: it needs a time, tokens of the prompt and tokens of the answer, each at most ${LIMITS.loadTokens} (${REQUEST_COLUMNS})`,
   )
 }
 
-/** Returns the seconds of a number, or of a date with a time in UTC whose seconds may have a fraction. */
+/** Returns the seconds of a number, or of a date with a time, in UTC unless it has an offset. */
 function secondsOf(text: string): number {
   const trimmed = text.trim()
   if (/^\d+(\.\d*)?$/.test(trimmed)) return Number(trimmed)
-  const [, ...parts] = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d(?:\.\d+)?)/.exec(trimmed) ?? []
-  if (parts.length === 0) return Number.NaN
-  const [year, month, day, hours, minutes, seconds] = parts.map(Number)
-  return Date.UTC(year!, month! - 1, day!, hours!, minutes!) / 1000 + seconds!
+  const [, day, time, offset = 'Z'] =
+    /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d{1,9})?)([+-]\d\d:?\d\d)?/.exec(trimmed) ?? []
+  return elapsedAt(`${day}T${time}${offset}`, 0) / SECOND
 }

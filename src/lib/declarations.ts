@@ -136,6 +136,7 @@ export const SECTIONS = {
     ),
     commandOutput: characters(MIB, 'the output of a command that is explored', 'the rest is not kept'),
     traceDays: days(3_650, 'a trace of load', 'it is refused'),
+    loadTokens: count(1_000_000, 'the tokens of a prompt or of an answer of a load', 'it is refused'),
     loadRate: count(1e9, 'the requests per second of a load', 'it is refused'),
     seeds: count(100_000, 'the seeds of a run or of all its shards', 'the flag is refused'),
     seriesFileRows: count(50_000_000, 'the rows of a file of `simulate --series`', 'it is refused'),

@@ -33,6 +33,12 @@ describe('a trace of requests', () => {
     expect(cached_share).toBeCloseTo(3 / 6, 9)
   })
 
+  test('has times of one day in each time zone, in UTC without one', () => {
+    const rows = ['2026-03-02T09:00:00', '2026-03-02T10:00:10+01:00', '2026-03-02 09:00:20 UTC']
+    const text = `time,input_tokens,output_tokens\n${rows.map(row => `${row},1,1`).join('\n')}`
+    expect(readRequestTrace(text).text).toBe('0,0.1\n10,0.1\n20,0.1\n30,0')
+  })
+
   test('of independent requests has a burstiness near 1, of requests in fours one near 4', () => {
     const times = (together: number) =>
       Array.from({ length: 4000 }, (_, i) => {
@@ -76,6 +82,15 @@ describe('a trace of requests', () => {
     ['TIMESTAMP,ContextTokens,GeneratedTokens\nnoon,1,2', 'line 2: it needs a time, tokens of the prompt'],
     ['{"timestamp": 1, "input_length": 2}', 'line 1: it needs a time'],
     ['{"timestamp"', 'line 1: it is not a JSON object'],
+    ...['0,,10', '0,100, ', '0,100', '0,-1,10', '0,1000001,10', '0,10,1e12', ',100,10'].map(
+      row => [`time,input_tokens,output_tokens\n1,5,5\n${row}`, 'line 3: it needs a time, tokens of the pr'] as const,
+    ),
+    ...['null', '""', 'true', '[]'].map(
+      cell => [`{"timestamp": 1, "input_length": ${cell}, "output_length": 2}`, 'line 1: it needs a time'] as const,
+    ),
+    ...['2026-13-02 09:00:01', '2026-03-02 25:00:00', '2026-02-30T09:10:00', '2026-03-02T09:60:00.5Z'].map(
+      date => [`time,input_tokens,output_tokens\n${date},1,1`, 'line 2: it needs a time'] as const,
+    ),
   ])('%j is refused', (text, message) => {
     expect(() => readRequestTrace(text)).toThrow(message)
     expect(OfferedLoad.safeParse({ kind: 'trace', text }).success).toBe(false)
