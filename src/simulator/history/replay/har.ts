@@ -1,7 +1,10 @@
 /** Plays the requests of a HAR file, as the network panel of a browser saves it, into a world. */
 
+import { elapsedAt } from '../../../kernel/clock.ts'
+import { MAX_DURATION } from '../../../kernel/duration.ts'
 import { decodeBase64 } from '../../../lib/base64.ts'
 import { parseJsonText } from '../../../lib/json-text.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
 import type { Simulator } from '../../simulator-interface.ts'
 import { RecordingError } from '../file.ts'
@@ -54,8 +57,12 @@ export function parseHar(text: string, what: string): Har {
   const har = parsed.value as Partial<Har> | null
   const entries: unknown = har?.log?.entries
   if (!Array.isArray(entries)) throw fail('log.entries is missing')
-  for (const [index, entry] of (entries as Partial<HarEntry>[]).entries()) {
-    const problem = problemOf(entry)
+  let [begin, end] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const [index, entry] of (entries as HarEntry[]).entries()) {
+    let problem = problemOf(entry)
+    begin = Math.min(begin, sentAt(entry))
+    end = Math.max(end, answeredAt(entry))
+    if (end - begin > MAX_DURATION) problem ??= `it is over ${LIMITS.duration} years from another`
     if (problem === undefined) continue
     throw new RecordingError(
       `Failed to read the HAR file ${what}: log.entries[${index}]: ${problem}. Leave the entry out, or save the file again.`,
@@ -64,9 +71,20 @@ export function parseHar(text: string, what: string): Har {
   return har as Har
 }
 
-function problemOf(entry: Partial<HarEntry> | null): string | undefined {
-  const { startedDateTime, request } = entry ?? {}
-  if (!Number.isFinite(Date.parse(startedDateTime ?? ''))) return 'startedDateTime is not a time'
+/** Returns microseconds since 1970; NaN for no time. */
+function sentAt(entry: HarEntry | null): number {
+  return elapsedAt(entry?.startedDateTime ?? '', 0)
+}
+
+function answeredAt(entry: HarEntry | null): number {
+  return sentAt(entry) + Math.ceil((entry?.time || 0) * 1000)
+}
+
+function problemOf(entry: HarEntry | null): string | undefined {
+  if (!Number.isFinite(sentAt(entry))) return 'startedDateTime is not a time with an offset'
+  const { request, response, time }: Partial<HarEntry> = entry!
+  if (typeof (time ?? 0) !== 'number') return 'time is not a number'
+  if (typeof (response?.status ?? 0) !== 'number') return 'response.status is not a number'
   if (typeof request?.method !== 'string') return 'request.method is missing'
   if (typeof request.url !== 'string' || !URL.canParse(request.url)) return 'request.url is not a URL'
   const headers: unknown = request.headers ?? []
@@ -100,13 +118,12 @@ const MAX_WAIT_MS = 2_000
 export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Promise<HarPlay> {
   const entries = log.entries
     .filter(entry => pathOf(entry, basePath) !== undefined)
-    .sort((a, b) => Date.parse(a.startedDateTime) - Date.parse(b.startedDateTime))
-  const begin = Date.parse(entries[0]?.startedDateTime ?? '')
+    .sort((a, b) => sentAt(a) - sentAt(b))
+  const begin = entries.length > 0 ? sentAt(entries[0]!) : 0
   const start = sim.clock.elapsed
   const answers = entries.map(() => 0)
   for (const [index, entry] of entries.entries()) {
-    const due = start + (Date.parse(entry.startedDateTime) - begin) * 1000
-    await moveTo(sim, due)
+    await moveTo(sim, start + sentAt(entry) - begin)
     const { last } = sim.world.journal
     let isAnswered = false
     send(sim, entry, pathOf(entry, basePath)!)
@@ -124,11 +141,8 @@ export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Prom
     const deadline = monotonicMs() + MAX_WAIT_MS
     while (!isAnswered && sim.world.journal.last === last && monotonicMs() < deadline) await eventLoopTurn()
   }
-  const last = entries.reduce(
-    (end, entry) => Math.max(end, Date.parse(entry.startedDateTime) + (entry.time || 0)),
-    begin,
-  )
-  await moveTo(sim, start + Math.ceil((last - begin) * 1000))
+  const end = entries.reduce((latest, entry) => Math.max(latest, answeredAt(entry)), begin)
+  await moveTo(sim, start + end - begin)
   await eventLoopTurn()
   const differing = new Map<string, number>()
   for (const [index, { request, response }] of entries.entries()) {

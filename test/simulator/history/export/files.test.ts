@@ -75,6 +75,31 @@ test.each([
     /log\.entries\[0\]: startedDateTime is not a time/,
   ],
   [
+    'an entry of the 30th of February',
+    { log: { entries: [{ ...entry('http://h/'), startedDateTime: '2026-02-30T00:00:00Z' }] } },
+    /log\.entries\[0\]: startedDateTime is not a time with an offset/,
+  ],
+  [
+    'entries of two centuries',
+    { log: { entries: [entry('http://h/'), { ...entry('http://h/'), startedDateTime: '2126-01-03T00:00:00Z' }] } },
+    /log\.entries\[1\]: it is over 100 years from another\. Leave the entry out/,
+  ],
+  [
+    'an entry that took centuries',
+    { log: { entries: [{ ...entry('http://h/'), time: 1e16 }] } },
+    /log\.entries\[0\]: it is over 100 years from another/,
+  ],
+  [
+    'an entry whose length is a text',
+    { log: { entries: [{ ...entry('http://h/'), time: '5' }] } },
+    /log\.entries\[0\]: time is not a number/,
+  ],
+  [
+    'an entry whose status is a text',
+    { log: { entries: [{ ...entry('http://h/'), response: { status: '200' } }] } },
+    /log\.entries\[0\]: response\.status is not a number/,
+  ],
+  [
     'an entry without a URL',
     { log: { entries: [{ startedDateTime: '2026-01-01T00:00:00Z', request: { method: 'GET', url: 'x' } }] } },
     /log\.entries\[0\]: request\.url is not a URL/,
@@ -96,6 +121,7 @@ test.each([
   const { code, stderr } = await commanded(['replay', har, '--record', join(folder, 'never.ndjson')])
   expect(code).toBe(2)
   expect(stderr).toMatch(message)
+  expect(existsSync(join(folder, 'never.ndjson'))).toBe(false)
 })
 
 test('replay plays what is below the base path of a HAR file, and nothing of the control plane', async () => {
