@@ -77,7 +77,7 @@ async function exportScenario(
   }
   process.stderr.write(
     `Failed to play ${shellQuote(path)}, which was written: ${result?.failure?.message ?? 'it has no result'}\n` +
-      `See more with: npx modelhost-sim run ${relative(process.cwd(), path)}\n`,
+      `See more with: npx modelhost-sim run ${shellQuote(relative(process.cwd(), path))}\n`,
   )
   process.exitCode = 1
 }

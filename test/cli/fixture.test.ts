@@ -12,9 +12,11 @@ function temporaryFolder(): string {
 }
 
 test('fixture new writes a world that passes check and serves', async () => {
-  const folder = join(temporaryFolder(), 'deep/my-world')
+  const folder = join(temporaryFolder(), 'deep/my world')
   const written = await commanded(['fixture', 'new', folder])
   expect(written).toMatchObject({ code: 0, stderr: '' })
+  const next = `  modelhost-sim fixture check '${folder}'\n  modelhost-sim serve --fixtures '${folder}'\n`
+  expect(written.stdout).toContain(`Edit these files, then:\n${next}`)
   expect(readdirSync(folder)).toContain('models.json')
   expect(await commanded(['fixture', 'check', folder])).toEqual({
     code: 0,

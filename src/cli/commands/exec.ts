@@ -74,7 +74,7 @@ export async function handler(argv: Arguments): Promise<void> {
   if (hasFailed) {
     const config = argv.config === undefined ? '' : ` --config ${shellQuote(argv.config)}`
     process.stderr.write(
-      `The command failed with exit code ${process.exitCode}. To replay its requests:\n  npx modelhost-sim replay ${record}${config}\n`,
+      `The command failed with exit code ${process.exitCode}. To replay its requests:\n  npx modelhost-sim replay ${shellQuote(record)}${config}\n`,
     )
   }
   exitProcess()

@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { FixtureError } from '../../data/fixtures/problem-report.ts'
 import type { Fixture } from '../../data/records/fixture.ts'
+import { shellQuote } from '../../lib/quote.ts'
 import { escapeControls } from '../../lib/text/control-characters.ts'
 import { formatCount, plural } from '../../lib/text/format-count.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
@@ -112,7 +113,7 @@ function writeWorld(folder: string): void {
   }
   const written = names.map(name => `wrote ${join(folder, name)}\n`)
   process.stdout.write(
-    `${written.join('')}\nEdit these files, then:\n  modelhost-sim fixture check ${folder}\n  modelhost-sim serve --fixtures ${pathOf(folder)}\n`,
+    `${written.join('')}\nEdit these files, then:\n  modelhost-sim fixture check ${shellQuote(folder)}\n  modelhost-sim serve --fixtures ${shellQuote(pathOf(folder))}\n`,
   )
 }
 
@@ -131,7 +132,7 @@ function pathOf(folder: string): string {
 function checkWorld(folder: string): void {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw new UsageError(
-      `Failed to check '${folder}': the folder is missing. Give the folder of a fixture, or write one with: modelhost-sim fixture new ${folder}`,
+      `Failed to check '${folder}': the folder is missing. Give the folder of a fixture, or write one with: modelhost-sim fixture new ${shellQuote(folder)}`,
     )
   }
   const path = resolve(folder)

@@ -1,6 +1,6 @@
 /** Formats of explored flows: text for people, a line of JSON for each flow, and JUnit. */
 
-import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
+import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
 import { formatCount, plural } from '../../lib/text/format-count.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import { wrapText } from '../../lib/text/wrap.ts'
@@ -125,7 +125,7 @@ function formatFinding(
     formatLabelled(label, wrapText(text, LINE_CHARACTERS)),
   )
   const plans = formatLabelled('Plan', [formatPlan(plan)])
-  const repeat = file === undefined ? [] : formatLabelled('Repeat', [`npx modelhost-sim run ${file}`])
+  const repeat = file === undefined ? [] : formatLabelled('Repeat', [`npx modelhost-sim run ${shellQuote(file)}`])
   return [`${number}. ${signature}`, ...[...texts, ...plans, ...repeat].map(line => `   ${line}`)]
 }
 

@@ -47,7 +47,7 @@ test('a command of the package works below exec, which sets variables of its own
 test('a signal reaches the command, and what the command leaves behind is killed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'exec-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const record = join(folder, 'run.ndjson')
+  const record = join(folder, "it's.ndjson")
   const left = start(['exec', '--record', record, '--', 'sh', '-c', 'trap "exit 9" TERM; sleep 600 & echo $!; wait'])
   // Its server answers, so exec has gone on since it started the command.
   const asked = `"${process.execPath}" -e 'fetch(process.env.MODELHOST_SIM_URL + "/_sim/health")'`
@@ -55,7 +55,8 @@ test('a signal reaches the command, and what the command leaves behind is killed
   const pids = await Promise.all([printed(left.child), printed(killed.child)])
   left.child.kill('SIGTERM')
   killed.child.kill('SIGKILL')
-  expect(await left.end).toMatchObject({ code: 9, stderr: expect.stringContaining(`modelhost-sim replay ${record}`) })
+  const replay = `modelhost-sim replay '${record.replace("'", "'\\''")}'\n`
+  expect(await left.end).toMatchObject({ code: 9, stderr: expect.stringContaining(replay) })
   await killed.end
   await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([])
   expect(existsSync(record)).toBe(true)

@@ -52,14 +52,14 @@ describe('a flow with a leak', () => {
   })
 
   test('is described with what to do, and its scenarios are written', async () => {
-    const { code, out } = await explore({ write: 'found', junit: join(folder, 'junit.xml') })
+    const { code, out } = await explore({ write: 'all found', junit: join(folder, 'junit.xml') })
     expect(code).toBe(1)
     expect(out).toMatch(/^leaky: \d+ runs, \d+ single faults, each was run\n(?: {2}.+\n)+\n1\. /)
-    const files = readdirSync(join(folder, 'found'))
+    const files = readdirSync(join(folder, 'all found'))
     expect(files.length).toBeGreaterThan(1)
     for (const file of files) {
-      expect(out).toContain(`Repeat         npx modelhost-sim run found/${file}\n`)
-      expect(resolve(folder, 'found', parse(readFileSync(join(folder, 'found', file), 'utf8')).flow)).toBe(LEAKY)
+      expect(out).toContain(`Repeat         npx modelhost-sim run 'all found/${file}'\n`)
+      expect(resolve(folder, 'all found', parse(readFileSync(join(folder, 'all found', file), 'utf8')).flow)).toBe(LEAKY)
     }
     const junit = readFileSync(join(folder, 'junit.xml'), 'utf8')
     expect(junit).toContain(`<testsuite name="leaky" tests="${files.length}" failures="${files.length}" skipped="0">`)
