@@ -7,7 +7,9 @@ import type { OwnEndpoints } from '../service/own-endpoints.ts'
 import { SERVED_CLOCK_MODES } from '../simulator/clock/settings.ts'
 
 /** The names of the file. The first that exists counts. */
-export const CONFIG_FILES = ['ts', 'js', 'json', 'yaml'].map(ending => `modelhost-sim.config.${ending}`)
+export const CONFIG_FILES = ['ts', 'mts', 'js', 'mjs', 'cjs', 'json', 'yaml', 'yml'].map(
+  ending => `modelhost-sim.config.${ending}`,
+)
 
 /** The schema of a configuration. The flags check the values further, as they check those of a command line. */
 export const configSchema = once(() => {

@@ -55,6 +55,24 @@ test.each([
   }
 })
 
+test.each([
+  ...['ts', 'mts', 'js', 'mjs', 'cjs'].map(ending => [
+    ending,
+    ending === 'cjs' ? 'module.exports = { seed: 7 }' : 'export default { seed: 7 }',
+  ]),
+  ...['json', 'yaml', 'yml'].map(ending => [ending, '{ "seed": 7 }']),
+])('modelhost-sim.config.%s of the current folder is read', async (ending, text) => {
+  const file = fileOf(`modelhost-sim.config.${ending}`, text)
+  writeFileSync(join(file, '../package.json'), '{ "type": "module" }')
+  const folder = process.cwd()
+  process.chdir(join(file, '..'))
+  try {
+    expect(await printed(['exec'])).toContainEqual(['seed', '7', `seed in modelhost-sim.config.${ending}`])
+  } finally {
+    process.chdir(folder)
+  }
+})
+
 test('PORT takes precedence over the file, and a token is not printed', async () => {
   const file = fileOf('config.yaml', 'port: 5000\ncontrolToken: secret\n')
   const lines = await printed(['--config', file], { PORT: '4444' })
