@@ -5,6 +5,7 @@ import { fieldsOf } from '../lib/fields.ts'
 import { once } from '../lib/once.ts'
 import type { OwnEndpoints } from '../service/own-endpoints.ts'
 import { SERVED_CLOCK_MODES } from '../simulator/clock/settings.ts'
+import { Seed } from '../simulator/option-checks.ts'
 
 /** The names of the file. The first that exists counts. */
 export const CONFIG_FILES = ['ts', 'mts', 'js', 'mjs', 'cjs', 'json', 'yaml', 'yml'].map(
@@ -18,7 +19,8 @@ export const configSchema = once(() => {
     .strictObject({
       ...fieldsOf(text, 'host', 'fixtures', 'profile', 'weather', 'faults', 'epoch', 'names', 'pollStep', 'scenarios'),
       ...fieldsOf(text, 'worldIdle', 'cors', 'record', 'controlToken'),
-      ...fieldsOf(z.union([text, z.number()]), 'seed', 'maxStorage'),
+      seed: Seed,
+      maxStorage: z.union([text, z.number()]),
       ...fieldsOf(z.array(text), 'allowWebhook', 'allowHost'),
       ...fieldsOf(z.int().min(0), 'port', 'journalLimit', 'idleAfter', 'models', 'deployments', 'maxWorlds'),
       ...fieldsOf(z.boolean(), 'documentedOnly', 'strictRequests', 'requestFaults', 'check', 'trustProxy', 'open'),

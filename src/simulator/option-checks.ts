@@ -10,6 +10,12 @@ export const NamedOrObject = z.custom(value => typeof value === 'string' || isOb
 })
 export const PlainObject = z.custom(isObject, { error: 'an object' })
 export const List = z.custom(Array.isArray, { error: 'a list' })
+/** A seed of a file or a body. Other numbers are not as they were written: some of their digits are lost. */
+export const Seed = z
+  .union([z.string(), z.number()])
+  .refine(seed => seed !== '' && (typeof seed === 'string' || Number.isSafeInteger(seed)), {
+    error: 'a text in quotes, or a safe integer',
+  })
 export const Callback = z.custom(value => typeof value === 'function', { error: 'a function' })
 
 const fillError = {

@@ -14,7 +14,7 @@ import type { InferencePace } from './clock/answer-waiter.ts'
 import { type ClockSetting, SERVED_CLOCK_MODES } from './clock/settings.ts'
 import type { FaultRule } from './faults/rules.ts'
 import * as faultRules from './faults/rules.ts'
-import { Callback, Fill, List, NamedOrObject, PlainObject, Webhooks } from './option-checks.ts'
+import { Callback, Fill, List, NamedOrObject, PlainObject, Seed, Webhooks } from './option-checks.ts'
 import type { WebhookOptions } from './webhook-options.ts'
 
 // The names that come with the package. Editors complete them.
@@ -112,7 +112,6 @@ export type OptionName = keyof SimulatorOptions
 
 const JsonObject = z.record(z.string(), z.unknown())
 const TextOrObject = z.union([z.string(), JsonObject])
-const Seed = z.union([z.string(), z.number()])
 const PaceSchema = z.enum(['clock', 'instant'], { error: "'clock' or 'instant'" })
 const Flag = z.boolean({ error: 'true or false' })
 const PositiveInteger = z.int({ error: 'an integer above 0' }).min(1, { error: 'an integer above 0' })

@@ -68,6 +68,13 @@ describe('a world of its own', () => {
     expect(server.sim.digest).toBe(before)
   })
 
+  test.each(['', 9_007_199_254_740_992, 0.5])('has no seed %j', async seed => {
+    const server = await running({ fixtures: 'empty' })
+    const refused = await server.command('/_sim/worlds', { seed })
+    expect(refused).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 'seed'] }] } })
+    expect(JSON.stringify(refused.body)).toContain('a text in quotes, or a safe integer')
+  })
+
   test('has its own clock, selected by its token or its address', async () => {
     const server = await running({ fixtures: 'empty' })
     const [one, two] = [await world(server), await world(server)]

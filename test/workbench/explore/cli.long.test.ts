@@ -59,7 +59,9 @@ describe('a flow with a leak', () => {
     expect(files.length).toBeGreaterThan(1)
     for (const file of files) {
       expect(out).toContain(`Repeat         npx modelhost-sim run 'all found/${file}'\n`)
-      expect(resolve(folder, 'all found', parse(readFileSync(join(folder, 'all found', file), 'utf8')).flow)).toBe(LEAKY)
+      expect(resolve(folder, 'all found', parse(readFileSync(join(folder, 'all found', file), 'utf8')).flow)).toBe(
+        LEAKY,
+      )
     }
     const junit = readFileSync(join(folder, 'junit.xml'), 'utf8')
     expect(junit).toContain(`<testsuite name="leaky" tests="${files.length}" failures="${files.length}" skipped="0">`)
