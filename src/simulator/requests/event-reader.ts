@@ -316,21 +316,25 @@ interface EventFilter {
 const CONTEXT = 'Failed to read events'
 
 /**
- * Checks a filter.
+ * Returns the test of patterns for kinds of entries; undefined without patterns.
  *
- * @throws RangeError for an unknown field, and for a kind that looks like a typo of a known one
- * @internal
+ * @throws RangeError for a pattern that no known kind matches
  */
-function compileEventFilter({ world }: Simulator, filter: EventFilter) {
-  assertKnownKeys(filter, ['kind', 'subject'], CONTEXT, { noun: 'field' })
+export function compileKinds({ world }: Simulator, patterns: EventFilter['kind'], context: string) {
   const known = ['request', ...world.journal.counts.keys(), ...JOURNAL_KINDS]
-  const kinds = toTests(filter.kind)
-  for (const kind of [filter.kind ?? []].flat()) {
+  for (const kind of [patterns ?? []].flat()) {
     if (known.some(globOf(kind))) continue
     const suggestion = nearestWord(kind, known)
     const advice = suggestion === undefined ? 'docs/journal.md lists the kinds.' : `Did you mean '${suggestion}'?`
-    throw new RangeError(`${CONTEXT}: unknown kind '${kind}'. ${advice}`)
+    throw new RangeError(`${context}: unknown kind '${kind}'. ${advice}`)
   }
+  return toTests(patterns)
+}
+
+/** @throws RangeError for an unknown field or kind */
+function compileEventFilter(sim: Simulator, filter: EventFilter) {
+  assertKnownKeys(filter, ['kind', 'subject'], CONTEXT, { noun: 'field' })
+  const kinds = compileKinds(sim, filter.kind, CONTEXT)
   const subjects = toTests(filter.subject)
   const hasRequests = kinds === undefined || kinds('request')
   return {

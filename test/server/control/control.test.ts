@@ -326,6 +326,9 @@ describe('the journal', () => {
     expect(rest.last).toBe(world.sim.world.journal.last)
     const ready = (await world.command('/_sim/journal?kind=deployment.running', undefined, 'GET')).body.entries
     expect(ready).toHaveLength(1)
+    const both = (await world.command('/_sim/journal?kind=instance.*,%20request', undefined, 'GET')).body.entries
+    const kinds = new Set(both.map(({ kind }: { kind: string }) => kind.replace(/\..*/, '')))
+    expect(kinds).toEqual(new Set(['request', 'instance']))
     const ahead = await world.command('/_sim/journal?kind=batch.completed', undefined, 'GET')
     expect([ahead.status, ahead.body.entries]).toEqual([200, []])
     expect(ready[0]).toMatchObject({ at: expect.stringMatching(/^2026-01-01T00:/), kind: 'deployment.running' })

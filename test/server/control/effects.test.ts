@@ -243,13 +243,15 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
   getJournal: {
     good: [
       { path: '/_sim/journal' },
-      { path: '/_sim/journal?after=999999&limit=0&kind=none' },
+      { path: '/_sim/journal?after=999999&limit=0&kind=*' },
       { path: '/_sim/journal?kind=batch.completed' },
     ],
     bad: [
       { path: '/_sim/journal?after=-1', status: 422, says: 'after' },
       { path: '/_sim/journal?limit=all', status: 422, says: 'limit' },
       { path: '/_sim/journal?kind=deployment.runing', status: 400, says: "Did you mean 'deployment.running'?" },
+      { path: '/_sim/journal?kind=deploymnt.*', status: 400, says: "unknown kind 'deploymnt.*'" },
+      { path: '/_sim/journal?kind=request,zzz', status: 400, says: "unknown kind 'zzz'. docs/journal.md lists the" },
       { path: '/_sim/journal?kinds=request', status: 422, says: "kinds. Did you mean 'kind'?" },
     ],
   },

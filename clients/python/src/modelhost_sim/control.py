@@ -1653,11 +1653,11 @@ class Control:
         limit: int | None = None,
         kind: str | None = None,
     ) -> GetJournalAnswer:
-        """List journal entries, oldest first: those `after` a position, of a `kind`, at most
-        `limit`.
+        """List journal entries, oldest first: those `after` a position, at most `limit`. `kind`
+        can be a list with commas, and `*` is any text.
 
         Sends `GET /_sim/journal`.
-        Refused with 400: a kind that looks like a typo of a known kind.
+        Refused with 400: an unknown kind.
         """
         result: GetJournalAnswer = self._transport.send_for_json(
             "GET",
