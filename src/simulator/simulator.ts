@@ -1,7 +1,6 @@
 import * as bulkRecords from '../data/bulk-records.ts'
 import { loadFixture } from '../data/fixtures/load.ts'
-import * as startErrors from '../data/fixtures/problem-report.ts'
-import { FixtureError } from '../data/fixtures/problem-report.ts'
+import { FixtureError, locateStartError } from '../data/fixtures/problem-report.ts'
 import { loadProfile, withWeather } from '../data/profiles/load.ts'
 import type { FixtureInput } from '../data/records/fixture.ts'
 import { BatchLineAnswerer } from '../service/batch-line-answerer.ts'
@@ -72,7 +71,7 @@ function startWorld(
     if (!(error instanceof FixtureError)) throw error
     const source = fixtures as string | FixtureInput
     const base = patch === undefined ? undefined : loadFixture(source, { epochMs: readEpoch(epoch) })
-    throw startErrors.locateStartError(error, source, base)
+    throw locateStartError(error, source, base)
   }
 }
 
