@@ -8,6 +8,27 @@ import { describeUnknownField } from './known-keys.ts'
  */
 export const WITHOUT_JIT = Object.freeze({ jitless: true })
 
+/** Parses a JSON value. A missing field is missing, also if every object inherits a property of its name: `constructor`. */
+export function parseOwnFields<Output>(schema: z.ZodType<Output>, value: unknown): z.ZodSafeParseResult<Output> {
+  const result = schema.safeParse(value, { reportInput: true })
+  return result.error?.issues.some(readsInherited) ? schema.safeParse(withoutPrototypes(value)) : result
+}
+
+/** Tells whether a schema read an inherited property of a JSON value. The parse must have run with `reportInput`. */
+export function readsInherited(issue: z.core.$ZodIssue): boolean {
+  return (
+    typeof issue.input === 'function' || (issue.code === 'invalid_union' && issue.errors.flat().some(readsInherited))
+  )
+}
+
+/** Returns a JSON value whose objects inherit nothing. */
+export function withoutPrototypes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutPrototypes)
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value
+  const fields = Object.entries(value).map(([name, inner]) => [name, withoutPrototypes(inner)])
+  return Object.assign(Object.create(null), Object.fromEntries(fields))
+}
+
 /** A problem of a record: its place, and a text like `expected …, got …. Fix that value.` */
 export interface Problem {
   path: readonly PropertyKey[]
@@ -146,7 +167,7 @@ function describeFormat(issue: z.core.$ZodIssueInvalidStringFormat): string {
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let inner = value
   for (const step of path) {
-    if (typeof inner !== 'object' || inner === null) return undefined
+    if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, step)) return undefined
     inner = (inner as Record<PropertyKey, unknown>)[step]
   }
   return inner

@@ -5,7 +5,7 @@ import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { oncePer } from '../lib/once.ts'
 import { quote } from '../lib/quote.ts'
-import { describeProblems } from '../lib/zod-problems.ts'
+import { describeProblems, parseOwnFields } from '../lib/zod-problems.ts'
 import { type AnySchema, type OutputOf, RECORD_KIND } from '../simulation/account/own-records.ts'
 import type { World } from '../simulation/world.ts'
 import type { ApiScope } from './api-scope.ts'
@@ -205,7 +205,7 @@ function checkAnswer(route: string, returns: z.ZodType, answer: unknown): unknow
       `the handler of ${route} returned a promise. A handler is one step of the world: return a value`,
     )
   }
-  const checked = returns.safeParse(answer)
+  const checked = parseOwnFields(returns, answer)
   if (checked.success) return answer
   throw new TypeError(
     `the answer of ${route} does not fit 'returns': ${describeProblems(returns, answer, checked.error)}`,

@@ -358,3 +358,39 @@ test.each([404, null])('refuses %j as the status of a success', status => {
     `endpoints.find: the status ${status} is invalid. Give one of 200`,
   )
 })
+
+test('a field may have the name of a property that every object inherits', async () => {
+  const shape = { constructor: z.string().optional(), toString: z.string().optional() }
+  const Race = z.object({
+    ...shape,
+    id: z.string(),
+    inner: z.union([z.object(shape), z.number()]).optional(),
+    over: z.boolean(),
+  })
+  const races = recordTable({ kind: 'race', record: Race, key: 'id', status: 'over', ended: ['true'] })
+  const createRace = endpoint({
+    ...{ route: 'POST /races', summary: 'Create', query: shape, body: Race, returns: z.array(Race) },
+    handle: ({ query, body, world }) => {
+      world.records(races).put({ ...body, constructor: query.constructor ?? body.constructor ?? 'none' })
+      world.records(races).put({ id: 'bare', over: false } as never)
+      return world.records(races).all()
+    },
+  })
+  const sim = made({ endpoints: { createRace } })
+  const race = { id: 'a', inner: {}, over: false }
+  const bare = { id: 'bare', over: false }
+  expect((await call(sim, 'POST', '/races', race)).body).toEqual([{ ...race, constructor: 'none' }, bare])
+  expect((await call(sim, 'POST', '/races?constructor=x', race)).body).toEqual([{ ...race, constructor: 'x' }, bare])
+  const own = { ...race, constructor: 'own', toString: 'text' }
+  expect((await call(sim, 'POST', '/races', own)).body).toEqual([own, bare])
+  expect((await call(sim, 'POST', '/races', { ...race, constructor: 1 })).body.detail).toEqual([
+    expect.objectContaining({ loc: ['body', 'constructor'], msg: 'Input should be a valid string' }),
+  ])
+  const missing = endpoint({
+    ...{ route: 'GET /races', summary: 'List', query: { valueOf: z.string() }, returns },
+    handle: () => ({}),
+  })
+  expect((await call(made({ endpoints: { missing } }), 'GET', '/races')).body.detail).toEqual([
+    expect.objectContaining({ loc: ['query', 'valueOf'], msg: 'Field required' }),
+  ])
+})

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
 import { isIntegerText, isNumberText } from '../../lib/text/number-text.ts'
+import { readsInherited, withoutPrototypes } from '../../lib/zod-problems.ts'
 import type { FieldSchemas } from '../endpoint.ts'
 import type { RawBody } from './bodies/body.ts'
 import { parseJsonBody } from './bodies/json-body.ts'
@@ -231,6 +232,9 @@ function parseValue(
       return undefined
     }
     const zodIssues = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
+    // The schema reads `constructor` of an object that lacks it, and so would the handler.
+    if (zodIssues.some(readsInherited))
+      return withoutPrototypes(parseValue(place, schema, withoutPrototypes(value), issues, isLax))
     const laxValue = isLax ? replaceLaxTexts(value, zodIssues) : undefined
     if (laxValue !== undefined) return parseValue(place, schema, laxValue, issues, false)
     explainAll(issues(), place, zodIssues, schema)

@@ -6,7 +6,7 @@ import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { deepFreeze } from '../../lib/deep-freeze.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
-import { describeProblems } from '../../lib/zod-problems.ts'
+import { describeProblems, parseOwnFields } from '../../lib/zod-problems.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { TablePart } from '../part.ts'
@@ -290,7 +290,7 @@ function stateOf<R extends object>({ kind, status: field, ended, usdPerHour }: R
 
 function parse<R extends object>({ kind, record: given }: RecordTable<R>, record: R): R {
   const schema = given as z.ZodType<R>
-  const checked = schema.safeParse(record)
+  const checked = parseOwnFields(schema, record)
   if (checked.success) return deepFreeze(checked.data)
   throw new RangeError(`Failed to put a ${kind}: ${describeProblems(schema, record, checked.error)}`)
 }
