@@ -217,7 +217,14 @@ test.each([
   [{ key: 'ids' }, "the table 'thing': key is 'ids', a field that its record lacks. Did you mean 'id'?"],
   [{ status: 'phase' }, "status is 'phase', a field that its record lacks. Add it to the schema."],
   [{ usdPerHour: 'cost' }, "usdPerHour is 'cost', a field that its record lacks. Add it to the schema."],
-])('a table with %j is refused', (fields, problem) => {
+  [{ key: undefined }, "key is 'undefined', a field that its record lacks."],
+  [{ usdPerHr: 'usd' }, "Failed to declare a table: unknown field 'usdPerHr'. Did you mean 'usdPerHour'?"],
+  [{ ended: 'off' }, 'Failed to declare the table \'thing\': ended is "off". Give a list of texts.'],
+  [{ ended: undefined }, "Failed to declare the table 'thing': ended is undefined. Give a list of texts."],
+  [{ ended: ['offf'] }, "ended has 'offf', and status is never that. Did you mean 'off'?"],
+  [{ ended: ['over'] }, "ended has 'over', and status is never that. Give some of on, off."],
+  [{ ended: [1], status: 'id' }, 'ended is [1]. Give a list of texts.'],
+])('a table with %o is refused', (fields, problem) => {
   expect(() => recordTable({ ...things, ...(fields as object) })).toThrow(problem)
 })
 

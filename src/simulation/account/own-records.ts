@@ -6,6 +6,8 @@ import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { deepFreeze } from '../../lib/deep-freeze.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { assertKnownKeys } from '../../lib/known-keys.ts'
+import { quote } from '../../lib/quote.ts'
 import { describeProblems, parseOwnFields } from '../../lib/zod-problems.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
@@ -42,23 +44,34 @@ export interface RecordTable<R extends object = object> {
   readonly usdPerHour?: keyof R & string
 }
 
+const TABLE_FIELDS = ['kind', 'record', 'key', 'status', 'ended', 'usdPerHour']
+
 /**
  * Declares a table of records that your endpoints keep in a world.
  *
- * @throws RangeError for a kind that it cannot have, and for a field that the schema of the record lacks
+ * @throws RangeError for a kind that it cannot have, and for a field or a status that the schema of the record lacks
  * @example
  * const pods = recordTable({ kind: 'pod', record: Pod, key: 'id', status: 'desiredStatus', ended: ['TERMINATED'] })
  */
 export function recordTable<R extends object>(table: RecordTable<R>): RecordTable<R> {
-  const { kind, record, key, status, usdPerHour } = table
+  assertKnownKeys(table, TABLE_FIELDS, 'Failed to declare a table', { noun: 'field' })
+  const { kind, record, key, status, ended, usdPerHour = key } = table
   assertKind(kind)
-  const { shape } = record as { readonly shape?: object }
+  const problem = (reason: string) => new RangeError(`Failed to declare the table '${kind}': ${reason}`)
+  const { shape } = record as { readonly shape?: Readonly<Record<string, z.ZodType>> }
   for (const [role, field] of Object.entries({ key, status, usdPerHour })) {
-    if (field === undefined || shape === undefined || Object.hasOwn(shape, field)) continue
-    const advice = formatSuggestion(field, Object.keys(shape), 'Add it to the schema.')
-    throw new RangeError(
-      `Failed to declare the table '${kind}': ${role} is '${field}', a field that its record lacks. ${advice}`,
-    )
+    if (shape === undefined || Object.hasOwn(shape, field)) continue
+    const advice = formatSuggestion(String(field), Object.keys(shape), 'Add it to the schema.')
+    throw problem(`${role} is '${field}', a field that its record lacks. ${advice}`)
+  }
+  if (!Array.isArray(ended) || ended.some(one => typeof one !== 'string')) {
+    throw problem(`ended is ${quote(ended)}. Give a list of texts.`)
+  }
+  const statuses = [...(shape?.[status]?._zod.values ?? ended)].map(String)
+  for (const one of ended) {
+    if (statuses.includes(one)) continue
+    const advice = formatSuggestion(one, statuses, `Give some of ${statuses.join(', ')}.`)
+    throw problem(`ended has '${one}', and ${status} is never that. ${advice}`)
   }
   return table
 }
