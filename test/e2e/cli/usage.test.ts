@@ -45,3 +45,22 @@ test('a start in a deleted folder ends with 2 and one line', () => {
   })
   expect([status, stderr]).toEqual([2, 'Failed to start: the current folder was deleted. Change to another folder.\n'])
 })
+
+test('a module whose top-level await never ends is refused with 2 and one line', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'awaits-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'never.mjs')
+  writeFileSync(file, 'await new Promise(() => {})\n')
+  const starts = [
+    ['exec', '--config', file, '--', 'true'],
+    ['explore', file],
+    ['judge', 'x', '--rules', file],
+    ['run', file],
+  ]
+  for (const { code, stdout, stderr } of await Promise.all(starts.map(args => run(args)))) {
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(
+      /^Failed to load \S*never\.mjs: a top-level await in it or in its imports never ends\. Fix it\.\n$/,
+    )
+  }
+})

@@ -1,5 +1,6 @@
 /** Imports scripts in TypeScript and JavaScript. */
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
@@ -18,14 +19,21 @@ export class LoadError extends Error {
  * @throws LoadError that names the file and, as far as it is known, the line
  */
 export async function importScript(file: string, folder: string): Promise<Record<string, unknown>> {
+  const settled = new AbortController()
   try {
     const isTypeScript = /\.m?ts$/.test(file)
     if (isTypeScript || typeof IS_CLONE !== 'undefined') await registerTsx()
     if (isTypeScript) registerModuleHook(file)
-    return await importWithFetch(() => import(/* @vite-ignore */ pathToFileURL(file).href))
+    // Without work, a module that waits does so for ever, and the process would end without a word.
+    const idle = once(process, 'beforeExit', settled).then(() => {
+      throw new Error('a top-level await in it or in its imports never ends')
+    })
+    return await importWithFetch(() => Promise.race([import(/* @vite-ignore */ pathToFileURL(file).href), idle]))
   } catch (error) {
     const name = relative(folder, file)
     throw new LoadError(`Failed to load ${name}: ${describeLoadError(error, file, name, folder)}`, { cause: error })
+  } finally {
+    settled.abort()
   }
 }
 
