@@ -79,7 +79,7 @@ export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePag
     operations: controlOperations,
     routes: OPERATIONS,
     // With an ignored typo, a request would do something else than its sender meant.
-    strictQuery: true,
+    strictInput: true,
     createScope: ({ backend: sim, seq }) => ({
       ...{ sim, worlds, library, operations: controlOperations, pasts, writePage },
       eventTexts: () => textsOf(sim),

@@ -27,7 +27,7 @@ import {
 import { createFaultRefusal, omitBodyForHead, Responses, type ResponsesOptions } from './responses.ts'
 import { translateRoute } from './routed-path.ts'
 import type { Router } from './router.ts'
-import { findUnreadInput, rejectUnknownFields, toUnreadFields, validateInput } from './validate-input.ts'
+import { findUnreadInput, hasBody, rejectUnknownFields, toUnreadFields, validateInput } from './validate-input.ts'
 import { Details } from './validation-errors.ts'
 
 /** A request that ends without a response: its client gets the cause. */
@@ -170,7 +170,7 @@ export class Pipeline<Backend, Scope extends object> {
 
   #run(context: RequestContext<Backend>): Response | Promise<Response> {
     const { operation } = context
-    const { readsBody } = operation
+    const readsBody = operation.readsBody || (this.#options.strictInput === true && hasBody(context))
     const readText = readsBody ? takeReadText(context) : undefined
     if ((readsBody && readText === undefined) || operation.mayLackTokenizer) return this.#runAsync(context)
     try {
@@ -240,7 +240,7 @@ export class Pipeline<Backend, Scope extends object> {
   /** The one step of a request in its world. */
   #handle(context: RequestContext<Backend>, rawBody: RawBody): Response | Promise<Response> {
     const { backend, operation, request } = context
-    const { openEntry, replaceBackend, strictQuery, isLax, strictRequests } = this.#options
+    const { openEntry, replaceBackend, strictInput, isLax, strictRequests } = this.#options
     if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
     context.incoming.onStep?.(context.text)
     const entry = openEntry?.(backend, operation.operationId, request.method, context.path, context.cause)
@@ -254,7 +254,7 @@ export class Pipeline<Backend, Scope extends object> {
       const bodySchema = operation.bodySchemaFor(scope, context.params)
       const unreadInput = strictRequests ? findUnreadInput(context, rawBody, bodySchema) : undefined
       if (unreadInput !== undefined) context.unread = toUnreadFields(unreadInput, operation)
-      const validated = validateInput(context, rawBody, { strictQuery, isLax: isLax?.(context.backend) }, bodySchema)
+      const validated = validateInput(context, rawBody, { strictInput, isLax: isLax?.(context.backend) }, bodySchema)
       const input = unreadInput === undefined ? validated : rejectUnknownFields(validated, unreadInput, operation)
       if (input instanceof Details) return this.#finish(context, entry, this.#responses.invalid(context, input.list()))
       const value = operation.endpoint.handle(Object.assign(input, { request }, scope) as never)
@@ -386,8 +386,8 @@ interface PipelineOptions<Backend, Scope> extends ResponsesOptions<Backend> {
   lastSeq?(backend: Backend): number
   /** The names profile of the world. */
   readonly mapping?: VendorMapping | undefined
-  /** Refuses undeclared query parameters. Default: they are ignored, as unknown fields of a body are. */
-  readonly strictQuery?: boolean
+  /** Refuses undeclared query parameters, and fields where no body is read. Default: they are ignored. */
+  readonly strictInput?: boolean
   /** Whether a backend accepts texts of digits as numbers, and `"true"` and `"false"` as booleans. Default: no. */
   isLax?(backend: Backend): boolean
   /** Refuses undeclared fields of a body, and reports everything that nothing reads. */

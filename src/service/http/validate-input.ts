@@ -85,7 +85,7 @@ function readText({
 /** How strictly the input of requests is validated. */
 export interface ValidationMode {
   /** Whether undeclared query parameters are refused. Default: false. */
-  readonly strictQuery?: boolean | undefined
+  readonly strictInput?: boolean | undefined
   /** Whether texts of digits are accepted as numbers, and `"true"` and `"false"` as booleans. Default: false. */
   readonly isLax?: boolean | undefined
 }
@@ -98,7 +98,7 @@ export interface ValidationMode {
 export function validateInput(
   { operation, params, search }: RequestContext,
   rawBody: RawBody,
-  { strictQuery = false, isLax = false }: ValidationMode,
+  { strictInput = false, isLax = false }: ValidationMode,
   bodySchema?: z.ZodType,
 ): { params: unknown; query: unknown; body: unknown; upload: unknown } | Details {
   const { inputSchemas } = operation
@@ -112,7 +112,7 @@ export function validateInput(
     typedParams = { ...params, ...(parseValue('path', inputSchemas.params, params, issues, isLax) as object) }
   }
   let query: unknown = EMPTY_QUERY
-  if (strictQuery && search !== '') addUnknownParameters(issues, search, operation.endpoint.query)
+  if (strictInput && search !== '') addUnknownParameters(issues, search, operation.endpoint.query)
   if (inputSchemas.query !== undefined) {
     query =
       search === '' && inputSchemas.emptyQuery !== undefined
@@ -162,7 +162,8 @@ export function findUnreadInput(context: RequestContext, rawBody: RawBody, bodyS
   return unreadFields
 }
 
-function hasBody(context: RequestContext): boolean {
+/** Whether a request has a body, as far as its head tells. */
+export function hasBody(context: RequestContext): boolean {
   const length = context.header('content-length')
   if (length !== null) return Number(length) > 0
   // A request from a connection has a host and announces its body. The server makes a body for every POST.
@@ -260,6 +261,9 @@ function parseBodyText(
   return undefined
 }
 
+/** The body of an operation that reads none. */
+const NO_BODY = z.strictObject({}).optional()
+
 /** Parses a request body. Returns undefined and adds to `issues` if it is invalid. */
 export function parseBodyValue(
   operation: CompiledOperation,
@@ -270,7 +274,8 @@ export function parseBodyValue(
 ): unknown {
   const { endpoint, requestMapping } = operation
   const value = requestMapping === undefined ? rawValue : requestMapping.body!.toInternal(rawValue)
-  if (bodySchema !== undefined) return parseValue('body', bodySchema, value, issues, isLax)
+  const schema = bodySchema ?? (operation.readsBody ? undefined : NO_BODY)
+  if (schema !== undefined) return parseValue('body', schema, value, issues, isLax)
   return parseValue('body', endpoint.body!, value, issues, isLax, operation.bodyParser())
 }
 

@@ -619,7 +619,38 @@ describe('every command', () => {
       }
     },
   )
+
+  test.each(TABLE.filter(({ endpoint: { method, body, upload } }) => method !== 'GET' && !body && !upload))(
+    '$operation without a body refuses one with fields, and changes nothing',
+    async ({ operation, endpoint: { method } }) => {
+      const world = await prepared(operation)
+      const before = worldOf(world)
+      const { good, bad } = COMMANDS[operation]!
+      const url = world.server.url + [...good, ...bad][0]!.path
+      const json = { 'content-type': 'application/json' }
+      const bodies = ['{"seed":7}', '{bad', '[]', `{"seed":"${'7'.repeat(200_000)}"}`, streamOf('{"seed":7}')]
+      for (const body of bodies) {
+        const refused = await fetch(url, { method, headers: json, body, duplex: 'half' } as RequestInit)
+        expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining('"body"')])
+        expect(worldOf(world)).toEqual(before)
+      }
+      for (const body of ['', ' { }', streamOf('{}')]) {
+        const answer = await fetch(url, { method, headers: json, body, duplex: 'half' } as RequestInit)
+        expect([200, 404, 409]).toContain(answer.status)
+      }
+    },
+  )
 })
+
+/** Returns a body that comes without its length, and after the head. */
+const streamOf = (text: string) =>
+  new ReadableStream({
+    async start(controller) {
+      await new Promise(resolve => setTimeout(resolve, 5))
+      controller.enqueue(new TextEncoder().encode(text))
+      controller.close()
+    },
+  })
 
 function pattern(says: string | RegExp): RegExp {
   return says instanceof RegExp ? says : new RegExp(says.replaceAll(/[^\w\s]/g, '\\$&'))
