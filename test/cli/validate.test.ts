@@ -210,6 +210,18 @@ describe('rows of a file', () => {
     ['an unknown field', { promptToken: 5 }, '$.setup.promptToken: unknown field'],
     ['an unknown format', { precision: 'zzz' }, "$.setup.precision: expected a format with its bits, such as 'fp8'"],
     ['a prefix longer than the prompt', { prefixTokens: 501 }, '$.setup.prefixTokens: expected at most promptTokens'],
+    ['more active parameters than all', { active: 9e12 }, '$.setup.active: expected parameters × expertsPerToken'],
+    [
+      'fewer active parameters than those of its experts',
+      { active: 1e9, experts: 8, expertsPerToken: 2 },
+      '$.setup.active: expected parameters × expertsPerToken / experts to parameters, got 1000000000',
+    ],
+    [
+      'more experts for a token than all',
+      { experts: 8, expertsPerToken: 20 },
+      '$.setup.expertsPerToken: expected at m',
+    ],
+    ['weights that do not fit', { parameters: 8e13 }, 'the weights do not fit into 1 × H100'],
     ['two mistakes', { gpus: 0, rate: 0 }, '$.setup.gpus: expected at least 1, got 0; $.setup.rate: '],
     ['text for a number', { parameters: '8e9' }, "$.setup.parameters: expected a number, got '8e9'"],
     ['a number for text', { precision: 16 }, '$.setup.precision: expected a string, got 16'],
@@ -224,6 +236,15 @@ describe('rows of a file', () => {
     const calibrated = await commanded(['validate', '--calibrate', file])
     expect([calibrated.code, calibrated.stdout]).toEqual([2, ''])
     expect(calibrated.stderr).toContain(`Failed to calibrate with mine: ${message}`)
+  })
+
+  test('have different ids in a file, and may have those of another file', async () => {
+    const file = join(temporaryFolder(), 'rows.json')
+    writeFileSync(file, JSON.stringify([ROW, { ...ROW, value: 3 }, { ...ROW, id: undefined }]))
+    const { stdout, stderr, code } = await commanded(['validate', file, file, '--json'])
+    const ids = JSON.parse(stdout).rows.map(({ id }: { id: string }) => id)
+    expect([code, ids]).toEqual([1, ['mine', 'row 3', 'mine', 'row 3']])
+    expect(stderr).toBe('Failed to compare mine: an earlier row has this id. Correct that row.\n'.repeat(2))
   })
 
   test('must be a list', async () => {

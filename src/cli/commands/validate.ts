@@ -36,8 +36,8 @@ export function handler({ files, json, calibrate: own }: ArgumentsOf<typeof flag
     printProfile(own)
     return
   }
-  const rows = files.length === 0 ? publishedRows() : files.flatMap(readRows)
-  const { compared, problems } = compareRows(rows)
+  const results = (files.length === 0 ? [publishedRows()] : files.map(readRows)).map(compareRows)
+  const [compared, problems] = [results.flatMap(result => result.compared), results.flatMap(result => result.problems)]
   for (const { id, reason } of problems)
     process.stderr.write(escapeControls(`Failed to compare ${id}: ${reason}. Correct that row.\n`))
   if (problems.length > 0) process.exitCode = 1

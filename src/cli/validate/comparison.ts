@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { ENGINE_CLASSES, type EngineClass, type EngineConstants } from '../../data/engine-classes.ts'
 import { GPUS, type GpuSpec } from '../../data/gpu-specs.ts'
 import { modelFigures, stepTokensOf } from '../../simulation/fleet/weights.ts'
-import { type EnginePoint, InstanceEngine } from '../../simulation/load/engine.ts'
+import { cacheBytes, type EnginePoint, InstanceEngine } from '../../simulation/load/engine.ts'
 
 const METRICS = ['outputTokensPerSecond', 'endToEnd', 'timePerOutputToken', 'timeToFirstToken'] as const
 export type Metric = (typeof METRICS)[number]
@@ -49,6 +49,17 @@ export const SetUp = z
     path: ['prefixTokens'],
     error: 'at most promptTokens',
   })
+  .refine(({ experts, expertsPerToken }) => (expertsPerToken ?? 0) <= (experts ?? Number.POSITIVE_INFINITY), {
+    path: ['expertsPerToken'],
+    error: 'at most experts',
+    abort: true,
+  })
+  .refine(
+    ({ parameters, active, experts, expertsPerToken }) =>
+      typeof active !== 'number' ||
+      (active <= parameters && active >= (parameters * (expertsPerToken ?? 0)) / (experts || Number.POSITIVE_INFINITY)),
+    { path: ['active'], error: 'parameters × expertsPerToken / experts to parameters' },
+  )
 export type SetUp = z.output<typeof SetUp>
 
 /** A measurement. Times are in seconds. */
@@ -119,7 +130,7 @@ export function engineOfSetUp(
   }
   const figures = Object.fromEntries(Object.entries(given).filter(([, figure]) => typeof figure === 'number'))
   const model = modelFigures({ bytes: 0, parametersB: parameters / 1e9, context: 0, figures })
-  return new InstanceEngine({
+  const engine = new InstanceEngine({
     ...{ gpu, gpus: setup.gpus ?? 1, model, constants },
     weightBytes: parameters * BYTES_PER_PARAMETER[bitsOfPrecision(setup.precision ?? '')],
     maxBatchSize: setup.maxBatch ?? Number.POSITIVE_INFINITY,
@@ -129,6 +140,8 @@ export function engineOfSetUp(
     outputTokens: setup.outputTokens,
     cachedShare: typeof setup.prefixTokens === 'number' ? REPEATED_PROMPTS : 0,
   })
+  if (cacheBytes(engine.workload) >= 0) return engine
+  throw new Error(`the weights do not fit into ${setup.gpus ?? 1} × ${setup.gpu}`)
 }
 
 /** Returns how the engine does under the load of a set-up. */

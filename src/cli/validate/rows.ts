@@ -52,8 +52,11 @@ export function compareRows(rows: readonly PublishedRow[]): {
 } {
   const compared: ComparedRow[] = []
   const problems: { id: string; reason: string }[] = []
+  const seen = new Set<string>()
   for (const row of rows) {
     try {
+      if (seen.has(row.id)) throw new Error('an earlier row has this id')
+      seen.add(row.id)
       const checked = PublishedRow.safeParse(row)
       if (!checked.success) {
         const all = problemsOf(PublishedRow, row, checked.error)
