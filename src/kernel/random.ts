@@ -260,6 +260,13 @@ function multiplyHigh(a: number, b: number): number {
   return aHigh * bHigh + (middle >>> 16) + (carry >>> 16)
 }
 
+/** Returns the hash of bytes in pieces. */
+export function hashBytes(...pieces: readonly Uint8Array[]): string {
+  const hash = new ByteHash()
+  for (const piece of pieces) hash.update(piece)
+  return hash.digest()
+}
+
 /** A running 64-bit hash of bytes, to name a file by its content. Not for security. */
 export class ByteHash {
   #hi = 0x243f6a88

@@ -19,7 +19,7 @@ import {
   startMediaInference,
   waitForWholeAnswer,
 } from '../openai/request-lifecycle.ts'
-import { throwScriptedError } from '../openai/scripted-answers.ts'
+import { requireNoError } from '../openai/scripted-answers.ts'
 import { type BytePiece, createByteStream } from '../openai/sse.ts'
 import { refuse } from '../refusals.ts'
 import { Bytes, DeferredResult } from '../results.ts'
@@ -108,9 +108,8 @@ function startSpeech(
   pieces: number,
 ) {
   return startMediaInference(world, token, model, 'text-to-speech', target => {
-    const scriptedAnswer = findScriptedAnswer(model, text)
     // A scripted text cannot replace audio, so only errors apply.
-    if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+    requireNoError(findScriptedAnswer(model, text))
     return {
       prefix: 'speech-',
       hash: hashRequest(target.name, JSON.stringify([voice, speed, text])),

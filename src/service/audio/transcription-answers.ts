@@ -14,7 +14,7 @@ import {
   startMediaInference,
   waitForWholeAnswer,
 } from '../openai/request-lifecycle.ts'
-import { throwScriptedError } from '../openai/scripted-answers.ts'
+import { requireNoError } from '../openai/scripted-answers.ts'
 import { RefusalError } from '../refusals.ts'
 import { Bytes, DeferredResult, type HandlerResult } from '../results.ts'
 
@@ -189,8 +189,7 @@ export function answerTranscription(
   const seconds = requireAudioSeconds(file)
   let scriptedText: string | undefined
   const handle = startMediaInference(world, token, model, 'automatic-speech-recognition', target => {
-    const scriptedAnswer = findScriptedAnswer(model, file.filename)
-    if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+    const scriptedAnswer = requireNoError(findScriptedAnswer(model, file.filename))
     if (scriptedAnswer !== undefined && 'text' in scriptedAnswer) scriptedText = scriptedAnswer.text
     return {
       prefix: 'transcription-',

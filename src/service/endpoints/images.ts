@@ -15,7 +15,7 @@ import {
   startMediaInference,
   waitForWholeAnswer,
 } from '../openai/request-lifecycle.ts'
-import { throwScriptedError } from '../openai/scripted-answers.ts'
+import { requireNoError } from '../openai/scripted-answers.ts'
 import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
 
@@ -178,9 +178,8 @@ function answerImages(
   const { model, prompt, source, width, height, count } = order
   let name = ''
   const handle = startMediaInference(world, token, model, 'text-to-image', target => {
-    const scriptedAnswer = findScriptedAnswer(model, prompt)
     // A scripted text cannot replace an image, so only errors apply.
-    if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+    requireNoError(findScriptedAnswer(model, prompt))
     name = target.name
     const work = imageWork(world.profile, modelPricingOf(world, target), { width, height, count })
     return { prefix: 'img-', hash: hashRequest(name, `${prompt}\u0000${source}`), work }

@@ -3,7 +3,7 @@
  * is kept as it was sent. Rows get vendor names when a client reads them, and lines get neutral names when a batch does.
  */
 
-import { ByteHash } from '../../kernel/random.ts'
+import { hashBytes } from '../../kernel/random.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { oncePer } from '../../lib/once.ts'
 import type { BatchRecord } from '../../simulation/batches/batch-handle.ts'
@@ -85,9 +85,7 @@ export class LineNames {
     if (lines.every((line, nth) => line === texts[nth])) return content
     const isEnded = content.chunks.at(-1)?.at(-1) === LINE_FEED
     const bytes = new TextEncoder().encode(`${lines.join('\n')}${isEnded ? '\n' : ''}`)
-    const hash = new ByteHash()
-    hash.update(bytes)
-    return { bytes: bytes.length, hash: hash.digest() }
+    return { bytes: bytes.length, hash: hashBytes(bytes) }
   }
 
   /** Returns the content of a file as a client reads it: rows of results have vendor names. */

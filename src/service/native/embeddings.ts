@@ -47,9 +47,6 @@ export const EMBEDDINGS_INFERENCE: NativeProtocol<
     const vectors = createVectorSpec(world, target, embeddingsBody, inputs, findScriptedAnswer)
     return {
       spec: { ...vectors, promptTokens },
-      answerTokens: 0,
-      longestAnswer: 0,
-      streamSource: undefined,
     }
   },
   createResult: (chance, { promptTokens, ...vectors }) => ({

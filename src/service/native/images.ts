@@ -7,7 +7,7 @@ import { imageWork, modelPricingOf } from '../../simulation/inference/media-work
 import type { World } from '../../simulation/world.ts'
 import { integer, text } from '../fields.ts'
 import { drawImages, type ImageSource } from '../media/images.ts'
-import { throwScriptedError } from '../openai/scripted-answers.ts'
+import { requireNoError } from '../openai/scripted-answers.ts'
 import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
 
 const SEED_DRAW = purpose('image.seed')
@@ -48,11 +48,10 @@ export const IMAGE_INFERENCE: NativeProtocol<typeof ImageBody, typeof ImageAnswe
   body: ImageBody,
   returns: ImageAnswer,
   needsTokenizer: false,
-  parse: body => ({ prompt: JSON.stringify([body.prompt, sourceOf(body)]), promptTokens: 0, longestPromptTokens: 0 }),
+  parse: body => ({ prompt: JSON.stringify([body.prompt, sourceOf(body)]), promptTokens: 0 }),
   createWork: ({ world, target, model, findScriptedAnswer }, body, { prompt }) => {
-    const scriptedAnswer = findScriptedAnswer(model, body.prompt)
     // A scripted text cannot replace an image, so only errors apply.
-    if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+    requireNoError(findScriptedAnswer(model, body.prompt))
     const { num_images: count, num_inference_steps: steps } = body
     const size = { width: body.width ?? DEFAULT_SIDE, height: body.height ?? DEFAULT_SIDE, count: count ?? 1 }
     return {
@@ -60,10 +59,8 @@ export const IMAGE_INFERENCE: NativeProtocol<typeof ImageBody, typeof ImageAnswe
         ...{ ...size, model: target.name, prompt: body.prompt, source: sourceOf(body) },
         seed: body.seed ?? drawSeed(world, world.chance.key('image', `${target.name}\u0000${prompt}`)),
       },
-      answerTokens: 0,
       longestAnswer: 1,
       work: imageWork(world.profile, modelPricingOf(world, target), { ...size, iterations: steps ?? undefined }),
-      streamSource: undefined,
     }
   },
   createResult: (chance, { seed, ...source }) => {

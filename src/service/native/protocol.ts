@@ -38,8 +38,8 @@ export interface NativeInput {
   /** The input as text. Equal texts get equal results. */
   readonly prompt: string
   readonly promptTokens: number
-  /** Tokens of the longest input that is answered separately. It must fit the context. */
-  readonly longestPromptTokens: number
+  /** Tokens of the longest input that is answered separately. It must fit the context. Default: `promptTokens`. */
+  readonly longestPromptTokens?: number
   /** Tokens of the shortest answer. Default: 0. */
   readonly minAnswerTokens?: number
   /** The file of the body, of a model whose body has one. */
@@ -51,10 +51,11 @@ export interface NativeWork<Spec, StreamSource> {
   /** What determines the result, as plain data. */
   readonly spec: Spec
   /** What a stream is made of; undefined for a protocol without streams. */
-  readonly streamSource: StreamSource
-  readonly answerTokens: number
-  /** Tokens of the longest answer, which decides how long the model works. */
-  readonly longestAnswer: number
+  readonly streamSource?: StreamSource
+  /** Default: 0. */
+  readonly answerTokens?: number
+  /** Tokens of the longest answer, which decides how long the model works. Default: 0. */
+  readonly longestAnswer?: number
   /** The work of a media or custom model, which decides time and price in place of the tokens. */
   readonly work?: MediaWork
 }

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
 import { scoreRelevance } from '../../simulation/inference/reranking.ts'
 import { text } from '../fields.ts'
-import { throwScriptedError } from '../openai/scripted-answers.ts'
+import { requireNoError } from '../openai/scripted-answers.ts'
 import { countTokens } from '../openai/tokenizer.ts'
 import { refuseInput } from '../refusals.ts'
 import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
@@ -46,8 +46,7 @@ export const RERANK_INFERENCE: NativeProtocol<typeof RerankBody, typeof RerankAn
   },
   createWork: ({ world, target, model, findScriptedAnswer }, body, { promptTokens }) => {
     // A scripted text cannot replace a score, so only errors apply.
-    const scriptedAnswer = findScriptedAnswer(model, body.queries[0]!)
-    if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+    requireNoError(findScriptedAnswer(model, body.queries[0]!))
     const instruction = body.instruction ?? ''
     return {
       spec: {
@@ -56,9 +55,6 @@ export const RERANK_INFERENCE: NativeProtocol<typeof RerankBody, typeof RerankAn
         ),
         input_tokens: promptTokens,
       },
-      answerTokens: 0,
-      longestAnswer: 0,
-      streamSource: undefined,
     }
   },
   createResult: (_, spec) => spec,

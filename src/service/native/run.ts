@@ -38,7 +38,7 @@ export function runNative(
   const url = body.webhook as string | null | undefined
   if (url) requireAllowedWebhook(url, webhookHosts)
   const input = protocol.parse(body)
-  const { promptTokens, longestPromptTokens, minAnswerTokens = 0 } = input
+  const { promptTokens, longestPromptTokens = promptTokens, minAnswerTokens = 0 } = input
   let scope: NativeScope
   let work: NativeWork<unknown, unknown>
   const handle = startInference(
@@ -51,7 +51,7 @@ export function runNative(
     (contextLength, target) => {
       scope = { world, findScriptedAnswer, model, target, contextLength }
       work = protocol.createWork(scope, body, input)
-      const { answerTokens, longestAnswer, spec } = work
+      const { answerTokens = 0, longestAnswer = 0, spec } = work
       return {
         prefix: ID_PREFIX,
         hash: hashRequest(target.name, input.prompt),
@@ -67,7 +67,7 @@ export function runNative(
   )
   if (url) return createQueuedAnswer(handle.id)
   const stream = protocol.createStream?.(scope!, body, input, work!)
-  const { longestAnswer, spec } = work!
+  const { longestAnswer = 0, spec } = work!
   if (stream === undefined) {
     return new DeferredResult(waiter =>
       waitForWholeAnswer(world, handle, longestAnswer, waiter, request, () => ({

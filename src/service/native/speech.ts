@@ -7,7 +7,7 @@ import { speechWork } from '../../simulation/inference/media-work.ts'
 import { DEFAULT_VOICE, requireKnownVoice, SPEECH_FORMAT, SpeechFormatName, Voice } from '../audio/speech-requests.ts'
 import { countCodePoints, text } from '../fields.ts'
 import { createSpeech, type SpeechFormat, type SpeechLength, speechSeconds } from '../media/speech.ts'
-import { throwScriptedError } from '../openai/scripted-answers.ts'
+import { requireNoError } from '../openai/scripted-answers.ts'
 import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
 
 const SpeechBody = z.object({
@@ -42,23 +42,16 @@ export const SPEECH_INFERENCE: NativeProtocol<typeof SpeechBody, typeof SpeechAn
   body: SpeechBody,
   returns: SpeechAnswer,
   needsTokenizer: false,
-  parse: body => ({
-    prompt: JSON.stringify([voiceOf(body), body.speed ?? 1, body.text]),
-    promptTokens: 0,
-    longestPromptTokens: 0,
-  }),
+  parse: body => ({ prompt: JSON.stringify([voiceOf(body), body.speed ?? 1, body.text]), promptTokens: 0 }),
   createWork: ({ world, model, findScriptedAnswer }, body) => {
     requireKnownVoice(world, voiceOf(body))
-    const scriptedAnswer = findScriptedAnswer(model, body.text)
     // A scripted text cannot replace audio, so only errors apply.
-    if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+    requireNoError(findScriptedAnswer(model, body.text))
     const length: SpeechLength = { characters: countCodePoints(body.text), speed: body.speed ?? 1 }
     return {
       spec: { ...length, format: body.output_format ?? SPEECH_FORMAT },
-      answerTokens: 0,
       longestAnswer: 1,
       work: speechWork(world.profile, { characters: length.characters, seconds: speechSeconds(length) }),
-      streamSource: undefined,
     }
   },
   createResult: (_, { format, ...length }) => {

@@ -31,7 +31,7 @@ const CUSTOM_INFERENCE: NativeProtocol<typeof CustomBody, typeof CustomAnswer, C
   parse: ({ webhook: _, ...body }) => {
     const prompt = JSON.stringify(body)
     const promptTokens = countTokens(prompt)
-    return { prompt, promptTokens, longestPromptTokens: promptTokens }
+    return { prompt, promptTokens }
   },
   createWork: ({ world, target, model, findScriptedAnswer }, _, { prompt }) => {
     const key = replyKey(world.chance, target.name, prompt, 0)
@@ -46,7 +46,6 @@ const CUSTOM_INFERENCE: NativeProtocol<typeof CustomBody, typeof CustomAnswer, C
       answerTokens: reply.tokens,
       longestAnswer: 1,
       work: customWork(world.profile),
-      streamSource: undefined,
     }
   },
   createResult: (_, spec) => spec,

@@ -67,7 +67,7 @@ export const TEXT_INFERENCE: NativeProtocol<typeof TextBody, typeof TextAnswer, 
   streamEvent: TextEvent,
   parse: ({ input }) => {
     const promptTokens = countTokens(input)
-    return { prompt: JSON.stringify(input), promptTokens, longestPromptTokens: promptTokens, minAnswerTokens: 1 }
+    return { prompt: JSON.stringify(input), promptTokens, minAnswerTokens: 1 }
   },
   createWork: (scope, body, { promptTokens }) => {
     const replies = createReplies(scope, body, promptTokens)
@@ -85,7 +85,7 @@ export const TEXT_INFERENCE: NativeProtocol<typeof TextBody, typeof TextAnswer, 
   },
   createResult: (_, spec) => spec,
   createStream: (scope, body, { promptTokens }, { streamSource }) =>
-    body.stream ? { key: keysOf(scope, body)[0]!, frames: createFrames(streamSource[0]!, promptTokens) } : undefined,
+    body.stream ? { key: keysOf(scope, body)[0]!, frames: createFrames(streamSource![0]!, promptTokens) } : undefined,
 }
 
 /** Returns the keys of the answers, which are those of `POST /v1/completions`. A stream has one answer. */

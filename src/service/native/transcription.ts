@@ -1,13 +1,13 @@
 /** Native inference of speech recognition: what an audio file says. */
 import * as z from 'zod'
-import { ByteHash } from '../../kernel/random.ts'
+import { hashBytes } from '../../kernel/random.ts'
 import { decodeBase64 } from '../../lib/base64.ts'
 import { transcriptionWork } from '../../simulation/inference/media-work.ts'
 import { AUDIO_SIZE_LIMIT, requireAudioSeconds } from '../audio/transcription-answers.ts'
 import type { UploadedFile } from '../endpoint.ts'
 import { integer, text } from '../fields.ts'
 import { type TranscriptSource, transcribe } from '../media/transcript.ts'
-import { throwScriptedError } from '../openai/scripted-answers.ts'
+import { requireNoError } from '../openai/scripted-answers.ts'
 import { refuseInput, refuseOverLimit } from '../refusals.ts'
 import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
 
@@ -63,12 +63,11 @@ export const TRANSCRIPTION_INFERENCE: NativeProtocol<
   needsTokenizer: false,
   parse: ({ audio, task }) => {
     const file = toFile(audio)
-    return { prompt: `${task ?? 'transcribe'} ${file.hash}`, promptTokens: 0, longestPromptTokens: 0, file }
+    return { prompt: `${task ?? 'transcribe'} ${file.hash}`, promptTokens: 0, file }
   },
   createWork: ({ world, target, model, findScriptedAnswer }, { task, language, chunk_level }, { file }) => {
     const seconds = requireAudioSeconds(file!)
-    const scriptedAnswer = findScriptedAnswer(model, file!.filename)
-    if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+    const scriptedAnswer = requireNoError(findScriptedAnswer(model, file!.filename))
     const scriptedText = scriptedAnswer !== undefined && 'text' in scriptedAnswer ? scriptedAnswer.text : undefined
     return {
       spec: {
@@ -80,10 +79,8 @@ export const TRANSCRIPTION_INFERENCE: NativeProtocol<
         language: task === 'translate' ? 'en' : language || 'en',
         hasWords: chunk_level === 'word',
       },
-      answerTokens: 0,
       longestAnswer: 1,
       work: transcriptionWork(world.profile, seconds),
-      streamSource: undefined,
     }
   },
   createResult: (chance, { language, hasWords, ...source }) => {
@@ -122,7 +119,5 @@ function toFile(audio: string | UploadedFile): UploadedFile {
   if (Math.floor((content.length * 3) / 4) > AUDIO_SIZE_LIMIT.bytes) refuseOverLimit(413, AUDIO_SIZE_LIMIT.refusal)
   if (content.length % 4 === 1) refuseInput(400, 'audio cannot be read: the base64 of its data URL is cut')
   const bytes = decodeBase64(content)
-  const hash = new ByteHash()
-  hash.update(bytes)
-  return { filename: '', chunks: [bytes], bytes: bytes.length, hash: hash.digest() }
+  return { filename: '', chunks: [bytes], bytes: bytes.length, hash: hashBytes(bytes) }
 }

@@ -7,7 +7,7 @@ import { dimensionsOf, embed } from '../../simulation/inference/embeddings.ts'
 import type { World } from '../../simulation/world.ts'
 import { refuse } from '../refusals.ts'
 import { toInputList } from './prompt-tokens.ts'
-import { type ScriptedAnswers, throwScriptedError } from './scripted-answers.ts'
+import { requireNoError, type ScriptedAnswers } from './scripted-answers.ts'
 import { countTokens } from './tokenizer.ts'
 
 /** Minimum of `dimensions`, as in the schemas of the embedding models in the fixtures. */
@@ -62,9 +62,8 @@ export function createVectorSpec(
   const length = dimensions ?? modelDimensions
   if (length > modelDimensions)
     refuse(400, `a vector of ${model} has ${modelDimensions} numbers, and dimensions asks for ${length}`)
-  const scriptedAnswer = findScriptedAnswer(model, typeof inputs[0] === 'string' ? inputs[0] : '')
   // A scripted text cannot replace a vector, so only errors apply.
-  if (scriptedAnswer !== undefined && 'error' in scriptedAnswer) throwScriptedError(scriptedAnswer.error)
+  requireNoError(findScriptedAnswer(model, typeof inputs[0] === 'string' ? inputs[0] : ''))
   return { name: target.name, inputs, dimensions: length, isBase64: encoding_format === 'base64' }
 }
 

@@ -56,6 +56,13 @@ export function throwScriptedError({ status, message, retryAfter, body, headers 
   throw new RefusalError(status, message, answerHeaders, body, true)
 }
 
+/** Returns an answer that is not an error, and refuses the request with one that is. */
+export function requireNoError(
+  answer: ScriptedAnswer | undefined,
+): Exclude<ScriptedAnswer, { error: unknown }> | undefined {
+  return answer !== undefined && 'error' in answer ? throwScriptedError(answer.error) : answer
+}
+
 /** A rule and how often it has answered. */
 export interface ScriptRuleView extends z.output<typeof ScriptRule> {
   readonly name: string

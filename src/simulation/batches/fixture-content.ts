@@ -1,7 +1,7 @@
 /** The files of a fixture. Their content is the same in every world of that fixture, so it is read once. */
 import { storedFileHash } from '../../data/fixtures/stored-results.ts'
 import type { FileSeed } from '../../data/records/seeds.ts'
-import { ByteHash } from '../../kernel/random.ts'
+import { hashBytes } from '../../kernel/random.ts'
 import { once, oncePer } from '../../lib/once.ts'
 import type { Steps } from '../../lib/slices.ts'
 import { decodeLines, type FileContent, isUtf8 } from './files.ts'
@@ -30,16 +30,10 @@ const parsedInputCache = new WeakMap<readonly Uint8Array[], readonly ParsedInput
 export const fixtureFileContent = oncePer((seed: FileSeed): FileContent | undefined => {
   if (seed.content === undefined) return undefined
   const bytes = new TextEncoder().encode(seed.content)
-  const content = { chunks: [bytes], bytes: bytes.length, hash: storedFileHash(seed) ?? hashOf(bytes) }
+  const content = { chunks: [bytes], bytes: bytes.length, hash: storedFileHash(seed) ?? hashBytes(bytes) }
   parsedInputCache.set(content.chunks, [])
   return content
 })
-
-function hashOf(bytes: Uint8Array): string {
-  const hash = new ByteHash()
-  hash.update(bytes)
-  return hash.digest()
-}
 
 /**
  * Reads the input of a batch. The lines of an uploaded file are not cached. Lines of a fixture have neutral names.

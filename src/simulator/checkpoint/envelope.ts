@@ -1,6 +1,6 @@
 /** The envelope of a snapshot: its description, its checksum, and the versions that can read it. */
 
-import { ByteHash } from '../../kernel/random.ts'
+import { hashBytes } from '../../kernel/random.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { byteLengthOf, concatBytes } from '../../lib/bytes.ts'
 import { acceptCopies } from '../../lib/copies.ts'
@@ -39,7 +39,7 @@ export interface SnapshotInfo {
  */
 export function writeEnvelope(info: SnapshotInfo, content: readonly Uint8Array[]): Uint8Array {
   const header = encode(`${JSON.stringify({ ...info, bytes: byteLengthOf(content) })}\n`)
-  const start = encode(`${MAGIC}${FORMAT_VERSION}\n${checksumOf(header, ...content)}\n`)
+  const start = encode(`${MAGIC}${FORMAT_VERSION}\n${hashBytes(header, ...content)}\n`)
   return concatBytes([start, header, ...content])
 }
 
@@ -73,7 +73,7 @@ export function readEnvelope(bytes: Uint8Array, what: string): { about: Snapshot
       `it is cut off: ${bytes.length} of ${afterHeader + about.bytes} bytes are there. Take another copy of it, or another snapshot.`,
     )
   }
-  if (about === undefined || checksumOf(bytes.subarray(afterChecksum)) !== checksum) return damaged()
+  if (about === undefined || hashBytes(bytes.subarray(afterChecksum)) !== checksum) return damaged()
   if (about.version !== VERSION) {
     return refuse(
       `it was taken with modelhost-sim ${about.version}, and this is ${VERSION}, where the same seed may bring about something else. ` +
@@ -93,12 +93,6 @@ function readLine(bytes: Uint8Array, start: number): [line: string, next: number
 function parseHeader(header: string): (SnapshotInfo & { bytes: number }) | undefined {
   const info = attempt(() => JSON.parse(header))
   return Number.isInteger(info?.bytes) ? info : undefined
-}
-
-function checksumOf(...pieces: readonly Uint8Array[]): string {
-  const hash = new ByteHash()
-  for (const piece of pieces) hash.update(piece)
-  return hash.digest()
 }
 
 function encode(text: string): Uint8Array {

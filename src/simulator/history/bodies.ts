@@ -1,6 +1,6 @@
 /** Bodies as values of a recording. */
 
-import { ByteHash } from '../../kernel/random.ts'
+import { hashBytes } from '../../kernel/random.ts'
 import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { hashCredential } from '../../lib/text/credential-hash.ts'
@@ -41,7 +41,5 @@ export function decodeBody(body: RecordedBody | undefined): Uint8Array<ArrayBuff
 }
 
 function toDigest(bytes: Uint8Array): RecordedBody {
-  const hash = new ByteHash()
-  hash.update(bytes)
-  return { bytes: bytes.length, digest: hash.digest() }
+  return { bytes: bytes.length, digest: hashBytes(bytes) }
 }

@@ -1,6 +1,6 @@
 /** The canonical form of plans: equal plans have equal texts, in whatever order their items are. */
 
-import { ByteHash } from '../../../kernel/random.ts'
+import { hashBytes } from '../../../kernel/random.ts'
 import { stableJson } from '../../../lib/json-values.ts'
 import type { FaultRule } from '../../../simulator/faults/rules.ts'
 import type { Plan, PlanItem } from './plan.ts'
@@ -36,7 +36,5 @@ function itemText(item: PlanItem): string {
 }
 
 function hashOf(text: string): string {
-  const hash = new ByteHash()
-  hash.update(new TextEncoder().encode(text))
-  return hash.digest()
+  return hashBytes(new TextEncoder().encode(text))
 }
