@@ -38,13 +38,13 @@ export function useTheme(): number {
   return theme.value
 }
 
-/** Calls the function of a key while no field has the focus. */
-export function useKeys(keys: Readonly<Record<string, () => void>>): void {
-  const current = useRef(keys)
-  current.current = keys
+/** Calls what a key does, while the component is shown. */
+export function useKeydown(actOf: (event: KeyboardEvent) => (() => unknown) | undefined): void {
+  const current = useRef(actOf)
+  current.current = actOf
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      const act = isTyping(event) ? undefined : current.current[event.key]
+      const act = current.current(event)
       if (act === undefined) return
       event.preventDefault()
       act()
@@ -52,6 +52,11 @@ export function useKeys(keys: Readonly<Record<string, () => void>>): void {
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [])
+}
+
+/** Calls the function of a key while no field has the focus. */
+export function useKeys(keys: Readonly<Record<string, () => void>>): void {
+  useKeydown(event => (isTyping(event) ? undefined : keys[event.key]))
 }
 
 /** Returns whether a key belongs to a field or to the browser. */
