@@ -81,7 +81,7 @@ export function ColumnList<Item>(props: ColumnListProps<Item>) {
   return (
     <>
       {!isHeadless && (
-        <div class={`row ${rowClass} head`} aria-hidden="true">
+        <div class={`row ${rowClass} head`} aria-hidden={onChoose === undefined}>
           {columns.map(([title, , style]) => (
             <span key={title} class={style}>
               {title}

@@ -207,11 +207,11 @@ export class LanesBrush extends Brush<LanesScene> {
     let free = Number.NEGATIVE_INFINITY
     let day = ''
     const [from, to] = [toTime(this.scene, 0), toTime(this.scene, width)]
-    let tick = Math.ceil(from / step) * step
+    let tick = this.#afterGaps(Math.ceil(from / step) * step, step)
     // Ticks within a compressed gap are skipped as a whole, so that a month without events is not a loop of seconds.
-    for (; tick <= to; tick = this.#afterGap(tick + step, step)) {
+    for (; tick <= to; tick = this.#afterGaps(tick + step, step)) {
       const x = this.#toX(tick)
-      if (x < 0 || x < free || this.#isInGap(tick)) continue
+      if (x < 0 || x < free) continue
       if (part === 'lines') {
         this.fill('line', Math.round(x), AXIS_HEIGHT, 1, this.height, 0.5)
         continue
@@ -236,17 +236,13 @@ export class LanesBrush extends Brush<LanesScene> {
 
   readonly #toX = (time: number): number => toX(this.scene, time)
 
-  #isInGap(time: number): boolean {
-    return this.scene.scale.gaps.some(({ begin, end }) => time > begin && time < end)
-  }
-
   #touchesGap(left: number, right: number): boolean {
     return this.scene.scale.gaps.some(({ begin, end }) => this.#toX(begin) < right && this.#toX(end) > left)
   }
 
   /** Returns the first tick from a time on that lies in no gap. */
-  #afterGap(tick: number, step: number): number {
-    const gap = this.scene.scale.gaps.find(({ begin, end }) => tick > begin && tick < end)
-    return gap === undefined ? tick : Math.ceil(gap.end / step) * step
+  #afterGaps(tick: number, step: number): number {
+    const { gaps } = this.scene.scale
+    return gaps.reduce((at, { begin, end }) => (at > begin && at < end ? Math.ceil(end / step) * step : at), tick)
   }
 }
