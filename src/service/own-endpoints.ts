@@ -125,12 +125,8 @@ export function ownEndpoint<
   for (const role of roles) {
     const [verb, kind, ...rest] = String(role).split(' ')
     const isKnown = ROLE_VERBS.some(one => one === verb) && RECORD_KIND.test(kind ?? '') && rest.length === 0
-    if (!isKnown)
-      throw unknown(
-        'role',
-        role,
-        ROLE_VERBS.map(one => `${one} ${kind || rest.at(-1) || 'pod'}`),
-      )
+    const known = ROLE_VERBS.map(one => `${one} ${kind || rest.at(-1) || 'pod'}`)
+    if (!isKnown) throw unknown('role', role, known)
   }
   const [verb, table] = roles.find(role => /^(?:read|list) /.test(role))?.split(/ (.*)/s) ?? []
   const findPolledResource: AnyEndpoint['findPolledResource'] = params => ({
@@ -201,13 +197,11 @@ function checkAnswer(route: string, returns: z.ZodType, answer: unknown): unknow
   if (answer instanceof Promise) {
     // Its error belongs to this one.
     answer.catch(() => {})
-    throw new TypeError(
-      `the handler of ${route} returned a promise. A handler is one step of the world: return a value`,
-    )
+    const advice = 'A handler is one step of the world: return a value'
+    throw new TypeError(`the handler of ${route} returned a promise. ${advice}`)
   }
   const checked = parseOwnFields(returns, answer)
   if (checked.success) return answer
-  throw new TypeError(
-    `the answer of ${route} does not fit 'returns': ${describeProblems(returns, answer, checked.error)}`,
-  )
+  const problems = describeProblems(returns, answer, checked.error)
+  throw new TypeError(`the answer of ${route} does not fit 'returns': ${problems}`)
 }

@@ -33,10 +33,8 @@ export interface ParsedRecording {
 
 /** Returns a recording whose world has these endpoints. A recording cannot hold them, because they are code. */
 export function withEndpoints(recording: ParsedRecording, endpoints: OwnEndpoints | undefined): ParsedRecording {
-  const { header } = recording
-  return endpoints === undefined
-    ? recording
-    : { ...recording, header: { ...header, options: { ...header.options, endpoints } } }
+  const options = { ...recording.header.options, ...(endpoints && { endpoints }) }
+  return { ...recording, header: { ...recording.header, options } }
 }
 
 /**

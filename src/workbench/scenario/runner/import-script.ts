@@ -101,10 +101,8 @@ function describeLoadError(error: unknown, file: string, name: string, folder: s
     }
     return `${relativePaths(error.message, folder)}. Fix that import.`
   }
-  const reason = relativePaths(/ERROR: (.*)/.exec(error.message)?.[1] ?? error.message.split('\n')[0]!, folder).replace(
-    /\.$/,
-    '',
-  )
+  const line = /ERROR: (.*)/.exec(error.message)?.[1] ?? error.message.split('\n')[0]!
+  const reason = relativePaths(line, folder).replace(/\.$/, '')
   const commonJs = findCommonJs(error.message, file, name)
   if (commonJs !== undefined) {
     return `${commonJs} is CommonJS, because its package.json has no "type": "module". Rename it to .mjs, or add "type": "module".`
