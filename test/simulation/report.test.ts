@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { formatReport } from '../../src/cli/report-text.ts'
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+import { promptWait } from '../../src/simulation/load/prompt-wait.ts'
 import { createReport } from '../../src/simulation/reporting/report.ts'
 import type { Report } from '../../src/simulation/reporting/report-types.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
@@ -184,8 +185,8 @@ describe('a report', () => {
 
   test('tells how a deployment serves at its end: a calm one, a full one, and one that has no instance', () => {
     const { speed } = stage([{}], {}, { with: loaded({ kind: 'constant', rps: 10 }) }).world.deployments.read(0).load!
-    const served = (rps: number, then?: (sim: Simulator) => void) => {
-      const sim = stage([{}], {}, { with: loaded({ kind: 'constant', rps }) })
+    const served = (rps: number, then?: (sim: Simulator) => void, more = {}) => {
+      const sim = stage([{}], {}, { with: loaded({ kind: 'constant', rps, ...more }) })
       pass(sim, 3_600_000)
       then?.(sim)
       const { wait_seconds: wait, ...report } = only(sim.report()).serving!
@@ -196,9 +197,15 @@ describe('a report', () => {
     const { concurrency, firstTokenTime } = speed.atRate(10)
     expect(calm.report.concurrency).toBeCloseTo(concurrency, 9)
     expect(calm.report.tokens_per_second).toBeCloseTo(10 * speed.outputTokens, 9)
-    expect(calm.report.time_to_first_token_seconds).toBeCloseTo(firstTokenTime, 9)
+    const wait = promptWait(10, speed, 1, { burstiness: 1, promptSpread: 0 })
+    expect(calm.report.time_to_first_token_seconds).toBeCloseTo(firstTokenTime + wait.mean, 9)
     expect(calm.row).toMatchObject(calm.report)
     expect(calm.wait!.p90).toBeLessThan(0.05)
+
+    const bursty = served(10, undefined, { burstiness: 70 })
+    expect(bursty.report.time_to_first_token_seconds).toBeGreaterThan(10 * calm.report.time_to_first_token_seconds!)
+    expect(bursty.report.time_to_first_token_seconds).toBeGreaterThan(bursty.wait!.p50)
+    expect(bursty.report.time_to_first_token_seconds).toBeLessThan(bursty.wait!.p99)
 
     const full = served(1000)
     expect(full.report.concurrency).toBe(96)

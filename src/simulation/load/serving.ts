@@ -105,8 +105,10 @@ export interface ServingEstimate {
   readonly concurrency: number
   /** Requests that wait. */
   readonly queue: number
-  /** Seconds from a request's arrival now to its first token; Infinity while no instance is ready. */
+  /** Seconds from a request's arrival now to its first token, without waits for other prompts; Infinity while no instance is ready. */
   readonly timeToFirstToken: number
+  /** Seconds of it that the request waits for a place. */
+  readonly queueTime: number
   /** Output tokens/s of all instances together. */
   readonly tokensPerSecond: number
   /** Share of what the ready instances can do; 0 while none is. */
@@ -128,7 +130,14 @@ export function instancePoint(rate: number, speed: InstanceEngine, ready: number
 export function estimateServing(rate: number, speed: InstanceEngine, ready: number, backlog: number): ServingEstimate {
   if (ready === 0) {
     const timeToFirstToken = Number.POSITIVE_INFINITY
-    return { concurrency: 0, queue: backlog, timeToFirstToken, tokensPerSecond: 0, utilisation: 0 }
+    return {
+      concurrency: 0,
+      queue: backlog,
+      timeToFirstToken,
+      queueTime: timeToFirstToken,
+      tokensPerSecond: 0,
+      utilisation: 0,
+    }
   }
   const capacity = ready * speed.requestsPerSecond
   const throughput = backlog > 0 ? capacity : Math.min(rate, capacity)
@@ -137,6 +146,7 @@ export function estimateServing(rate: number, speed: InstanceEngine, ready: numb
     concurrency: ready * point.concurrency,
     queue: backlog,
     timeToFirstToken: backlog / capacity + point.firstTokenTime,
+    queueTime: backlog / capacity,
     tokensPerSecond: throughput * speed.outputTokens,
     utilisation: throughput / capacity,
   }

@@ -5,7 +5,7 @@ import type { Deployment } from '../deployments/deployment.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { INSTANCE_STATES } from '../deployments/instance-row.ts'
 import { type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
-import { estimateServing } from '../load/serving.ts'
+import { estimateServing, waitUnderLoad } from '../load/serving.ts'
 import type { ServingSegment } from '../recording/history-records.ts'
 import type { World } from '../world.ts'
 import { instanceTimelines } from './instance-timelines.ts'
@@ -29,9 +29,12 @@ export function servingFigures(segment: ServingSegment, served: RequestFlow, at:
   const { load, effectiveInstances } = segment
   if (!load) return undefined
   const current = estimateServing(load.curve.rateAt(at), load.speed, effectiveInstances, served.backlog)
+  // A request waits for its place or for other prompts, whichever takes longer.
+  const promptWait = current.timeToFirstToken - current.queueTime + waitUnderLoad(load, effectiveInstances, at).mean
+  const firstTokenTime = Math.max(current.timeToFirstToken, promptWait)
   return {
     concurrency: current.concurrency,
-    time_to_first_token_seconds: Number.isFinite(current.timeToFirstToken) ? current.timeToFirstToken : null,
+    time_to_first_token_seconds: Number.isFinite(current.timeToFirstToken) ? firstTokenTime : null,
     tokens_per_second: current.tokensPerSecond,
   }
 }
