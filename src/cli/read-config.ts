@@ -24,7 +24,9 @@ import {
 import { OuterValue } from './values.ts'
 
 export const CONFIG_OPTIONS = toOptions({
-  config: argument(`File with values of flags. Default: ${CONFIG_FILES.join(', ').replaceAll(' modelhost-sim.config', ' ')}`),
+  config: argument(
+    `File with values of flags. Default: ${CONFIG_FILES.join(', ').replaceAll(' modelhost-sim.config', ' ')}`,
+  ),
   'print-config': toggle('Print the value of each flag and its source, then exit', false),
 })
 

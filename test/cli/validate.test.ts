@@ -117,9 +117,14 @@ describe('a calibration', () => {
   test('to an hour of a service gives the medians of its next hour within 15 %', async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'hour.json'), JSON.stringify(hourOf(1)))
-    const { stdout } = await commanded(['validate', '--calibrate', join(folder, 'hour.json')])
+    const { stdout, stderr } = await commanded(['validate', '--calibrate', join(folder, 'hour.json')])
     writeFileSync(join(folder, 'mine.json'), stdout)
     const profile = join(folder, 'mine.json')
+    expect(stderr).toMatch(/^default, token time: \d+ rows, median error \d\d+ % before, \d\.\d % with this profile$/m)
+    writeFileSync(join(folder, 'next.json'), JSON.stringify(hourOf(2)))
+    const next = await commanded(['validate', join(folder, 'next.json'), '--profile', profile, '--json'])
+    const { rows } = JSON.parse(next.stdout) as { rows: { error: number }[] }
+    expect(rows.every(({ error }) => error < 0.15)).toBe(true)
     expect(errorsByClass(hourOf(2).map(row => compareRow(row))).every(({ median }) => median > 0.2)).toBe(true)
     const constants = calibrated(ENGINE_CLASSES.default, loadProfile(profile).engine)
     for (const row of hourOf(2)) {

@@ -2,12 +2,13 @@
 import { loadProfile } from '../../data/profiles/load.ts'
 import { ProfileError } from '../../data/profiles/problems.ts'
 import { escapeControls } from '../../lib/text/control-characters.ts'
+import { plural } from '../../lib/text/format-count.ts'
 import { UsageError } from '../command.ts'
 import { type ArgumentsOf, flag, toggle, words } from '../flags.ts'
 import { calibrate } from '../validate/calibration.ts'
 import type { ComparedRow } from '../validate/comparison.ts'
 import { compareRows, errorsByClass, publishedRows, readRows } from '../validate/rows.ts'
-import { texts } from '../values.ts'
+import { anyText, texts } from '../values.ts'
 
 export const command = 'validate [files..]'
 export const describe = 'Compare the engine with measurements, and show its errors'
@@ -18,15 +19,22 @@ export const positional = {
 export const flags = {
   json: toggle('Print the rows as one JSON object', false),
   calibrate: flag('File with rows of your own: fit the engine to them, and print the profile'),
+  profile: flag('Profile whose engine is compared: a name, or a file as --calibrate prints it', anyText, 'realistic'),
 }
 export const examples = [
   ['$0 validate', 'errors by class, and the worst rows'],
   ['$0 validate mine.json --json', 'each of your rows with its simulated value'],
+  ['$0 validate next-hour.json --profile mine-profile.json', 'the errors of a fitted engine'],
 ]
 
 const WORST = 10
 
-export function handler({ files, json, calibrate: own }: ArgumentsOf<typeof flags> & { files: string[] }): void {
+export function handler({
+  files,
+  json,
+  calibrate: own,
+  profile,
+}: ArgumentsOf<typeof flags> & { files: string[] }): void {
   if (own !== undefined) {
     if (files.length > 0) {
       throw new UsageError(
@@ -36,7 +44,8 @@ export function handler({ files, json, calibrate: own }: ArgumentsOf<typeof flag
     printProfile(own)
     return
   }
-  const results = (files.length === 0 ? [publishedRows()] : files.map(readRows)).map(compareRows)
+  const { engine } = loadProfile(profile)
+  const results = (files.length === 0 ? [publishedRows()] : files.map(readRows)).map(rows => compareRows(rows, engine))
   const [compared, problems] = [results.flatMap(result => result.compared), results.flatMap(result => result.problems)]
   for (const { id, reason } of problems)
     process.stderr.write(escapeControls(`Failed to compare ${id}: ${reason}. Correct that row.\n`))
@@ -69,6 +78,12 @@ function printProfile(file: string): void {
     )
   }
   process.stdout.write(`${JSON.stringify(profile, null, 2)}\n`)
+  const fitted = compareRows(rows, { efficiency, fixedTime, serverTime }).compared
+  const before = errorsByClass(compared)
+  for (const [i, { name, rows: count, median }] of errorsByClass(fitted).entries()) {
+    const change = `median error ${percent(before[i]!.median)} before, ${percent(median)} with this profile`
+    process.stderr.write(`${name}: ${plural(count, 'row')}, ${change}\n`)
+  }
 }
 
 function summary(compared: readonly ComparedRow[]): string {

@@ -1,6 +1,7 @@
 /** Rows of measurements: those of the package, and those of files. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { calibrated, ENGINE_CLASSES, type EngineFactors } from '../../data/engine-classes.ts'
 import { findPackageFolder } from '../../data/fixtures/files.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { groupBy } from '../../lib/group-by.ts'
@@ -46,7 +47,10 @@ export function readRows(path: string): PublishedRow[] {
 }
 
 /** Compares rows. A row whose set-up cannot be computed comes with the reason. */
-export function compareRows(rows: readonly PublishedRow[]): {
+export function compareRows(
+  rows: readonly PublishedRow[],
+  factors?: EngineFactors,
+): {
   readonly compared: readonly ComparedRow[]
   readonly problems: readonly { readonly id: string; readonly reason: string }[]
 } {
@@ -62,7 +66,7 @@ export function compareRows(rows: readonly PublishedRow[]): {
         const all = problemsOf(PublishedRow, row, checked.error)
         throw new Error(all.map(({ path, text }) => `${jsonPath(path)}: ${text.replace(/\.[^.]*\.$/, '')}`).join('; '))
       }
-      compared.push(compareRow(row))
+      compared.push(compareRow(row, factors && calibrated(ENGINE_CLASSES[classOf(row.setup)], factors)))
     } catch (error) {
       problems.push({ id: row.id, reason: (error as Error).message })
     }
