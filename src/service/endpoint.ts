@@ -194,19 +194,6 @@ export interface Declaration<Scope, Route extends string, Params, Query, Body, F
   handle: (input: EndpointInput<Route, Params, Query, Body, Form> & Scope) => Outcome
 }
 
-/** The values of fields that a declaration leaves out. */
-const DEFAULTS = {
-  ...{ assumptions: [], roles: [], refusals: {}, params: {}, query: {}, example: {} },
-  ...{ acceptsKeyHeader: false, acceptsScopedTokens: false, needsTokenizer: false },
-  ...{ auth: 'token', errorShape: 'simple', consumes: 'json', produces: 'application/json', status: 200 },
-}
-
-/** Fields that an endpoint can lack. */
-const OPTIONAL = [
-  ...(['requestIdHeader', 'maxBodyBytes', 'maxBodyValues', 'upload', 'fileLine', 'byTask', 'bodyFor'] as const),
-  ...(['streamEvent', 'findPolledResource', 'batchProtocol'] as const),
-]
-
 type Fields<Scope, Route extends string, Params, Query, Body, Form, Returns> = Declaration<
   Scope,
   Route,
@@ -217,7 +204,14 @@ type Fields<Scope, Route extends string, Params, Query, Body, Form, Returns> = D
   Returns,
   unknown
 >
-type Given = 'route' | 'summary' | 'body' | 'returns' | keyof typeof DEFAULTS
+/** Fields that each endpoint has, and those that it can lack. */
+type Given =
+  | ('route' | 'summary' | 'assumptions' | 'roles' | 'refusals' | 'params' | 'query' | 'body' | 'returns' | 'example')
+  | ('acceptsKeyHeader' | 'acceptsScopedTokens' | 'needsTokenizer')
+  | ('auth' | 'errorShape' | 'consumes' | 'produces' | 'status')
+type Lackable =
+  | ('requestIdHeader' | 'maxBodyBytes' | 'maxBodyValues' | 'upload' | 'fileLine' | 'byTask' | 'bodyFor')
+  | ('streamEvent' | 'findPolledResource' | 'batchProtocol')
 type Optional<All, Name extends keyof All> = { readonly [N in Name]-?: All[N] | undefined }
 
 /** A declaration with its defaults. */
@@ -230,7 +224,7 @@ export interface Endpoint<
   Form = FieldSchemas | undefined,
   Returns extends z.ZodType = z.ZodType,
 > extends Readonly<Required<Pick<Fields<Scope, Route, Params, Query, Body, Form, Returns>, Given>>>,
-    Optional<Fields<Scope, Route, Params, Query, Body, Form, Returns>, (typeof OPTIONAL)[number]> {
+    Optional<Fields<Scope, Route, Params, Query, Body, Form, Returns>, Lackable> {
   readonly provenance: Provenance
   readonly method: string
   readonly path: string
@@ -281,30 +275,46 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
     declaration: Declaration<Scope, Route, Params, Query, Body, Form, Returns, OutcomeFor<z.input<Returns>, IsAsync>> &
       Declared,
   ): Endpoint<Scope, Route, Params, Query, Body, Form, Returns> {
-    const { route, summary, body, returns, handle, isMirrored } = declaration
+    const { route } = declaration
     const space = route.indexOf(' ')
     const [method, path] = [route.slice(0, space), route.slice(space + 1)]
     const paramNames = routeParamNames(path)
     for (const name of Object.keys(declaration.params ?? {})) {
       if (!paramNames.includes(name)) throw new Error(`${route}: the declared parameter ${name} is not in the path`)
     }
-    const mirror = isMirrored ? mirrorOf(path) : undefined
-    const given = declaration as unknown as Readonly<Record<string, unknown>>
-    // Each endpoint has its fields in one order, so that requests read them fast.
-    const endpoint: Record<string, unknown> = {
-      route,
-      provenance,
-      method,
-      path,
-      mirror,
-      summary,
-      body,
-      returns,
-      handle,
+    // Field by field, so that requests read each endpoint in the same way.
+    return {
+      ...{ route, provenance, method, path },
+      summary: declaration.summary,
+      assumptions: declaration.assumptions ?? [],
+      roles: declaration.roles ?? [],
+      refusals: declaration.refusals ?? {},
+      acceptsKeyHeader: declaration.acceptsKeyHeader ?? false,
+      acceptsScopedTokens: declaration.acceptsScopedTokens ?? false,
+      auth: declaration.auth ?? 'token',
+      errorShape: declaration.errorShape ?? 'simple',
+      requestIdHeader: declaration.requestIdHeader,
+      params: (declaration.params ?? {}) as Params,
+      query: (declaration.query ?? {}) as Query,
+      body: declaration.body as Body,
+      consumes: declaration.consumes ?? 'json',
+      maxBodyBytes: declaration.maxBodyBytes,
+      maxBodyValues: declaration.maxBodyValues,
+      upload: declaration.upload,
+      fileLine: declaration.fileLine,
+      returns: declaration.returns,
+      status: declaration.status === undefined ? 200 : declaration.status,
+      byTask: declaration.byTask,
+      bodyFor: declaration.bodyFor,
+      produces: declaration.produces ?? 'application/json',
+      streamEvent: declaration.streamEvent,
+      mirror: declaration.isMirrored ? mirrorOf(path) : undefined,
+      needsTokenizer: declaration.needsTokenizer ?? false,
+      findPolledResource: declaration.findPolledResource,
+      batchProtocol: declaration.batchProtocol,
+      example: declaration.example ?? {},
+      handle: declaration.handle,
     }
-    for (const name of OPTIONAL) endpoint[name] = given[name]
-    for (const [name, value] of Object.entries(DEFAULTS)) endpoint[name] = given[name] === undefined ? value : given[name]
-    return endpoint as unknown as Endpoint<Scope, Route, Params, Query, Body, Form, Returns>
   }
 }
 
