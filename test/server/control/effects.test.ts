@@ -94,6 +94,11 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     bad: [
       { path: '/_sim/lifecycles?kind=batsh', status: 400, says: "Did you mean 'batch'?" },
       { path: '/_sim/lifecycles?to=later', status: 400, says: 'invalid time "later"' },
+      {
+        path: '/_sim/lifecycles?from=2h&to=1h',
+        status: 400,
+        says: "from '2h' to '1h': it ends before it begins. Swap",
+      },
     ],
   },
   getMoney: {
@@ -309,6 +314,8 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     ],
     bad: [
       { path: '/_sim/ledger?from=', status: 400, says: 'invalid time' },
+      { path: '/_sim/ledger?from=5&to=2', status: 400, says: "from '5': that is after the end, '2'. Give an earlier" },
+      { path: '/_sim/ledger?from=99999999999', status: 400, says: 'that is after the end, 2026-01-01T00:00:0' },
       { path: '/_sim/ledger?subjct=x', status: 422, says: "Did you mean 'subject'?" },
       { path: '/_sim/ledger?to=2026-01-01', status: 400, says: "as in '2026-01-01T00:00:00Z'" },
     ],

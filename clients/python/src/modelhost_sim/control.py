@@ -1699,7 +1699,7 @@ class Control:
         between two times (Unix seconds or ISO 8601).
 
         Sends `GET /_sim/ledger`.
-        Refused with 400: an invalid time.
+        Refused with 400: an invalid time, or one after the end.
         """
         result: GetLedgerAnswer = self._transport.send_for_json(
             "GET",

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { MAX_DURATION } from '../../../kernel/duration.ts'
 import { given } from '../../../lib/fields.ts'
+import { refuse } from '../../../service/refusals.ts'
 import type { Report } from '../../../simulation/reporting/report-types.ts'
 import type { TimeInput } from '../../../simulation/reporting/report-window.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
@@ -41,7 +42,7 @@ export const getLedger = control({
   summary:
     'Return the balance of the account in micro-cents, and its postings: of one subject, or between two times (Unix seconds or ISO 8601)',
   example: { target: '/_sim/ledger?subject=2cZeTxVFN7tKxCCh&from=2026-01-01T00:00:00Z' },
-  refusals: { 400: 'an invalid time' },
+  refusals: { 400: 'an invalid time, or one after the end' },
   query: { from: z.string().optional(), to: z.string().optional(), subject: z.string().optional() },
   returns: z.object({
     balance_microcents: z.int(),
@@ -62,6 +63,14 @@ export const getLedger = control({
   handle: ({ query, sim }) => {
     const from = query.from === undefined ? undefined : parseTimeParam(sim, 'read the ledger from', query.from)
     const to = query.to === undefined ? undefined : parseTimeParam(sim, 'read the ledger to', query.to)
+    const { now } = sim.world.clock
+    if (from !== undefined && from > Math.min(to ?? now, now)) {
+      const end = to !== undefined && to < now ? `'${query.to}'` : sim.clock.iso
+      refuse(
+        400,
+        `Failed to read the ledger from '${query.from}': that is after the end, ${end}. Give an earlier time.`,
+      )
+    }
     const entries = sim.ledger
       .entries(given({ from, to }))
       .filter(({ subject }) => query.subject === undefined || subject === query.subject)

@@ -70,6 +70,9 @@ export const getLifecycles = control({
       from: time('from', from) ?? Number.NEGATIVE_INFINITY,
       to: time('to', to) ?? Number.POSITIVE_INFINITY,
     }))
+    if (filter.from > filter.to) {
+      refuse(400, `Failed to list lifecycles from '${from}' to '${to}': it ends before it begins. Swap the two.`)
+    }
     const { lives, worldMarks } = readLives(sim, filter)
     const { clock, journal } = sim.world
     return {
