@@ -1,6 +1,7 @@
 /** The typed client, derived from the declarations. Each operation is a method with its name. */
 import type * as z from 'zod'
 import { parseJsonOrText } from '../../lib/json-text.ts'
+import { quote } from '../../lib/quote.ts'
 import {
   type AnyEndpoint,
   type Endpoint,
@@ -158,7 +159,7 @@ function encodeRequest(
   const query = new URLSearchParams()
   for (const name of Object.keys(endpoint.query)) {
     const value = unsentFields[name]
-    if (value !== undefined && value !== null) query.set(name, String(value))
+    if (value !== undefined && value !== null) query.set(name, asText(value, `Failed to call ${operation}: ${name}`))
     delete unsentFields[name]
   }
   const url = `${base}${path}${query.size > 0 ? `?${query}` : ''}`
@@ -179,9 +180,15 @@ function encodeRequest(
 function encodeSegment(value: unknown, name: string, operation: string): string {
   const context = `Failed to call ${operation}: ${name}`
   if (value === undefined || value === null || value === '') throw new RangeError(`${context} is missing. Give it.`)
-  const segment = encodeURIComponent(String(value))
+  const segment = encodeURIComponent(asText(value, context))
   if (segment !== '.' && segment !== '..') return segment
   throw new RangeError(`${context} is '${segment}', which an address cannot have. Give another.`)
+}
+
+/** @throws RangeError for an object, whose text would say nothing of it */
+function asText(value: unknown, context: string): string {
+  if (typeof value !== 'object') return String(value)
+  throw new RangeError(`${context} is ${quote(value)}. Give a text.`)
 }
 
 function encodeForm(fields: Record<string, unknown>): URLSearchParams {
