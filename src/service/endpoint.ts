@@ -276,6 +276,10 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
       Declared,
   ): Endpoint<Scope, Route, Params, Query, Body, Form, Returns> {
     const { route } = declaration
+    if (typeof route !== 'string')
+      throw new RangeError(
+        "Failed to declare an endpoint: its route is not a text. Give one as in 'GET /v2/pods/{id}'.",
+      )
     const space = route.indexOf(' ')
     const [method, path] = [route.slice(0, space), route.slice(space + 1)]
     const paramNames = routeParamNames(path)

@@ -106,3 +106,15 @@ test('env prints the environment variables that direct clients to the server', a
       'OPENAI_BASE_URL=http://127.0.0.1:4444/v1\nOPENAI_API_KEY=sim_default_token\n',
   })
 })
+
+test('exec says that it cannot keep its recording, or that a host cannot be one', async () => {
+  expect(await commanded(['exec', '--', 'true'], { TMPDIR: '/nowhere' })).toEqual({
+    ...{ code: 2, stdout: '' },
+    stderr: "Failed to make a folder in '/nowhere': the file or folder is missing. Set TMPDIR, or give --record.\n",
+  })
+  const { code, stderr } = await commanded(['exec', '--port', '0', '--allow-host', 'http://x', '--', 'true'])
+  expect([code, stderr]).toEqual([
+    2,
+    "Failed to allow the host 'http://x': it is not a host name. Give it as in 'sim.example.test', without a port.\n",
+  ])
+})

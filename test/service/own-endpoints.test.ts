@@ -210,6 +210,11 @@ test.each([
   expect(declare).toThrow(`Failed to declare the endpoint 'GET /x': ${problem}`)
 })
 
+test('a declaration without a route is refused', () => {
+  const declare = () => endpoint({ summary: 'x', returns, handle: () => ({}) } as never)
+  expect(declare).toThrow("Failed to declare an endpoint: its route is not a text. Give one as in 'GET /v2/pods/{id}'.")
+})
+
 test.each([
   [{ kind: 'pod template' }, "Failed to use the table 'pod template': its kind is not one word, or the provider"],
   [{ kind: '' }, "Failed to use the table '': its kind is not one word"],

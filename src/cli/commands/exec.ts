@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { describeFileError } from '../../lib/file-errors.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import { commandEnvironment } from '../../server/worlds/served-world.ts'
 import { ProcessGroups } from '../../workbench/explore/command/client-process.ts'
@@ -50,7 +51,7 @@ export async function handler(argv: Arguments): Promise<void> {
   if (program === undefined) {
     throw new UsageError('Failed to run a command: it is missing. Give it after --, as in exec -- npm test.')
   }
-  const folder = argv.record === undefined ? mkdtempSync(join(tmpdir(), 'modelhost-sim-')) : undefined
+  const folder = argv.record === undefined ? makeFolder() : undefined
   const record = argv.record ?? join(folder!, 'recording.ndjson')
   let hasFailed = false
   try {
@@ -78,6 +79,17 @@ export async function handler(argv: Arguments): Promise<void> {
     )
   }
   exitProcess()
+}
+
+/** Makes a folder for a recording. */
+function makeFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'modelhost-sim-'))
+  } catch (error) {
+    throw new UsageError(
+      `Failed to make a folder in '${tmpdir()}': ${describeFileError(error)}. Set TMPDIR, or give --record.`,
+    )
+  }
 }
 
 /**

@@ -25,9 +25,16 @@ export const CONTROL_TOKEN_HEADER = 'x-sim-control-token'
  * names.
  *
  * @param allowed further names; `.example.test` allows all its subdomains
+ * @throws RangeError for a text that is not the name of a host
  */
 export function hostGuard(allowed: readonly string[] = []): (host: string | undefined) => GuardRefusal | undefined {
   const names = allowed.map(name => name.toLowerCase())
+  const wrong = names.findIndex(name => !isLocal(hostName(name)) && !/^\.?[\w-]+(\.[\w-]+)*$/.test(name))
+  if (wrong >= 0) {
+    throw new RangeError(
+      `Failed to allow the host '${allowed[wrong]}': it is not a host name. Give it as in 'sim.example.test', without a port.`,
+    )
+  }
   // Almost all requests to a server have the same host.
   let lastAllowed: string | undefined
   return host => {

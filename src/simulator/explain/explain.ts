@@ -58,8 +58,10 @@ function positionOf({ requestLog }: Simulator, subject: string): number | undefi
   if (word !== 'request ') return digits === undefined ? undefined : Number(digits)
   const found = [...requestLog.numbers].find(([, number]) => number === Number(digits))
   if (found !== undefined) return found[0]
+  const { dropped, total } = requestLog
+  const advice = total === dropped ? 'Send a request first.' : `Give one of ${dropped + 1} to ${total}.`
   throw new RangeError(
-    `Failed to explain ${quote(subject)}: the requests that are listed have no such number. Give one of ${requestLog.dropped + 1} to ${requestLog.total}.`,
+    `Failed to explain ${quote(subject)}: the requests that are listed have no such number. ${advice}`,
   )
 }
 

@@ -64,7 +64,10 @@ describe('a host name that is not of the server', () => {
   })
 
   test('can be allowed by name, or a whole domain', async () => {
-    const { send } = await running({}, { allowHosts: ['sim.example', '.team.example'] })
+    for (const name of ['http://x', 'sim.example:4010', 'sim.example.', 'sim example', '', '.', 'sím.example']) {
+      await expect(running({}, { allowHosts: [name] })).rejects.toThrow(`Failed to allow the host '${name}': it is`)
+    }
+    const { send } = await running({}, { allowHosts: ['sim.example', '.team.example', '[::1]', 'Sim-1'] })
     const status = async (host: string) => (await send('/_sim/clock', { headers: { host } })).status
     expect(await status('sim.example:4010')).toBe(200)
     expect(await status('a.team.example')).toBe(200)

@@ -465,6 +465,7 @@ test('an unknown id is refused with the nearest one, and a position with those t
   for (let i = 0; i < 4; i++) sim.cluster.node('h100-1')[i % 2 === 0 ? 'cordon' : 'uncordon']()
   expect(() => sim.explain(9)).toThrow('entries have the numbers 3 to 4')
   expect(() => sim.explain('1')).toThrow('the oldest 2 entries are dropped')
+  expect(() => sim.explain('request 1')).toThrow('have no such number. Send a request first.')
   expect(() => sim.explain(null as never)).toThrow('Failed to explain null')
   expect(() => sim.explain(10n as never)).toThrow('Failed to explain 10: it is not an id.')
   expect(() => sim.explain(3.5)).toThrow('Failed to explain entry 3.5 of the journal: a position is a whole number.')
