@@ -7,6 +7,11 @@ import type { CreatedKind, CreatedThing, ObservedRequest } from './observation.t
 
 const CREATED = /^(deployment|adapter|hosted|container|batch|ownRecord)\.created$/
 
+/** Tells whether a thing is a record of a user's own table. */
+export function isOwnRecord({ kind }: CreatedThing): boolean {
+  return !CREATED.test(`${kind}.created`)
+}
+
 /**
  * Returns the things that requests of the client created, in the order of their creation.
  *

@@ -1,5 +1,6 @@
 /** What a client left in the world without an owner: the common ground of three rules. */
 
+import { isOwnRecord } from './created-things.ts'
 import { repeatedEffects } from './equal-creates.ts'
 import { endsThing, knewId, lastStartOf, statusSince } from './facts.ts'
 import { tellsEnd } from './list-reads.ts'
@@ -29,9 +30,14 @@ export function thingsLeftBehind(
   })
 }
 
-/** A thing costs money while it is alive. A batch did so too if it was charged and its end was not read. */
+/**
+ * A thing costs money while it is alive, a record of a user's own only if it has a price. A batch did so too if it was
+ * charged and its end was not read.
+ */
 function costsMoney(observation: Observation, thing: CreatedThing): boolean {
-  if (thing.isAlive) return true
+  const { sim } = observation
+  const isFree = isOwnRecord(thing) && thing.microcents === 0 && sim.world.ledger.meters.rateOf(thing.id) === 0
+  if (thing.isAlive) return !isFree
   if (thing.kind !== 'batch' || thing.microcents === 0 || thing.status === 'cancelled') return false
   const endedAt = statusSince(observation, thing)
   return !observation.requests.some(

@@ -1,5 +1,7 @@
 /** Clients that lose answers and say so, each beside one that does not: in many forms of results. */
 import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { endpoint, recordTable } from '../../../src/index.ts'
 import { exploreRuns } from '../../../src/workbench/explore/explore.ts'
 import { withOptions } from '../../../src/workbench/explore/explore-flow.ts'
 import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
@@ -125,6 +127,33 @@ test('a number that only an answer can have is lost like a text, and one that mo
   expect(await findingsOf(embed(true))).toMatchObject({ invariants: [], card: { said: [{ place: 'missing' }] } })
 })
 
+test('a file of text that came garbled is lost, although it has no fields', async () => {
+  const download = async (context: FlowContext) => {
+    const form = new FormData()
+    form.append('purpose', 'batch')
+    form.append('file', new Blob(['a line of text\nanother one\n']), 'in.jsonl')
+    const headers = { authorization: `Bearer ${context.token}` }
+    const file = await context.fetch(`${context.url}/v1/files`, { method: 'POST', headers, body: form })
+    const { id } = (await file.json()) as { id: string }
+    const content = await context.fetch(`${context.url}/v1/files/${id}/content`, { headers })
+    if (!content.ok) throw new Error(`status ${content.status}`)
+    return { id, text: await content.text() }
+  }
+  expect((await findingsOf(download, {}, ['garbled'])).invariants).toContain('noSilentLoss')
+})
+
+test('the text of a refusal in place of an answer is no word of the client', async () => {
+  const unchecked = async ({ fetch, url, token }: FlowContext) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ model: MODEL, max_tokens: 16, messages: [{ role: 'user', content: 'tides' }] })
+    const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+    const { choices, error } = (await answer.json()) as { choices?: [Choice]; error?: { message: string } }
+    return { answer: choices?.[0].message.content ?? error?.message, error: null }
+  }
+  type Choice = { message: { content: string } }
+  expect((await findingsOf(unchecked, {}, ['status503'])).invariants).toEqual(['noSilentLoss'])
+})
+
 test('tells and tellsBy say what no rule can know', async () => {
   const canPay = async (context: FlowContext) => {
     const { all } = await askAll(askWith(context))
@@ -223,4 +252,37 @@ test('an error that names an adapter by its name says what is left', async () =>
   expect(named.invariants).toEqual([])
   const unnamed = await findingsOf(adapt('an adapter is left'), { fixtures: 'default' }, ['status503'])
   expect(unnamed.invariants).toEqual(['cleansUpOnThrow'])
+})
+
+test.each([
+  [undefined, false],
+  ['usd', true],
+] as const)('a record of an own table with the price %s that is left is a leak: %s', async (usdPerHour, isLeak) => {
+  const Note = z.object({ id: z.string(), status: z.enum(['ON', 'OFF']), usd: z.number() })
+  const notes = recordTable({
+    kind: 'note',
+    record: Note,
+    key: 'id',
+    status: 'status',
+    ended: ['OFF'],
+    ...(usdPerHour && { usdPerHour }),
+  })
+  const createNote = endpoint({
+    ...{ route: 'POST /notes', summary: 'Create a note', roles: ['create note'], returns: Note },
+    handle: ({ world }) => {
+      const records = world.records(notes)
+      return records.put({ id: records.newId('note'), status: 'ON', usd: 2 })
+    },
+  })
+  const forget = async ({ fetch, url, token }: FlowContext) => {
+    const init = {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(30_000),
+    }
+    if (!(await fetch(`${url}/notes`, init)).ok) throw new Error('no note')
+    return 'noted'
+  }
+  const { invariants } = await findingsOf(forget, { endpoints: { createNote } }, ['latency'])
+  expect(invariants.includes('noLeak')).toBe(isLeak)
 })

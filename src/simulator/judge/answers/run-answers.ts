@@ -11,6 +11,8 @@ export class RunAnswers implements AnswersOfRun {
   readonly questions = new Map<string, Question>()
   readonly normalise: Normalise
   readonly #contents = noContents()
+  /** What refusals of the service say. */
+  readonly #refusals = noContents()
   readonly #base: AnswersOfRun | undefined
   /** The last whole answers as they came, by question. */
   readonly #lastTexts = new Map<string, string>()
@@ -36,6 +38,7 @@ export class RunAnswers implements AnswersOfRun {
     // What the client meets without faults too costs it nothing.
     const isUsual = usual?.open !== undefined && usual.last.status === request.status
     const isRead = usual?.last.read !== undefined
+    if (request.status >= 400 && request.read !== undefined) addContents(this.#refusals, request.read, this.normalise)
     question.open = isAnsweredWhole(request, this.normalise, isRead) || isUsual ? undefined : request
     if (request.read === undefined || (question.open !== undefined && base !== undefined)) return
     // Most polls have the answer of the one before.
@@ -52,6 +55,11 @@ export class RunAnswers implements AnswersOfRun {
   /** Tells whether a whole answer of the run has a text. */
   has(text: string): boolean {
     return this.#contents.texts.has(text)
+  }
+
+  /** Tells whether a text is one that a refusal of the run has: it is no word of the client's own. */
+  isOfRefusal(text: string): boolean {
+    return this.#refusals.texts.has(this.normalise(text))
   }
 
   /** The texts of all whole answers. */
@@ -107,7 +115,11 @@ function isAnsweredWhole(request: ObservedRequest, normalise: Normalise, isRead:
   addContents(said, truth, normalise)
   addContents(seen, read, normalise)
   said.texts.delete(normalise(truth.text))
-  return [...said.texts].every(text => seen.texts.has(text))
+  if (said.texts.size > 0) return [...said.texts].every(text => seen.texts.has(text))
+  // Without texts in it, an answer is its numbers, or the whole text.
+  if (said.numbers.size > 0) return [...said.numbers].every(number => seen.numbers.has(number))
+  const [whole, got] = [truth.text, read.text].map(text => JSON.stringify(tryParseJson(text) ?? text))
+  return whole === got
 }
 
 /** Returns the ids that the requests made, each with a label that follows from the field that names it. */

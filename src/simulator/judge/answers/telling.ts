@@ -132,8 +132,9 @@ class TellerSearch {
     } else if (typeof before !== 'string') {
       if (isFailure || PLACEHOLDER.test(value)) this.#add(place, 'value', 'always')
     } else if (this.#answers.isUsual(before)) {
-      // A canned text in place of an answer tells nothing.
-      if (FAILURE.test(withoutSaid(value, before))) this.#add(place, 'words', 'always')
+      // A canned text in place of an answer tells nothing, and neither does the refusal itself.
+      if (!this.#answers.isOfRefusal(value) && FAILURE.test(withoutSaid(value, before)))
+        this.#add(place, 'words', 'always')
     } else if (LABEL.test(value) && LABEL.test(before)) {
       this.#add(place, 'label', isFailure ? 'always' : 'ifQuiet')
     } else if (this.#hasOwnWords(before, value)) this.#add(place, 'words', 'always')
