@@ -9,7 +9,7 @@ import { WORLD_OPTIONS, type WorldChange } from '../explore/flow-world.ts'
 import type { InvariantSettings } from '../explore/invariants.ts'
 import type { FaultClassName } from '../explore/plan/classes.ts'
 import type { Plan } from '../explore/plan/plan.ts'
-import { describeCard } from '../explore/report/card-words.ts'
+import { describeCard, describeJudged } from '../explore/report/card-words.ts'
 import { toLabelledTexts } from '../explore/report/labelled-texts.ts'
 
 /** What a flow must survive. */
@@ -66,7 +66,8 @@ function describe(
   options: SurviveOptions,
 ): string {
   const tried = `${plural(runs, 'run')}, ${plural(points, 'fault')}`
-  const about = card === undefined ? '' : `\n${describeCard(card, found.length).join('\n')}`
+  const about =
+    card === undefined ? '' : `\n${[...describeCard(card, found.length), ...describeJudged(card)].join('\n')}`
   if (found.length === 0) return `expected '${flow}' to break, and nothing broke it in ${tried}${about}`
   const listed = found.slice(0, MAX_LISTED).map(({ signature, story, plan, inputs = options.inputs, shrunk }) => {
     const setting = { ...printableWorld({ ...options, ...shrunk?.world }), ...(inputs !== undefined && { inputs }) }

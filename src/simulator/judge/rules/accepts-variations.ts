@@ -18,11 +18,12 @@ export const acceptsVariations = defineRule({
     'Split a stream at the blank lines of its whole text, and leave comments out. An event may have no choices. Read ' +
     'fields by their names, rows by their ids, and Retry-After as seconds or as a date.',
   place: 'operation',
+  premise: ({ requests, base }) => base?.end.kind === 'returned' && areOnlyVaried(requests),
+  otherwise: 'no answer was varied',
   check(observation) {
     const { requests, end, base } = observation
     const varied = requests.findLast(({ fault }) => fault?.kind === 'variation')
-    if (varied === undefined || base?.end.kind !== 'returned') return []
-    if (requests.some(({ fault }) => fault !== undefined && fault.kind !== 'variation')) return []
+    if (varied === undefined || base?.end.kind !== 'returned' || !areOnlyVaried(requests)) return []
     const { result } = base.end
     if (end.kind === 'returned' && (attempt(() => contains(plain(end.result), plain(result))) ?? true)) return []
     if (repeatsFields(observation)) return []
@@ -32,6 +33,12 @@ export const acceptsVariations = defineRule({
     return [violationAt(varied, words)]
   },
 })
+
+/** Tells whether answers had another form, and no other fault. */
+function areOnlyVaried(requests: Observation['requests']): boolean {
+  const faults = requests.flatMap(({ fault }) => fault ?? [])
+  return faults.length > 0 && faults.every(({ kind }) => kind === 'variation')
+}
 
 /** Tells whether a client repeats new fields of an answer in its next question: from there on, it asks for other answers. */
 function repeatsFields(observation: Observation): boolean {
