@@ -14,6 +14,7 @@ import { calibrated, ENGINE_CLASSES } from '../../src/data/engine-classes.ts'
 import { GPUS } from '../../src/data/gpu-specs.ts'
 import { loadProfile } from '../../src/data/profiles/load.ts'
 import { Chance, purpose } from '../../src/kernel/random.ts'
+import { groupBy } from '../../src/lib/group-by.ts'
 import { InstanceEngine, throughputBand } from '../../src/simulation/load/engine.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { type TimedRequest, timesByEvents } from '../simulation/engine-events.ts'
@@ -57,6 +58,16 @@ describe('the published rows', () => {
     expect(errors.rows).toBe(rows)
     expect(100 * errors.median).toBeLessThan(median + 1)
     expect(100 * errors.p90).toBeLessThan(p90 + 1)
+  })
+
+  test('are counted by each band of throughput', () => {
+    const ofThroughput = publishedRows().filter(({ metric }) => metric === 'outputTokensPerSecond')
+    const { compared, problems } = compareRows(ofThroughput)
+    expect(problems).toEqual([])
+    const counted = errorsByClass(compared).map(({ rows }) => rows)
+    const bands = groupBy(ofThroughput, ({ setup }) => throughputBand(engineOfSetUp(setup).workload)?.rows)
+    const measured = [...bands].map(([rows, { length }]) => [rows, length] as const)
+    expect(new Map(measured)).toEqual(new Map(counted.map(rows => [rows, rows])))
   })
 
   test('are compared without a file, by class and with the worst', async () => {
@@ -178,7 +189,7 @@ describe('rows of a file', () => {
     for (const given of [setup, { ...setup, ...figures }]) {
       const { workload } = engineOfSetUp(given)
       expect(workload).toEqual(engineOfSetUp({ ...given, active: parameters }).workload)
-      expect(throughputBand(workload)).toBe(0.2)
+      expect(throughputBand(workload)?.band).toBe(0.2)
     }
   })
 

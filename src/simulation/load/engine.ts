@@ -97,16 +97,21 @@ function weightBytesHeld({ model, weightBytes, gpus, attentionDataParallel = fal
   return weightBytes * (1 + copies / model.parameters)
 }
 
+/** Published rows of throughput by class of the engine and kind of the model, as `modelhost-sim validate` counts them. */
+const THROUGHPUT_ROWS = { default: { dense: 12, experts: 0 }, tuned: { dense: 297, experts: 114 } } as const
+
 /**
  * Returns the band of the throughput of an engine, as a share: the p90 of the errors against published rows, rounded up.
+ * `rows` counts the published rows; 0 means that the band comes from held-out rows, which are not in the package.
  * Undefined for hardware and models of which no rows were found.
  */
-export function throughputBand({ gpu, model, weightBytes, constants }: InstanceHardware): number | undefined {
+export function throughputBand({ gpu, model, weightBytes, constants }: InstanceHardware) {
   const hasExperts = model.active < model.parameters
-  if (!gpu.isValidated || (hasExperts && constants.overlaps)) return undefined
+  const rows = THROUGHPUT_ROWS[constants.overlaps ? 'default' : 'tuned'][hasExperts ? 'experts' : 'dense']
+  if (!gpu.isValidated || rows === 0) return undefined
   const isBlackwell = gpu.flops4 > gpu.flops8
-  if (!isBlackwell) return 0.2
-  return bitsOf(weightBytes / model.parameters) === 4 ? (hasExperts ? 0.65 : 0.35) : undefined
+  if (!isBlackwell) return { band: 0.2, rows }
+  return bitsOf(weightBytes / model.parameters) === 4 ? { band: hasExperts ? 0.65 : 0.35, rows: 0 } : undefined
 }
 
 /** An engine with a mean length of prompts and answers. Its table is built when it is first needed. */

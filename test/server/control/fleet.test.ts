@@ -17,7 +17,7 @@ test('a look shows who holds each GPU, and says so if nothing has changed since 
   const { gpus, node } = sim.world.instances.read(instances[0]!)
   expect(gpus).toBe(1)
   expect(held).toEqual([[sim.world.nodes.read(node).id, 0, { id: `${id}-0`, owner: id, state: 'ready' }]])
-  const engine = { class: 'default', band: 0.2, places: 96, limit: 'max_batch_size', is_assumed: true }
+  const engine = { class: 'default', band: 0.2, rows: 12, places: 96, limit: 'max_batch_size', is_assumed: true }
   expect(all.owners).toEqual([
     {
       ...{ id, kind: 'deployment', name: 'acme/chat', status: 'running', utilisation: expect.any(Number) },

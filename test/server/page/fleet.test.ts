@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   countGpus,
+  describeGpu,
   findAt,
   layoutFleet,
   lettersOf,
@@ -61,6 +62,24 @@ describe('the fleet of an answer', () => {
       ],
     })
     expect(countGpus(nodes.values())).toEqual({ gpus: 6, held: 0, free: 1, others: 1, unusable: 4 })
+  })
+
+  test('says of a GPU how fast its instance can be, and how sure that is', () => {
+    const speed = { class: 'tuned' as const, tokens_per_second: 2900.4, band: 0.2, rows: 297, is_assumed: false }
+    const words = (engine: object) => {
+      const answer = answerOf([1])
+      const owner = { id: 'a', kind: 'deployment' as const, name: 'acme/chat', status: 'running', utilisation: null }
+      const owners = [{ ...owner, engine: { ...speed, places: 64, limit: 'memory' as const, ...engine } }]
+      const holders = [{ id: 'a-0', owner: 'a', state: 'ready' }]
+      const fleet = fleetOf({ ...answer, owners, nodes: [{ ...answer.nodes[0]!, gpus: [0], holders }] })
+      return describeGpu(fleet, fleet.nodes.get('node-0-0')!, 0)
+    }
+    const start = 'GPU 0: acme/chat, instance a-0, ready, at most 2,900 tokens/s'
+    expect([words({}), words({ rows: 0 }), words({ band: null, rows: 0 })]).toEqual([
+      `${start} ± 20 %, tuned, validated on 297 rows`,
+      `${start} ± 20 %, tuned, validated on held-out rows`,
+      `${start}, not validated, tuned`,
+    ])
   })
 
   test('names owners by letters', () => {

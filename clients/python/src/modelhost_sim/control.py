@@ -402,6 +402,7 @@ GetFleetAnswerOwnersItemEngine = TypedDict(
         "class": Literal["default", "tuned"],
         "tokens_per_second": float,
         "band": float | None,
+        "rows": int,
         "places": int,
         "limit": Literal["memory", "max_batch_size", "step tokens"],
         "is_assumed": bool,

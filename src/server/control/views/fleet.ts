@@ -46,6 +46,7 @@ const OwnerSchema = z.object({
       class: z.enum(ENGINE_CLASS_NAMES),
       tokens_per_second: z.number().describe('Of each instance with all the work that it can take'),
       band: z.number().nullable().describe('Share by which published rows differ; null if it is not validated'),
+      rows: z.int().describe('Published rows that the band rests on; 0 if only held-out rows, or without a band'),
       places: z.int().describe('Requests that each instance works on at once'),
       limit: z.enum(['memory', 'max_batch_size', 'step tokens']).describe('What limits the places'),
       is_assumed: z.boolean().describe('Whether figures of the model follow from its size only'),

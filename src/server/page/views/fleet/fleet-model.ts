@@ -1,4 +1,5 @@
 /** The fleet as the page draws it. */
+import { formatSpeed } from '../../../../lib/text/format-speed.ts'
 import { plural } from '../../parts/format.ts'
 import type { AnswersByRoute } from '../../store/ask.ts'
 
@@ -117,8 +118,8 @@ export function describeGpu({ owners }: Fleet, node: FleetNode, gpu: number): st
   const { name = '', kind = 'container', utilisation = null, engine = null } = owners.get(holder.owner) ?? {}
   const what = kind === 'deployment' ? `instance ${holder.id}` : `container ${holder.id}`
   const load = utilisation === null ? '' : `, load ${Math.round(utilisation * 100)} %`
-  const band = engine?.band == null ? '' : `, ${engine.class} engine ± ${Math.round(100 * engine.band)} %`
-  return `GPU ${gpu}: ${name}, ${what}, ${holder.state}${load}${band}`
+  const speed = engine === null ? '' : `, at most ${formatSpeed(engine)}`
+  return `GPU ${gpu}: ${name}, ${what}, ${holder.state}${load}${speed}`
 }
 
 /** Why a pool gives no GPU. */
