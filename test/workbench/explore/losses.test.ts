@@ -142,7 +142,7 @@ test('a file of text that came garbled is lost, although it has no fields', asyn
   expect((await findingsOf(download, {}, ['garbled'])).invariants).toContain('noSilentLoss')
 })
 
-test('the text of a refusal in place of an answer is no word of the client', async () => {
+test('the text of a refusal in place of an answer does not tell of a loss', async () => {
   const unchecked = async ({ fetch, url, token }: FlowContext) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ model: MODEL, max_tokens: 16, messages: [{ role: 'user', content: 'tides' }] })

@@ -57,7 +57,7 @@ export class RunAnswers implements AnswersOfRun {
     return this.#contents.texts.has(text)
   }
 
-  /** Tells whether a text is one that a refusal of the run has: it is no word of the client's own. */
+  /** Tells whether a text is one that a refusal of the run has: the client did not write it. */
   isOfRefusal(text: string): boolean {
     return this.#refusals.texts.has(this.normalise(text))
   }
