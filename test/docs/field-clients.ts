@@ -14,7 +14,7 @@ const TOOLS = {
 }
 
 async function send(
-  { fetch, url, token }: FlowContext,
+  { fetch, url, token }: Pick<FlowContext, 'fetch' | 'url' | 'token'>,
   method: string,
   path: string,
   body?: unknown,
@@ -28,7 +28,8 @@ async function send(
 async function ok(context: FlowContext, method: string, path: string, body?: unknown): Promise<Response> {
   const response = await send(context, method, path, body)
   if (response.ok) return response
-  throw Object.assign(new Error(`${method} ${path}: ${response.status}`), { status: response.status, response })
+  // It names nothing that the client created.
+  throw new Error(`The service answered ${response.status}.`)
 }
 
 const json = async (...request: Parameters<typeof ok>): Promise<Json> => (await ok(...request)).json()
@@ -111,7 +112,21 @@ async function rowsOf(context: FlowContext, id: string): Promise<Json[]> {
 }
 
 const answerOf = (row: Json) => row.response.body.choices[0].message.content as string
+const withId = (row: Json) => ({ custom_id: row.custom_id as string, answer: answerOf(row) })
+const answersOf = async (context: FlowContext, id: string) => (await rowsOf(context, id)).map(withId)
 const attempted = async <Value>(work: () => Promise<Value>, other: Value): Promise<Value> => work().catch(() => other)
+
+type WorkerContext = Pick<FlowContext, 'fetch' | 'url' | 'token' | 'sleep'>
+
+/** Repeats a chat after equal waits. */
+export async function steadyWorker(context: WorkerContext): Promise<number | 'gave up'> {
+  for (let nth = 0; nth < 5; nth++) {
+    const response = await send(context, 'POST', '/v1/chat/completions', CHAT)
+    if (response.ok) return nth
+    await context.sleep(20_000)
+  }
+  return 'gave up'
+}
 
 export const FIELD_CLIENTS: Readonly<Record<string, FieldClient>> = {
   'Comment lines in a stream': async context => {
@@ -224,12 +239,12 @@ export const FIELD_CLIENTS: Readonly<Record<string, FieldClient>> = {
   'A transport repeats a create': async context => (await endOf(context, (await createBatch(context)).id)).id,
   'The output file is null': async context => {
     const { output_file_id } = await endOf(context, (await createBatch(context)).id)
-    return output_file_id === null ? [] : (await rowsOf(context, output_file_id)).map(answerOf)
+    return output_file_id === null ? [] : await answersOf(context, output_file_id)
   },
   'Rows by position': async context => {
     const { output_file_id } = await endOf(context, (await createBatch(context)).id)
     const rows = await rowsOf(context, output_file_id)
-    return QUESTIONS.map((question, i) => ({ question, answer: answerOf(rows[i]) }))
+    return rows.map((row, i) => ({ custom_id: `q${i}`, answer: answerOf(row) }))
   },
   'A file with a byte order mark': async context => {
     const { output_file_id } = await endOf(context, (await createBatch(context)).id)
@@ -243,7 +258,7 @@ export const FIELD_CLIENTS: Readonly<Record<string, FieldClient>> = {
     const batch = await attempted(() => createBatch(context), { id: 'none' } as Json)
     return batch.id === 'none'
       ? { answers: [] }
-      : { answers: (await rowsOf(context, (await endOf(context, batch.id)).output_file_id)).map(answerOf) }
+      : { answers: await answersOf(context, (await endOf(context, batch.id)).output_file_id) }
   },
   'has_more without end': async context => {
     const names: string[] = []
@@ -256,7 +271,7 @@ export const FIELD_CLIENTS: Readonly<Record<string, FieldClient>> = {
   },
   'The output file is deleted': async context => {
     const { output_file_id } = await endOf(context, (await createBatch(context)).id)
-    return attempted(async () => (await rowsOf(context, output_file_id)).map(answerOf), [])
+    return attempted(() => answersOf(context, output_file_id), [])
   },
   'A delete answers 404': async context => {
     const form = new FormData()
@@ -336,7 +351,7 @@ export const FIELD_CLIENTS: Readonly<Record<string, FieldClient>> = {
     for (;;) {
       const { status, output_file_id } = await patient(context, () => json(context, 'GET', `/v1/batches/${id}`))
       if (status === 'failed') return { answers: [] }
-      if (ENDS.includes(status)) return { answers: (await rowsOf(context, output_file_id)).map(answerOf) }
+      if (ENDS.includes(status)) return { answers: await answersOf(context, output_file_id) }
       await context.sleep(120_000)
     }
   },
@@ -348,15 +363,5 @@ export const FIELD_CLIENTS: Readonly<Record<string, FieldClient>> = {
     const moved = await context.fetch(context.url + response.headers.get('location'))
     return ((await moved.json()) as Json).data
   },
-  'Retries on the same ticks': async context => {
-    const worker = async () => {
-      for (let nth = 0; nth < 5; nth++) {
-        const response = await send(context, 'POST', '/v1/chat/completions', CHAT)
-        if (response.ok) return nth
-        await context.sleep(20_000)
-      }
-      return 'gave up'
-    }
-    return Promise.all([worker(), worker()])
-  },
+  'Retries on the same ticks': async context => Promise.all([steadyWorker(context), steadyWorker(context)]),
 }

@@ -1,7 +1,8 @@
-/** Each failure of docs/field.md: its lines provoke it, and explore names the client that has it as the page says. */
+/** Each failure of docs/field.md: its lines provoke it, and explore names exactly what the page says. */
 import { expect, test } from 'vitest'
-import { namedBy, outcomeOf, readFieldCases } from './field.ts'
-import { FIELD_CLIENTS } from './field-clients.ts'
+import { runClients } from '../simulator/judge/judged.ts'
+import { apply, namedBy, outcomeOf, readFieldCases, scriptOf } from './field.ts'
+import { FIELD_CLIENTS, type FieldClient, steadyWorker } from './field-clients.ts'
 
 const CASES = readFieldCases('docs/field.md')
 
@@ -12,10 +13,38 @@ test('the page and the clients have the same titles', () => {
 
 test.each(CASES)('$title', async ({ title, code, named }) => {
   const client = FIELD_CLIENTS[title]!
-  const lines = code.split('\n')
-  expect(lines.length).toBeLessThanOrEqual(2)
-  // What is scripted before a fault is not the failure.
-  const script = lines.length === 2 && lines[0]!.includes('sim.inference') ? lines[0]! : ''
-  expect(await outcomeOf(client, code)).not.toBe(await outcomeOf(client, script))
-  if (named.length > 0) expect(await namedBy(client, code)).toEqual(expect.arrayContaining([...named]))
+  expect(code.split('\n').length).toBeLessThanOrEqual(2)
+  const script = scriptOf(code)
+  expect(await outcomeOf(client, code)).not.toBe(await outcomeOf(client, script === code ? '' : script))
+  expect([...(await namedBy(client, code))].sort()).toEqual([...named].sort())
+})
+
+test.each(['A new thing is 404 for a while', 'A poll is abandoned after one bad answer'])(
+  '%s: an error with the id breaks nothing',
+  async title => {
+    const { code } = CASES.find(one => one.title === title)!
+    const client: FieldClient = async context => {
+      let last = ''
+      const fetch: typeof globalThis.fetch = (input, init) => {
+        last = String(input)
+        return context.fetch(input, init)
+      }
+      return FIELD_CLIENTS[title]!({ ...context, fetch }).catch(error => {
+        throw new Error(`${last}: ${error}`)
+      })
+    }
+    expect([...(await namedBy(client, code))]).toEqual([])
+  },
+)
+
+test('judge names workers with tokens of their own that retry on the same ticks', async () => {
+  const { code } = CASES.find(({ title }) => title === 'Retries on the same ticks')!
+  const sim = await runClients([
+    async context => {
+      apply(code, context.sim)
+      return steadyWorker(context)
+    },
+    steadyWorker,
+  ])
+  expect(sim.judge().findings.map(({ rule }) => rule)).toContain('spreadsRetries')
 })

@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs'
 import { exploreRuns } from '../../src/workbench/explore/explore.ts'
 import type { FlowContext } from '../../src/workbench/explore/flow.ts'
 import { checkOwnFaults, type OwnFault } from '../../src/workbench/explore/plan/own-faults.ts'
+import type { CommandItem } from '../../src/workbench/explore/plan/plan.ts'
+import { spaceOf } from '../../src/workbench/explore/plan/space.ts'
 import { createFlowRunner } from '../../src/workbench/explore/run/flow-runner.ts'
+import type { RunResult } from '../../src/workbench/explore/run/run-result.ts'
 import type { FieldClient } from './field-clients.ts'
 
 /** A section of the page. */
@@ -27,7 +30,15 @@ export function readFieldCases(page: string): FieldCase[] {
 }
 
 type Sim = Pick<FlowContext['sim'], 'faults' | 'cluster' | 'inference'>
-const apply = (code: string, sim: Sim, id = '') => new Function('sim', 'id', code)(sim, id)
+
+/** Returns the line that scripts answers, or ''. Beside a fault, it is not the failure. */
+export function scriptOf(code: string): string {
+  const [first = ''] = code.split('\n')
+  return first.includes('sim.inference') ? first : ''
+}
+
+/** Executes the lines of a section. */
+export const apply = (code: string, sim: Sim, id = '') => new Function('sim', 'id', code)(sim, id)
 
 /** Returns a client in whose world the lines are executed: at its start, or after its first create if they need an id. */
 function inWorld(client: FieldClient, code: string): FieldClient {
@@ -84,37 +95,46 @@ const CLASSES = [
   'variations',
 ] as const
 
-/** Explores a client. The rules of its section are faults of the flow, and what is scripted there is so in each run. */
-export async function namedBy(client: FieldClient, code: string): Promise<readonly string[]> {
-  const faults: OwnFault[] = []
-  let isScripted = false
-  const nothing: unknown = new Proxy(() => nothing, { get: () => nothing, apply: () => nothing })
-  const recorder = {
-    faults: { add: (rule: OwnFault) => faults.push({ ...rule, passes: true }) },
-    inference: {
-      add: () => {
-        isScripted = true
-      },
-    },
-    cluster: nothing,
-  }
-  apply(code, recorder as unknown as Sim)
-  const script = isScripted ? code.split('\n')[0]! : ''
-  const runner = createFlowRunner({
-    name: 'field',
-    options: { fixtures: 'empty', seed: 1 },
-    run: inWorld(client, script),
-  })
+/**
+ * Returns the invariants that a client breaks without a fault, and with the rules and commands of its section as faults of
+ * the flow. What is scripted in the section is so in each run.
+ */
+export async function namedBy(client: FieldClient, code: string): Promise<ReadonlySet<string>> {
+  const run = inWorld(client, scriptOf(code))
+  const runner = createFlowRunner({ name: 'field', options: { fixtures: 'empty', seed: 1 }, run })
   try {
-    const own = checkOwnFaults({ faults }, 'Failed to explore the client')
-    const { findings, surfaced } = await exploreRuns(runner, {
-      name: 'field',
-      faults: 'singles',
-      classes: CLASSES,
-      own,
-    })
-    return [...new Set([...findings, ...surfaced].map(({ invariant }) => invariant))]
+    const base = await runner.run([])
+    const own = checkOwnFaults({ faults: faultsOf(code, base) }, 'Failed to explore the client')
+    // Many runs show how the client tells of a loss. A report has a finding once, so each fault is run again.
+    await exploreRuns(runner, { name: 'field', faults: 'singles', classes: CLASSES, own })
+    const { kinds } = spaceOf(base, { operations: runner.operations, own })
+    const places = kinds.flatMap(({ kind, places }) => (kind === 'own' ? places : []))
+    const broken = [...base.broken]
+    for (const { item } of places.flatMap(({ points }) => points)) broken.push(...(await runner.run([item])).broken)
+    return new Set(broken.map(({ invariant }) => invariant))
   } finally {
     await runner.dispose()
   }
+}
+
+/** Returns the rules and the commands of a section. A command follows the first create if it needs an id. */
+function faultsOf(code: string, { created }: RunResult): OwnFault[] {
+  const faults: OwnFault[] = []
+  const add = (fault: OwnFault) => faults.push({ ...fault, passes: true })
+  const command = (verb: string, kind: string, more: object) =>
+    add({ command: { verb, ...more }, after: { kind } } as CommandItem)
+  const recorder = {
+    faults: { add },
+    inference: { add: () => undefined },
+    cluster: {
+      hub: { throttle: (share: number) => command('hub.throttle', 'start', { args: { share } }) },
+      deployment: (target: string) => ({ fail: () => command('deployment.fail', 'deployment.created', { target }) }),
+      batch: (target: string) => ({
+        cancel: () => command('batch.cancel', 'batch.created', { target }),
+        fail: () => command('batch.fail', 'batch.created', { target }),
+      }),
+    },
+  }
+  apply(code, recorder as unknown as Sim, created.find(({ id }) => !id.startsWith('file'))?.id)
+  return faults
 }
