@@ -18,6 +18,18 @@ const JSONL = `{"timestamp": 27000, "input_length": 400, "output_length": 10, "h
 {"timestamp": 47000, "input_length": 600, "output_length": 30, "hash_ids": [1, 2]}
 `
 
+/** Returns the folder of a fixture whose deployment has the load of a trace. */
+function folderWith(trace: string, options: object): string {
+  const folder = mkdtempSync(join(tmpdir(), 'trace-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const deployments = [{ model_name: 'acme/chat', status: 'running', load: { trace: 'requests.csv', ...options } }]
+  const { account, nodes } = loadFixture('two-nodes')
+  for (const [name, content] of Object.entries({ account, nodes, deployments }))
+    writeFileSync(join(folder, `${name}.json`), JSON.stringify(content))
+  writeFileSync(join(folder, 'requests.csv'), trace)
+  return folder
+}
+
 describe('a trace of requests', () => {
   test('has the rates of each 10 s, the means of its lengths, and how its requests come together', () => {
     const trace = readRequestTrace(CSV)
@@ -128,13 +140,7 @@ describe('a load from a trace', () => {
   })
 
   test('is a file of the fixture, or of simulate', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'trace-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
-    const deployments = [{ model_name: 'acme/chat', status: 'running', load: { trace: 'requests.csv', repeat: true } }]
-    const { account, nodes } = loadFixture('two-nodes')
-    for (const [name, content] of Object.entries({ account, nodes, deployments }))
-      writeFileSync(join(folder, `${name}.json`), JSON.stringify(content))
-    writeFileSync(join(folder, 'requests.csv'), CSV)
+    const folder = folderWith(CSV, { repeat: true })
     expect(compileLoad(loadFixture(folder).deployments[0]!.load!)).toMatchObject({
       ...{ kind: 'trace', text: '0,0.2\n10,0\n20,0.1', prompt_tokens: 400 },
     })
@@ -144,7 +150,7 @@ describe('a load from a trace', () => {
     const code = report.deployments.find(({ model_name }: { model_name: string }) => model_name === 'acme/code')
     expect([code.requests.arrived, code.tokens]).toEqual([3, { input: 1200, output: 60 }])
     expect(simulated.stderr).toBe(
-      'The trace of acme/code ends after 30s of 10m. To repeat it, give its load "repeat": true in deployments.json.\n',
+      'The trace of acme/code ends after 30s of 10m. To repeat it, give --trace-repeat, or "repeat": true in its load in deployments.json.\n',
     )
     const compared = await commanded(['simulate', '--for', '10m', '--trace', file, '--compare', 'nodes=30,40'])
     expect(compared.stderr).toMatch(/^The trace of .* ends after 30s of 10m\. .*\n$/)
@@ -153,5 +159,36 @@ describe('a load from a trace', () => {
     expect([whole.stderr, repeated.stderr]).toEqual(['', ''])
     const unknown = await commanded(['simulate', '--for', '10m', '--trace', `acme/no=${file}`])
     expect(unknown.stderr).toContain('the world has no deployment acme/no. Give NAME=FILE')
+  })
+
+  test('is cut, scaled and repeated by the flags of simulate as by the fields of a fixture', async () => {
+    const rows = Array.from({ length: 60 }, (_, i) => `${i * i},${100 + i},10`)
+    const options = { skip: '20s', length: '2m', scale: 4, repeat: true }
+    const folder = folderWith(`timestamp,prompt_tokens,output_tokens\n${rows.join('\n')}\n`, options)
+    const run = async (...flags: string[]) => {
+      const given = ['simulate', '--for', '1h', '--fixtures', folder, '--json', ...flags]
+      const { stdout, stderr } = await commanded(given)
+      expect(stderr).toBe('')
+      const { requests, tokens } = JSON.parse(stdout).deployments[0]
+      return { requests, tokens }
+    }
+    const ofFixture = await run()
+    const trace = ['--trace', join(folder, 'requests.csv'), '--trace-repeat']
+    expect(await run(...trace, '--trace-skip', '20s', '--trace-length', '2m', '--trace-scale', '4')).toEqual(ofFixture)
+    expect(await run(...trace)).not.toEqual(ofFixture)
+  })
+
+  test.each([
+    [['--trace-skip', '10m'], 'Failed to simulate: --trace-skip needs --trace. Leave it out, or give --trace.'],
+    [['--trace-repeat'], 'Failed to simulate: --trace-repeat needs --trace. Leave it out, or give --trace.'],
+    [['--trace', 'FILE', '--trace-length', 'long'], "'FILE': --trace-length: expected a duration like '90s'"],
+    [['--trace', 'FILE', '--trace-skip', '1h'], "'FILE': expected lines of requests (it has no request in this span)"],
+    [['--trace', 'FILE', '--trace-scale', '0'], "Failed to read --trace-scale '0': give a number above 0"],
+  ])('is refused by simulate with %s', async (flags, message) => {
+    const file = join(folderWith(CSV, {}), 'requests.csv')
+    const given = flags.map(flag => (flag === 'FILE' ? file : flag))
+    const { code, stdout, stderr } = await commanded(['simulate', '--for', '10m', ...given])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr.replace(file, 'FILE')).toContain(message)
   })
 })

@@ -30,7 +30,7 @@ import { formatReport } from '../report-text.ts'
 import { onSignals } from '../signals.ts'
 import { compareValues, formatComparison, type SteppedReport } from '../simulate/comparison.ts'
 import { type ComparedWorld, parseSetting } from '../simulate/setting.ts'
-import { anyText, duration, seed } from '../values.ts'
+import { anyText, duration, positive, seed } from '../values.ts'
 
 /** Steps that a picture has at most, if no step is given: about one for three units of its width. */
 const MOST_STEPS = 200
@@ -78,6 +78,10 @@ export const flags = {
   fixtures: flag('Initial world: default, empty, fleet, full, two-nodes, or a folder', anyText, 'fleet'),
   profile: flag('Provider profile: realistic, quick, rough, or a file', anyText, 'realistic'),
   trace: flag('Load trace of the first deployment, or of NAME=FILE: requests or rates, as CSV or JSON lines'),
+  'trace-skip': flag('Time at the beginning of --trace that is left out'),
+  'trace-length': flag('How much of --trace is used, from there on'),
+  'trace-scale': flag('Factor on the rates of --trace', positive(1e6, 4)),
+  'trace-repeat': toggle('Start --trace over at its end'),
   seed: flag('Equal seeds give equal reports', seed, '1'),
   weather: flag(`Random failures: ${WEATHER_NAMES.join(', ')}. Default: that of the profile`),
   epoch: flag('Virtual time at the start: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
@@ -145,7 +149,7 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
   }
   if (args.html !== undefined) requirePageFile(args.html)
   requireDistinct({ series, plot, html: args.html })
-  const fixtures = args.trace === undefined ? args.fixtures : withTrace(args.trace, args.fixtures)
+  const fixtures = withTrace(args)
   const world = { fixtures, profile: withWeather(args.profile, args.weather) }
   try {
     if (args.compare !== undefined) return await compare(world, args.compare, { ...args, for: length }, io)
@@ -188,7 +192,7 @@ function noteEndingTraces({ world }: Simulator, length: Micros, io: SimulateIo):
     if (last.rps > 0 || last.at >= length) continue
     const end = `${formatDuration(last.at)} of ${formatDuration(length)}`
     io.error(
-      `The trace of ${plan.modelName} ends after ${end}. To repeat it, give its load "repeat": true in deployments.json.\n`,
+      `The trace of ${plan.modelName} ends after ${end}. To repeat it, give --trace-repeat, or "repeat": true in its load in deployments.json.\n`,
     )
   }
 }
@@ -255,8 +259,15 @@ async function compare(
   return exitCode
 }
 
-/** Returns a fixture in which one deployment has the load of a trace. */
-function withTrace(trace: string, fixtures: string): FixtureInput {
+/** Returns the fixture, in which one deployment has the load of the trace if there is one. */
+function withTrace({ trace, fixtures, ...args }: SimulateArguments): FixtureInput | string {
+  const { traceSkip: skip, traceLength: length, traceScale: scale, traceRepeat: repeat } = args
+  const options = { skip, length, scale, repeat }
+  if (trace === undefined) {
+    const option = Object.entries(options).find(([, value]) => value)?.[0]
+    if (option === undefined) return fixtures
+    throw new UsageError(`Failed to simulate: --trace-${option} needs --trace. Leave it out, or give --trace.`)
+  }
   const fixture = loadFixture(fixtures)
   const { deployments } = fixture
   const [, name, path] = /^(?:([^=]+)=)?(.+)$/.exec(trace)!
@@ -272,8 +283,11 @@ function withTrace(trace: string, fixtures: string): FixtureInput {
   } catch (error) {
     throw fail(`${describeFileError(error)}`)
   }
-  const load = OfferedLoad.safeParse({ kind: 'trace', text })
-  if (!load.success) throw fail(`expected ${load.error.issues[0]!.message}`)
+  const load = OfferedLoad.safeParse({ kind: 'trace', text, ...options })
+  if (!load.success) {
+    const { path: at, message } = load.error.issues[0]!
+    throw fail(`${at[0] === 'text' ? '' : `--trace-${String(at[0])}: `}expected ${message}`)
+  }
   const traced = deployments.map((seed, i) => (i === target ? { ...seed, load: load.data } : seed))
   return { ...fixture, deployments: traced }
 }
