@@ -34,7 +34,9 @@ test.skipIf(!hasPython)('its command deploys a model, and moves the time of its 
 
 test('its wait of a shell moves the time of the world, and prints nothing', async () => {
   const get = 'curl -sS -o /dev/null -H "Authorization: Bearer $MODELHOST_TOKEN" $MODELHOST_URL/deploy/list'
-  const flow = commandFlow(['bash', '-c', `${get}\n${blockWith(blocks, 'pause()')}\n${get}`], { options: { fixtures: 'empty' } })
+  const flow = commandFlow(['bash', '-c', `${get}\n${blockWith(blocks, 'pause()')}\n${get}`], {
+    options: { fixtures: 'empty' },
+  })
   const runner = createCommandRunner(flow)
   onTestFinished(() => runner.dispose())
   const { requests, base } = await runner.run([])
