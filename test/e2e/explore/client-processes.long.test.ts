@@ -57,7 +57,7 @@ describe('a client that leaves a child in a session of its own', { timeout: 60_0
   test('is explored to its end, and the report names the child', async () => {
     const file = clientOf('stray(); console.log("done"); process.exit()')
     const { code, stdout } = await run(explored(file))
-    expect(code).toBe(0)
+    expect(code).toBe(3)
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`In 3 runs, ${NOTE}`)
   })
 
