@@ -120,22 +120,22 @@ export function defaultsOf({ flags = {} }: Command): Readonly<Record<string, unk
 const PREFIX = 'MODELHOST_SIM_'
 /** Variables of other commands, and those that `env` prints and `exec` sets: one environment serves all commands. */
 const OTHER_VARIABLES = [
+  ...['URL', 'TOKEN', 'CONTROL', 'DEBUG', 'CONFIG', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'PLOT'],
   ...[
-    'URL',
-    'TOKEN',
-    'CONTROL',
-    'DEBUG',
-    'CONFIG',
-    'FOR',
-    'JSON',
-    'SERIES',
-    'STEP',
-    'COMMANDS',
-    'PLOT',
     'TRACE',
     'HTML',
+    'COMPARE',
+    'WAIT',
+    'RULES',
+    'OFF',
+    'KEEP',
+    'CLIENT',
+    'JUNIT',
+    'SET',
+    'WITHOUT',
+    'EXPORT',
+    'PARTIAL',
   ],
-  ...['COMPARE', 'WAIT', 'RULES', 'OFF', 'KEEP', 'CLIENT', 'JUNIT', 'SET', 'WITHOUT', 'EXPORT', 'PARTIAL'],
 ]
 
 /** The values of the configuration file, and the name of the file. */

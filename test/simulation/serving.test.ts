@@ -238,7 +238,6 @@ describe('a snapshot', () => {
     expect(estimateServing(5, speed, 0, 30)).toEqual({
       concurrency: 0,
       queue: 30,
-      queueTime: Number.POSITIVE_INFINITY,
       timeToFirstToken: NEVER,
       tokensPerSecond: 0,
       utilisation: 0,

@@ -1,6 +1,6 @@
 /** Fits the factors of a profile on the constants of an engine to measurements. */
-import { calibrated, ENGINE_CLASSES, type EngineFactors } from '../../data/engine-classes.ts'
-import { classOf, modelValue, type PublishedRow } from './comparison.ts'
+import type { EngineFactors } from '../../data/engine-classes.ts'
+import { constantsOf, modelValue, type PublishedRow } from './comparison.ts'
 
 /** Errors above this count less than their squares. */
 const ROBUST_FROM = 0.15
@@ -13,7 +13,7 @@ const NAMES = ['efficiency', 'fixedTime', 'serverTime'] as const
 export function calibrate(rows: readonly PublishedRow[]): EngineFactors {
   const loss = (factors: EngineFactors) =>
     rows.reduce((sum, row) => {
-      const model = modelValue(row, calibrated(ENGINE_CLASSES[classOf(row.setup)], factors))
+      const model = modelValue(row, constantsOf(row.setup, factors))
       const error = Math.log(model / row.value) / ROBUST_FROM
       return sum + 2 * (Math.sqrt(1 + error * error) - 1)
     }, 0)

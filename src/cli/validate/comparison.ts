@@ -3,7 +3,13 @@
  * number of requests, closed loops whose requests stay in step, and runs without a server.
  */
 import * as z from 'zod'
-import { ENGINE_CLASSES, type EngineClass, type EngineConstants } from '../../data/engine-classes.ts'
+import {
+  calibrated,
+  ENGINE_CLASSES,
+  type EngineClass,
+  type EngineConstants,
+  type EngineFactors,
+} from '../../data/engine-classes.ts'
 import { GPUS, type GpuSpec } from '../../data/gpu-specs.ts'
 import { modelFigures, stepTokensOf } from '../../simulation/fleet/weights.ts'
 import { cacheBytes, type EnginePoint, InstanceEngine } from '../../simulation/load/engine.ts'
@@ -95,6 +101,11 @@ const BYTES_PER_PARAMETER = { 16: 2, 8: 1, 4: 0.58 } as const
 /** Returns the class of an engine by its name. */
 export function classOf(setup: SetUp): EngineClass {
   return /tensorrt|trt|tuned|nim/i.test(setup.engine ?? '') ? 'tuned' : 'default'
+}
+
+/** Returns the constants of the engine of a set-up, with the factors of a profile. */
+export function constantsOf(setup: SetUp, factors: EngineFactors): EngineConstants {
+  return calibrated(ENGINE_CLASSES[classOf(setup)], factors)
 }
 
 /** Returns the GPU of a set-up, whose name may have spaces and a form factor; undefined if it is not known. */

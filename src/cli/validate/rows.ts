@@ -1,13 +1,13 @@
 /** Rows of measurements: those of the package, and those of files. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { calibrated, ENGINE_CLASSES, type EngineFactors } from '../../data/engine-classes.ts'
+import type { EngineFactors } from '../../data/engine-classes.ts'
 import { findPackageFolder } from '../../data/fixtures/files.ts'
 import { describeFileError } from '../../lib/file-errors.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { jsonPath, problemsOf } from '../../lib/zod-problems.ts'
 import { UsageError } from '../command.ts'
-import { type ComparedRow, classOf, compareRow, PublishedRow, type SetUp } from './comparison.ts'
+import { type ComparedRow, classOf, compareRow, constantsOf, PublishedRow, type SetUp } from './comparison.ts'
 
 /** The rows of the package, with sources and figures of models once each. */
 interface PublishedTable {
@@ -66,7 +66,7 @@ export function compareRows(
         const all = problemsOf(PublishedRow, row, checked.error)
         throw new Error(all.map(({ path, text }) => `${jsonPath(path)}: ${text.replace(/\.[^.]*\.$/, '')}`).join('; '))
       }
-      compared.push(compareRow(row, factors && calibrated(ENGINE_CLASSES[classOf(row.setup)], factors)))
+      compared.push(compareRow(row, factors && constantsOf(row.setup, factors)))
     } catch (error) {
       problems.push({ id: row.id, reason: (error as Error).message })
     }

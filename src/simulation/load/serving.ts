@@ -105,10 +105,8 @@ export interface ServingEstimate {
   readonly concurrency: number
   /** Requests that wait. */
   readonly queue: number
-  /** Seconds from a request's arrival now to its first token, without waits for other prompts; Infinity while no instance is ready. */
+  /** Seconds from a request's arrival now to its first token; Infinity while no instance is ready. */
   readonly timeToFirstToken: number
-  /** Seconds of it that the request waits for a place. */
-  readonly queueTime: number
   /** Output tokens/s of all instances together. */
   readonly tokensPerSecond: number
   /** Share of what the ready instances can do; 0 while none is. */
@@ -126,18 +124,18 @@ export function instancePoint(rate: number, speed: InstanceEngine, ready: number
  * @param rate requests/s
  * @param ready instances, each counted by its speed
  * @param backlog requests that wait
+ * @param promptWait seconds of the wait for other prompts. The longer of it and the wait for a place counts
  */
-export function estimateServing(rate: number, speed: InstanceEngine, ready: number, backlog: number): ServingEstimate {
+export function estimateServing(
+  rate: number,
+  speed: InstanceEngine,
+  ready: number,
+  backlog: number,
+  promptWait = 0,
+): ServingEstimate {
   if (ready === 0) {
     const timeToFirstToken = Number.POSITIVE_INFINITY
-    return {
-      concurrency: 0,
-      queue: backlog,
-      timeToFirstToken,
-      queueTime: timeToFirstToken,
-      tokensPerSecond: 0,
-      utilisation: 0,
-    }
+    return { concurrency: 0, queue: backlog, timeToFirstToken, tokensPerSecond: 0, utilisation: 0 }
   }
   const capacity = ready * speed.requestsPerSecond
   const throughput = backlog > 0 ? capacity : Math.min(rate, capacity)
@@ -145,8 +143,7 @@ export function estimateServing(rate: number, speed: InstanceEngine, ready: numb
   return {
     concurrency: ready * point.concurrency,
     queue: backlog,
-    timeToFirstToken: backlog / capacity + point.firstTokenTime,
-    queueTime: backlog / capacity,
+    timeToFirstToken: Math.max(backlog / capacity, promptWait) + point.firstTokenTime,
     tokensPerSecond: throughput * speed.outputTokens,
     utilisation: throughput / capacity,
   }

@@ -28,13 +28,11 @@ export const NO_SERVING: ServingFigures = { concurrency: 0, time_to_first_token_
 export function servingFigures(segment: ServingSegment, served: RequestFlow, at: Micros): ServingFigures | undefined {
   const { load, effectiveInstances } = segment
   if (!load) return undefined
-  const current = estimateServing(load.curve.rateAt(at), load.speed, effectiveInstances, served.backlog)
-  // A request waits for its place or for other prompts, whichever takes longer.
-  const promptWait = current.timeToFirstToken - current.queueTime + waitUnderLoad(load, effectiveInstances, at).mean
-  const firstTokenTime = Math.max(current.timeToFirstToken, promptWait)
+  const { mean } = waitUnderLoad(load, effectiveInstances, at)
+  const current = estimateServing(load.curve.rateAt(at), load.speed, effectiveInstances, served.backlog, mean)
   return {
     concurrency: current.concurrency,
-    time_to_first_token_seconds: Number.isFinite(current.timeToFirstToken) ? firstTokenTime : null,
+    time_to_first_token_seconds: Number.isFinite(current.timeToFirstToken) ? current.timeToFirstToken : null,
     tokens_per_second: current.tokensPerSecond,
   }
 }

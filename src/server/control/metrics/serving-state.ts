@@ -41,7 +41,7 @@ export function servingState(world: World, deployment: number): ServingState {
     estimate:
       load && served
         ? estimateServing(arrivalRate, load.speed, segment.effectiveInstances, served.backlog)
-        : { concurrency: 0, queue: 0, timeToFirstToken: 0, queueTime: 0, tokensPerSecond: 0, utilisation: 0 },
+        : { concurrency: 0, queue: 0, timeToFirstToken: 0, tokensPerSecond: 0, utilisation: 0 },
     isBusy: segment?.isBusy ?? false,
     engines: engineShares(world, row),
   }
