@@ -52,8 +52,8 @@ test('a command that sleeps in real time has a note after its first run', async 
   onTestFinished(() => runner.dispose())
   await runner.run([])
   expect(runner.notes).toEqual([
-    'A run sleeps 2 s of real time, and so does the run of each fault. Let the sleep of the command move the time of ' +
-      'the world: step 2 of docs/explore-command.md.',
+    'Each run waits 2 s of real time in the sleeps of the client, and each fault is a run. Replace the sleeps by ' +
+      'simulated time: step 2 of docs/explore-command.md.',
   ])
 })
 

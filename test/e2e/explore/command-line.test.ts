@@ -32,7 +32,7 @@ describe.skipIf(!hasPython)('a client in Python', () => {
       stopped_because: 'budget',
       card: {
         lines: expect.arrayContaining([
-          expect.stringMatching(/It is not known whether this client has a problem: \d+ single faults of/),
+          expect.stringMatching(/It is not known whether this client has a problem: \d+ single faults were not run\./),
         ]),
       },
     })

@@ -104,7 +104,7 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
   getMoney: {
     good: [{ path: '/_sim/money' }, { path: '/_sim/money?step=1h&usage=true' }],
     bad: [
-      { path: '/_sim/money?from=zzz', status: 400, says: 'from and to need a step' },
+      { path: '/_sim/money?from=zzz', status: 400, says: "'from' and 'to' also need 'step'" },
       { path: '/_sim/money?step=0s', status: 400, says: 'a step of no time has no end' },
       { path: '/_sim/money?step=1h&from=2027-01-01T00:00:00Z', status: 400, says: 'what is to come is not known' },
     ],

@@ -318,8 +318,10 @@ test('a plan whose fault changes nothing is said to be untested, in each format'
     formatted.end([result], 1, [])
     return text
   })
-  const words = 'A fault of the plan changed nothing, because the client did not do what it waits for.'
-  expect(written[0]).toContain(`\n    Not tested: ${words} Explore the client again.\n`)
+  const words = 'a fault of the plan did not happen, because the request or the moment never came.'
+  expect(written[0]).toContain(
+    `\n    Not tested: ${words} If the client has changed, explore it again for a new plan.\n`,
+  )
   expect(JSON.parse(written[1]!)).toMatchObject({ scenarios: [{ passed: true, idle_faults: 1 }] })
   expect(written[2]).toContain(`<skipped message="${words}`)
   expect(await run('it.yaml', toYamlScenario({ ...FILE, flow: './mended.mjs' }))).toMatchObject({ idleFaults: 0 })

@@ -81,7 +81,7 @@ export const getMoney = control({
   }),
   handle: async ({ query, sim, lookAtMoney }) => {
     if (query.step === undefined && (query.from ?? query.to) !== undefined)
-      refuse(400, 'Failed to read the money: from and to need a step. Give one, as in step=5m.')
+      refuse(400, "Failed to read the money: 'from' and 'to' also need 'step'. Give one, as in step=5m.")
     const { balance, opening, added, spent, burnPerHour, runsOutAt, owners } = lookAtMoney()
     const series = query.step === undefined ? undefined : await refuseInvalid(() => seriesOf(sim, query.step!, query))
     const { clock, ledger } = sim.world

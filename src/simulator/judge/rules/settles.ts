@@ -21,8 +21,8 @@ export const settles = defineRule({
   summary: 'The client ends within a bounded time, whatever happens.',
   advice:
     'Give each request a timeout, such as AbortSignal.timeout(30_000) or curl -m 30, and each wait a limit ' +
-    'after which the client gives up and cleans up. A limit of a command on real time does not see the time of the ' +
-    'world: count its sleeps.',
+    'after which the client gives up and cleans up. A command that measures its limit by the real clock does not see ' +
+    'simulated time: let it add up its sleeps.',
   check(observation) {
     const late = findLateEnd(observation) ?? findUnlimitedRequest(observation)
     return late === undefined ? [] : [late]

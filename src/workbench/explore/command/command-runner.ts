@@ -73,8 +73,8 @@ export function createCommandRunner(flow: CommandFlow, options: CommandRunnerOpt
 class ProcessRunner implements FlowRunner {
   readonly isSlow = true
   readonly advice =
-    'Make the command send the same requests each time: without random names, one after another, and with a limit for ' +
-    'an answer that a busy machine does not reach, such as 2 s.'
+    'Make the command send the same requests each time: no random names, no requests at the same time, and a request ' +
+    'timeout of at least 2 s, since a busy machine answers late.'
   readonly #argv: readonly [string, ...string[]]
   readonly #flow: CommandFlow
   readonly #options: CommandRunnerOptions
@@ -118,7 +118,7 @@ class ProcessRunner implements FlowRunner {
 
   get notes(): readonly string[] {
     const seconds = Math.round(this.#sleptMs / 1000)
-    const slept = `A run sleeps ${seconds} s of real time, and so does the run of each fault. Let the sleep of the command move the time of the world: step 2 of docs/explore-command.md.`
+    const slept = `Each run waits ${seconds} s of real time in the sleeps of the client, and each fault is a run. Replace the sleeps by simulated time: step 2 of docs/explore-command.md.`
     const left = `In ${plural(this.#leavingRuns, 'run')}, the command left a process in a session of its own, which held its output open. It was not waited for, and may still run. Make the command end what it starts.`
     return [...(seconds < NOTED_SECONDS ? [] : [slept]), ...(this.#leavingRuns === 0 ? [] : [left])]
   }

@@ -57,8 +57,10 @@ function verdictOf({ passing, others, several }: Card, findings: number, untried
   if (found !== '') return `${found}.`
   const tried = countRuns(passing) + countRuns(others) + countRuns(several)
   if (tried === 0) return 'No fault was tried.'
-  if (untried > 0)
-    return `It is not known whether this client has a problem: ${plural(untried, 'single fault')} of ${formatCount(untried + tried)} were not run.`
+  if (untried > 0) {
+    const notRun = `${plural(untried, 'single fault')} ${untried === 1 ? 'was' : 'were'} not run`
+    return `It is not known whether this client has a problem: ${notRun}.`
+  }
   return all === 0
     ? 'No problem was found, but no temporary fault was tried.'
     : `No problem was found: it returned, or said what is missing, in all of ${plural(all, 'run')} with a temporary fault.`

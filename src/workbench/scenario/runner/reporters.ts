@@ -114,8 +114,8 @@ function formatTotal(scenarios: number, failed: number, took: string, paint: Ret
 
 /** Says why a scenario that passed proves little. */
 function describeIdleFaults(count: number): string {
-  const faults = count === 1 ? 'A fault of the plan' : `${count} faults of the plan`
-  return `${faults} changed nothing, because the client did not do what it waits for. Explore the client again.`
+  const faults = count === 1 ? 'a fault of the plan' : `${count} faults of the plan`
+  return `${faults} did not happen, because the request or the moment never came. If the client has changed, explore it again for a new plan.`
 }
 
 const MAX_LISTED_SEEDS = 12
