@@ -160,6 +160,19 @@ describe('a folder', () => {
     write(file, JSON.stringify(records))
   }
 
+  test('has a file of a world of the package by the name of the world', () => {
+    write('models.json', '"full"')
+    write('hardware.json', '"default"')
+    expect(loadFixture(folder)).toEqual(loadFixture('default'))
+    write('models.json', '"defualt"')
+    write('hub.json', '"mine"')
+    const { message } = failureOf(() => loadFixture(folder))
+    expect(message).toContain(
+      "models.json: expected the content or the name of a world, got 'defualt'. Did you mean 'default'?",
+    )
+    expect(message).toContain("got 'mine'. Worlds are 'default', 'empty', 'fleet', 'full', 'two-nodes'.")
+  })
+
   test('loads as by its name', () => {
     expect(loadFixture(folder)).toEqual(loadFixture('default'))
   })

@@ -90,8 +90,8 @@ test('the JSON Schemas of fixture files accept the worlds of the package, and ex
     }
     expect([key, validate('text')]).toEqual([key, false])
   }
-  const schema = schemaOf('deployments') as { items: { properties: Record<string, unknown> } }
-  expect(schema.items.properties.num_gpus).toMatchObject({
+  const [schema] = (schemaOf('deployments') as { anyOf: { items: { properties: Record<string, unknown> } }[] }).anyOf
+  expect(schema!.items.properties.num_gpus).toMatchObject({
     maximum: 8,
     default: 1,
     description: 'GPUs of one instance',

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { digestOfTexts, formatCheckedFile } from '../../src/data/checked-file.ts'
-import { digestOfFolder, openFixture } from '../../src/data/fixtures/files.ts'
+import { digestOfFolder } from '../../src/data/fixtures/files.ts'
 import { type CheckedWorld, loadFixture } from '../../src/data/fixtures/load.ts'
 import type { StoredLineErrors, StoredResults } from '../../src/data/fixtures/stored-results.ts'
 import { ProfileChain } from '../../src/data/profiles/chain.ts'
@@ -18,10 +18,11 @@ import { jsonSchemas } from './schemas.ts'
 const target = process.argv[2] as string
 for (const folder of ['worlds', 'profiles', 'schemas/fixture']) mkdirSync(join(target, folder), { recursive: true })
 for (const { path, text } of jsonSchemas()) writeFileSync(join(target, 'schemas', path), text)
+const digestOfWorlds = digestOfFolder('fixtures/worlds')
 for (const name of readdirSync('fixtures/worlds')) {
   const fixture = loadFixture(name)
   const world: CheckedWorld = { fixture, results: resultsOf(fixture) }
-  writeFileSync(join(target, `worlds/${name}.json`), formatCheckedFile(digestOfFolder(openFixture(name).folder), world))
+  writeFileSync(join(target, `worlds/${name}.json`), formatCheckedFile(digestOfWorlds, world))
 }
 for (const file of readdirSync('fixtures/profiles')) {
   const name = basename(file, '.json')

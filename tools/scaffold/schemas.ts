@@ -5,6 +5,7 @@ import * as z from 'zod'
 import { flags } from '../../src/cli/commands/serve.ts'
 import { configSchema } from '../../src/cli/config.ts'
 import { configField, type Flags } from '../../src/cli/flags.ts'
+import { bundledWorldNames } from '../../src/data/fixtures/files.ts'
 import { Fixture } from '../../src/data/records/fixture.ts'
 import { knownFindingsJsonSchema } from '../../src/workbench/scenario/documents/known-findings.ts'
 import { scenarioJsonSchema } from '../../src/workbench/scenario/documents/schema.ts'
@@ -56,7 +57,8 @@ function fixtureSchemas(): GeneratedFile[] {
       schema.properties === undefined
         ? schema
         : { ...schema, properties: { $schema: { type: 'string' }, ...schema.properties } }
-    return toFile(`fixture/${key}`, { title: `${key}.json of a fixture of modelhost-sim`, ...content })
+    const world = { description: 'A world of the package: its file of this name', enum: bundledWorldNames() }
+    return toFile(`fixture/${key}`, { title: `${key}.json of a fixture of modelhost-sim`, anyOf: [content, world] })
   })
 }
 
