@@ -1,16 +1,12 @@
 /** A whole fleet: days and months of deployments that follow their load, without HTTP. */
 import { spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { DAY } from '../../src/kernel/duration.ts'
 import { World } from '../../src/simulation/world.ts'
 import { atMost, type Bench, type Figure, type Group, type Measured } from './figure.ts'
-import { growthPlot, type Point } from './growth-plot.ts'
 import { emptyFleet, loadedFleet } from './loaded-fleet.ts'
 import { meanMs } from './measure.ts'
 import { NaiveFleet } from './naive-fleet.ts'
-import { slopeOf } from './slope.ts'
 import { scriptOf } from './worker.ts'
 
 /** What `processes/fleet.ts` tells of a life of so many days. */
@@ -131,7 +127,7 @@ function day(bench: Bench): Measured {
   return { value, baseline, ratio: value / baseline, beside: `${first.toFixed(0)} ms the first time` }
 }
 
-/** How CPU time follows the number of events, each life in a process of its own; draws it beside this file. */
+/** Measures how CPU time follows the number of events. Each life has a process of its own. */
 async function grow(bench: Bench): Promise<Measured> {
   const ours: Point[] = []
   const naive: Point[] = []
@@ -141,15 +137,24 @@ async function grow(bench: Bench): Promise<Measured> {
     ours.push({ events, ms: cpuSeconds * 1000 })
     naive.push({ events, ms: (await lived(bench, 'naive', size)).cpuSeconds * 1000 })
   }
-  if (!bench.quick) writeFileSync(join(bench.root, 'tools/bench/fleet-growth.svg'), growthPlot(ours, naive))
   const micros = ({ events, ms }: Point) => `${((ms * 1000) / events).toFixed(2)} µs`
   const last = ours.length - 1
   const beside = `${micros(ours[0]!)} an event at ${ours[0]!.events}, ${micros(ours[last]!)} at ${ours[last]!.events}; baseline ${micros(naive[last]!)}`
   return { value: power(ours), baseline: power(naive), ratio: power(ours) / power(naive), beside }
 }
 
+interface Point {
+  readonly events: number
+  readonly ms: number
+}
+
+/** Returns the slope of the straight line through the points on logarithmic axes: 0 is constant, and 1 is linear. */
 function power(points: readonly Point[]): number {
-  return slopeOf(points.map(({ events, ms }) => [events, ms]))
+  const x = points.map(({ events }) => Math.log(events))
+  const y = points.map(({ ms }) => Math.log(ms))
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+  const [middleX, middleY] = [mean(x), mean(y)]
+  return mean(x.map((at, i) => (at - middleX) * (y[i]! - middleY))) / mean(x.map(at => (at - middleX) ** 2))
 }
 
 function lived(bench: Bench, which: 'ours' | 'naive', { gpus, deployments, days }: Size): Promise<FleetRun> {

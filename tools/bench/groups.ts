@@ -8,7 +8,6 @@ import { inProcess } from './in-process.ts'
 import { lockstep } from './lockstep.ts'
 import { neighbour } from './neighbour.ts'
 import { recorder } from './recorder.ts'
-import { scale } from './scale.ts'
 import { server } from './server.ts'
 import { startup } from './startup.ts'
 import { ui } from './ui.ts'
@@ -29,5 +28,4 @@ export const groups: readonly Group[] = [
   startup,
   ui,
   fleet,
-  scale,
 ]

@@ -7,7 +7,6 @@ import { MICROCENTS_PER_CENT } from '../../../src/simulation/account/money.ts'
 import { World } from '../../../src/simulation/world.ts'
 import type { Figure, Group } from '../../../tools/bench/figure.ts'
 import { fleet } from '../../../tools/bench/fleet.ts'
-import { growthPlot } from '../../../tools/bench/growth-plot.ts'
 import { loadedFleet } from '../../../tools/bench/loaded-fleet.ts'
 import { NaiveFleet } from '../../../tools/bench/naive-fleet.ts'
 import { asTable } from '../../../tools/bench/report.ts'
@@ -86,21 +85,6 @@ describe('the fleet', () => {
     const spent = (world.ledger.openingFunds - world.ledger.balance) / MICROCENTS_PER_CENT
     expect(naive.cents / spent).toBeCloseTo(1, 1)
   })
-})
-
-test('the plot of growth holds a point for each life, ours and the baseline', () => {
-  const ours = [
-    { events: 1000, ms: 2 },
-    { events: 100_000, ms: 200 },
-  ]
-  const svg = growthPlot(
-    ours,
-    ours.map(({ events, ms }) => ({ events, ms: ms * 10 })),
-  )
-  expect(svg.match(/<circle /g)).toHaveLength(4)
-  // What grows with the events lies on the dotted line, from end to end.
-  const [dotted, , line] = [...svg.matchAll(/<polyline points="([^"]*)"/g)].map(([, points]) => points)
-  expect(line).toBe(dotted)
 })
 
 test('the table says which goals are kept', () => {
