@@ -35,6 +35,7 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     reporters: ['default', './test/setup/slowest-files.ts'],
     sequence: { sequencer: LongFilesFirst },
+    tags: [{ name: 'slow', description: 'Takes a tenth of a second or more. `npm run test:slow` runs these tests.' }],
     pool: 'forks',
     // Tests create very many objects that live shortly.
     execArgv: ['--max-semi-space-size=64'],

@@ -140,7 +140,7 @@ test('a recording is replayed and judged, with rules that see the world', async 
   expect([changed.code, changed.stdout]).toEqual([2, ''])
 })
 
-test('a recording with a reset and a restore is judged in each of its worlds', async () => {
+test('a recording with a reset and a restore is judged in each of its worlds', { tags: 'slow' }, async () => {
   const sim = createSimulator({ fixtures: 'empty', seed: 1 })
   const file = join(folder, 'worlds.ndjson')
   using recording = sim.record({ file })

@@ -112,7 +112,7 @@ test.each([
   ['a GET with a body', 'send_request', { method: 'GET', path: '/', body: {} }, 'a GET has no body.'],
   ['an unknown client', 'send_request', { path: '/', client: '€' }, 'unknown API token.'],
   ['an unsupported method', 'send_request', { method: 'FETCH IT', path: '/' }, 'FETCH IT'],
-])('%s is an error that the assistant reads, and changes nothing', async (_, name, input, words) => {
+])('%s is an error that the assistant reads, and changes nothing', { tags: 'slow' }, async (_, name, input, words) => {
   const { call, sim } = await connected()
   const before = sim.digest
   const { isError, text } = await call(name, input)

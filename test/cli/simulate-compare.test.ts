@@ -32,7 +32,9 @@ async function comparisonOf(compare: string, args: Partial<SimulateArguments> = 
 
 const lost = ({ totals: { requests } }: Report) => requests.refused + requests.failed
 
-test('two values of a limit have one table, and the answer names the one that loses the fewest', async () => {
+test('two values of a limit have one table, and the answer names the one that loses the fewest', {
+  tags: 'slow',
+}, async () => {
   const { code, out } = await compared('deployments.acme/chat.settings.max_instances=10,200')
   expect(code).toBe(0)
   expect(out).toMatch(/^2026-01-01 to 2026-01-01, compared by deployments\.acme\/chat\.settings\.max_instances\n/)
@@ -46,7 +48,9 @@ test('two values of a limit have one table, and the answer names the one that lo
   expect((await compared('deployments.acme/chat.settings.max_instances=10,200')).out).toBe(out)
 })
 
-test('a value is played as a simulation with that setting, and again with slower engines', async () => {
+test('a value is played as a simulation with that setting, and again with slower engines', {
+  tags: 'slow',
+}, async () => {
   const { values, band } = await comparisonOf('policies.placement=best-fit,spread')
   const plain = await run({ json: true })
   const { report, slower } = values[0]!
@@ -56,7 +60,7 @@ test('a value is played as a simulation with that setting, and again with slower
   expect(values[1]!.report).not.toEqual(report)
 })
 
-test('the cheapest fleet that loses nothing suffices, unless slower engines need more', async () => {
+test('the cheapest fleet that loses nothing suffices, unless slower engines need more', { tags: 'slow' }, async () => {
   const fixtures = folder()
   cpSync('fixtures/worlds/two-nodes', fixtures, { recursive: true })
   // An instance can do 74 requests/s.
@@ -90,7 +94,7 @@ test.each([
   ['skip', '5m', '8m'],
   ['length', '5m', '8m'],
   ['repeat', 'false', 'true'],
-])('a trace has the %s of each value as if its fixture said so', async (option, ...values) => {
+])('a trace has the %s of each value as if its fixture said so', { tags: 'slow' }, async (option, ...values) => {
   const fixtures = folder()
   cpSync('fixtures/worlds/two-nodes', fixtures, { recursive: true })
   const rows = Array.from({ length: 60 }, (_, i) => `${i * 11},100,10`)
@@ -143,7 +147,7 @@ test('the limits of the account that hold starts back are named for the values t
   expect((await compared(`${path}=1,2`, args)).out).not.toContain('limit')
 })
 
-test('the picture has a line for each value', async () => {
+test('the picture has a line for each value', { tags: 'slow' }, async () => {
   const plot = join(folder(), 'nodes.svg')
   await compared('nodes=10,40', { plot })
   const svg = readFileSync(plot, 'utf8')
@@ -188,13 +192,15 @@ test.each([
   ['nodes=50,40', 'Failed to compare nodes=50: '],
   ['deployments.acme/research.settings.min_instances=1,200', 'min_instances=200: deployments: $[3].settings'],
   ['deployments.acme/code.load.rpz=1,2', 'Failed to compare deployments.acme/code.load.rpz=1: deployments: '],
-])('--compare %s is refused before anything runs', async (setting, message) => {
+])('--compare %s is refused before anything runs', { tags: 'slow' }, async (setting, message) => {
   const { code, stdout, stderr } = await commanded(['simulate', '--for', '1h', '--compare', setting])
   expect(stderr).toContain(message)
   expect([code, stdout]).toEqual([2, ''])
 })
 
-test('a comparison that is stopped has the values that were simulated, and names the others', async () => {
+test('a comparison that is stopped has the values that were simulated, and names the others', {
+  tags: 'slow',
+}, async () => {
   const { written, output } = commandOutput()
   let runs = 0
   const onSignal = (stop: (exitCode: number) => void) => {

@@ -33,7 +33,9 @@ async function simulated(args: Partial<SimulateArguments>, stopsAfter?: number) 
   return { code, ...written }
 }
 
-test('simulate prints the same bytes for the same seed, others for another seed, and the state of the world', async () => {
+test('simulate prints the same bytes for the same seed, others for another seed, and the state of the world', {
+  tags: 'slow',
+}, async () => {
   const length = { for: HOUR }
   const [one, again] = [await simulated(length), await simulated(length)]
   const other = await simulated({ ...length, seed: '2' })
@@ -109,7 +111,7 @@ test('the report is printed and no draft is left when the disk is full', async (
   expect(readdirSync(path)).toEqual([])
 })
 
-test('simulate applies weather and a file of commands', async () => {
+test('simulate applies weather and a file of commands', { tags: 'slow' }, async () => {
   const file = join(folder(), 'faults.json')
   writeFileSync(file, JSON.stringify([{ at: '2h', verb: 'zone.down', target: 'east-a' }]))
   const { out } = await simulated({ commands: file, json: true })

@@ -53,7 +53,7 @@ describe('the published rows', () => {
     ['default, token time', 37, 7.6, 29],
     ['default, time to first token', 33, 15.9, 50.6],
     ['default, throughput, dense', 12, 5.7, 19.2],
-  ])('%s: %i rows keep their median of %d %% and p90 of %d %%', (name, rows, median, p90) => {
+  ])('%s: %i rows keep their median of %d %% and p90 of %d %%', { tags: 'slow' }, (name, rows, median, p90) => {
     const errors = errorsByClass(compareRows(publishedRows()).compared).find(one => one.name === name)!
     expect(errors.rows).toBe(rows)
     expect(100 * errors.median).toBeLessThan(median + 1)
@@ -125,7 +125,7 @@ describe('a calibration', () => {
     })
   }
 
-  test('to an hour of a service gives the medians of its next hour within 15 %', async () => {
+  test('to an hour of a service gives the medians of its next hour within 15 %', { tags: 'slow' }, async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'hour.json'), JSON.stringify(hourOf(1)))
     const { stdout, stderr } = await commanded(['validate', '--calibrate', join(folder, 'hour.json')])

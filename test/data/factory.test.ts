@@ -57,6 +57,7 @@ describe('bulk deployments', () => {
 
   test.each(['default', 'empty', 'two-nodes'])(
     'of %s come to the count, load, and have GPUs for all that run',
+    { tags: 'slow' },
     name => {
       const base = loadFixture(name)
       const filled = fillDeployments(base, 1000, 7)

@@ -535,7 +535,7 @@ describe('a folder', () => {
       "files.json: $[0].content: expected 'path' or 'content', got neither. Add one.",
     ],
   ]
-  test.each(broken)('with %s is refused', (_, file, change, message) => {
+  test.each(broken)('with %s is refused', { tags: 'slow' }, (_, file, change, message) => {
     edit(file, change)
     expect(failureOf(() => loadFixture(folder)).message).toContain(message)
   })

@@ -139,7 +139,7 @@ describe('a load from a trace', () => {
     expect(load).toMatchObject({ text: '0,0.2\n10,0\n20,0.1', repeat: true })
   })
 
-  test('is a file of the fixture, or of simulate', async () => {
+  test('is a file of the fixture, or of simulate', { tags: 'slow' }, async () => {
     const folder = folderWith(CSV, { repeat: true })
     expect(compileLoad(loadFixture(folder).deployments[0]!.load!)).toMatchObject({
       ...{ kind: 'trace', text: '0,0.2\n10,0\n20,0.1', prompt_tokens: 400 },

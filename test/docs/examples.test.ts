@@ -7,7 +7,7 @@ import { createSimulator } from '../../src/simulator/simulator.ts'
 
 const origin = createSimulator({ seed: 1 })
 
-test.each(Object.keys(operations))('the example of %s succeeds', async operation => {
+test.each(Object.keys(operations))('the example of %s succeeds', { tags: 'slow' }, async operation => {
   const sim = origin.fork()
   const request = await createExampleRequest(operations, operation, sim.fetch, {
     baseUrl: 'http://sim',

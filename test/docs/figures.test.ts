@@ -51,10 +51,14 @@ test('pages repeat figures of at least ten settings', () => {
   expect(new Set(repeated.map(([, setting]) => setting)).size).toBeGreaterThanOrEqual(10)
 })
 
-test.each(readdirSync('src/cli/commands').map(file => file.slice(0, -3)))('a page has every flag of %s', async name => {
-  const module = (await import(`../../src/cli/commands/${name}.ts`)) as Command
-  const help = await buildCommand(yargs([]).help(false).version(false), module).getHelp()
-  const flags = [...help.matchAll(/^ +(?:-\w, )?--([a-z-]+)/gm)].map(([, flag]) => flag!)
-  const texts = [...TEXTS.values()].join()
-  expect(flags.filter(flag => !new RegExp(`--${flag}\\b`).test(texts))).toEqual([])
-})
+test.each(readdirSync('src/cli/commands').map(file => file.slice(0, -3)))(
+  'a page has every flag of %s',
+  { tags: 'slow' },
+  async name => {
+    const module = (await import(`../../src/cli/commands/${name}.ts`)) as Command
+    const help = await buildCommand(yargs([]).help(false).version(false), module).getHelp()
+    const flags = [...help.matchAll(/^ +(?:-\w, )?--([a-z-]+)/gm)].map(([, flag]) => flag!)
+    const texts = [...TEXTS.values()].join()
+    expect(flags.filter(flag => !new RegExp(`--${flag}\\b`).test(texts))).toEqual([])
+  },
+)

@@ -79,7 +79,9 @@ function schemaOf(key: string): object {
   return JSON.parse(jsonSchemas().find(({ path }) => path === `fixture/${key}.schema.json`)!.text)
 }
 
-test('the JSON Schemas of fixture files accept the worlds of the package, and explain every field', () => {
+test('the JSON Schemas of fixture files accept the worlds of the package, and explain every field', {
+  tags: 'slow',
+}, () => {
   const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } })
   for (const key of FIXTURE_KEYS) {
     const validate = ajv.compile(schemaOf(key))

@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('the report about the openai package is the one that docs/judge.md shows', async () => {
+test('the report about the openai package is the one that docs/judge.md shows', { tags: 'slow' }, async () => {
   const { version } = JSON.parse(readFileSync('node_modules/openai/package.json', 'utf8')) as { version: string }
   const page = readFileSync('docs/judge.md', 'utf8')
   expect(page).toContain(`The package \`openai\` ${version.split('.', 2).join('.')} was judged`)

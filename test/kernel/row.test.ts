@@ -132,6 +132,7 @@ test.each([
 
 test.each(Object.entries(ROW_CLASSES) as [string, RowClass<Row>][])(
   'a copy and a restored row of %s have every field',
+  { tags: 'slow' },
   (_, rowClass) => {
     const layout = describeRow(rowClass)
     const values = fc.record({

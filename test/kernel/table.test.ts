@@ -70,7 +70,7 @@ describe('tables', () => {
 })
 
 describe('layers', () => {
-  test('are maps that fork', () => {
+  test('are maps that fork', { tags: 'slow' }, () => {
     const change = fc.record({
       in: fc.nat(8),
       do: fc.constantFrom('set', 'delete', 'fork'),

@@ -131,7 +131,7 @@ describe('a batch', () => {
       return id
     },
   }
-  test.each(Object.entries(endings))('ends in slices as at once when it %s', async (_, play) => {
+  test.each(Object.entries(endings))('ends in slices as at once when it %s', { tags: 'slow' }, async (_, play) => {
     const [one, other] = [create(), create()]
     const ends = async (sim: Simulator, move: Move) => {
       const record = sim.world.batches.get(await play(sim, move))!.toRecord()

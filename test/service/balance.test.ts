@@ -32,7 +32,7 @@ async function work({ sim, api }: ReturnType<typeof account>, lines: number): Pr
 }
 
 describe('a reader that knows only the shapes', () => {
-  test('shows the balance, the months and their parts that the report shows', async () => {
+  test('shows the balance, the months and their parts that the report shows', { tags: 'slow' }, async () => {
     const world = account()
     const { sim, reader } = world
     for (const time of [

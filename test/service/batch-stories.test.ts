@@ -77,7 +77,7 @@ describe('a batch', () => {
     expect(here.charged()).toBe(good.charged())
   })
 
-  test('expires with the lines that had ended, and charges only these', async () => {
+  test('expires with the lines that had ended, and charges only these', { tags: 'slow' }, async () => {
     const here = await begun(
       ids(3_000).map(id => line(id)),
       { profile: { timings: { batch_shared_tokens_per_second: 1.75, batch_shared_day_swing: 0 } } },

@@ -7,29 +7,33 @@ import { operations } from '../../src/service/index.ts'
 const withBody = Object.entries(operations).filter(([, { body }]) => body !== undefined)
 
 describe('the parser of a body, compiled after many requests', () => {
-  test.each(withBody)('of %s accepts the same bodies as its schema, with the same result', (operation, endpoint) => {
-    const one = new CompiledOperation(operation, operations, undefined, undefined)
-    const schema = one.bodyParser()
-    expect(schema).toBe(endpoint.body)
-    let parser = schema
-    for (let i = 0; i < 1_000 && parser === schema; i++) parser = one.bodyParser()
-    expect(parser).not.toBe(schema)
+  test.each(withBody)(
+    'of %s accepts the same bodies as its schema, with the same result',
+    { tags: 'slow' },
+    (operation, endpoint) => {
+      const one = new CompiledOperation(operation, operations, undefined, undefined)
+      const schema = one.bodyParser()
+      expect(schema).toBe(endpoint.body)
+      let parser = schema
+      for (let i = 0; i < 1_000 && parser === schema; i++) parser = one.bodyParser()
+      expect(parser).not.toBe(schema)
 
-    const { body: example = {} } = endpoint.example
-    const fields = Object.keys(example as object)
-    const changed = fc
-      .record({
-        field: fc.constantFrom(...fields, 'unknown', '__proto__'),
-        value: fc.oneof(fc.jsonValue(), fc.constantFrom(undefined, 0, 1.5, '', 'x', null, [], {})),
-      })
-      .map(({ field, value }) => ({ ...(example as object), [field]: value }))
-    fc.assert(
-      fc.property(fc.oneof(fc.constant(example), changed, fc.jsonValue()), value => {
-        const { success, data } = parser.safeParse(value)
-        const expected = schema.safeParse(value)
-        expect(success).toBe(expected.success)
-        expect(JSON.stringify(data)).toBe(JSON.stringify(expected.data))
-      }),
-    )
-  })
+      const { body: example = {} } = endpoint.example
+      const fields = Object.keys(example as object)
+      const changed = fc
+        .record({
+          field: fc.constantFrom(...fields, 'unknown', '__proto__'),
+          value: fc.oneof(fc.jsonValue(), fc.constantFrom(undefined, 0, 1.5, '', 'x', null, [], {})),
+        })
+        .map(({ field, value }) => ({ ...(example as object), [field]: value }))
+      fc.assert(
+        fc.property(fc.oneof(fc.constant(example), changed, fc.jsonValue()), value => {
+          const { success, data } = parser.safeParse(value)
+          const expected = schema.safeParse(value)
+          expect(success).toBe(expected.success)
+          expect(JSON.stringify(data)).toBe(JSON.stringify(expected.data))
+        }),
+      )
+    },
+  )
 })

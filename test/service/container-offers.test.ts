@@ -21,7 +21,7 @@ describe('the availability of GPUs for containers', () => {
     }
   })
 
-  test('says which containers are placed at once', async () => {
+  test('says which containers are placed at once', { tags: 'slow' }, async () => {
     const available: boolean[] = []
     for (const fixture of ['default', 'two-nodes', 'full']) {
       const { gpus } = await service(fixture).client.getContainerGpuAvailability({})

@@ -186,7 +186,7 @@ describe('a refused request', () => {
       ['too many bytes', 'edits', { image: new Uint8Array(20 * 1_048_576 + 1) }, 413, /larger than 20 MiB/],
       ['too many bytes', 'edits', { image: UPLOAD, mask: new Uint8Array(20 * 1_048_576) }, 413, /larger than 20 MiB/],
     ]
-  test.each(uploads)('changes nothing: %s in %s', async (_, operation, about, status, message) => {
+  test.each(uploads)('changes nothing: %s in %s', { tags: 'slow' }, async (_, operation, about, status, message) => {
     const { sim } = imageWorld()
     const fields = { model: MODEL, ...(operation === 'edits' && { prompt: 'A river.' }), ...about }
     const answer = await sendForm(sim, `/v1/images/${operation}`, fields)

@@ -116,7 +116,7 @@ describe('a deleted adapter', () => {
     expect(kinds).not.toContain('adapter.evicted')
   })
 
-  test('pauses its batch until an adapter with its name runs', async () => {
+  test('pauses its batch until an adapter with its name runs', { tags: 'slow' }, async () => {
     const { sim, api, create } = running()
     await create('tone')
     await sim.clock.advance('10m')

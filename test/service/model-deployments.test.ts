@@ -53,7 +53,9 @@ describe('POST /v1/deploy', () => {
     })
   })
 
-  test('a deployment passes the statuses of an LLM deployment, holds GPUs and is billed for them', async () => {
+  test('a deployment passes the statuses of an LLM deployment, holds GPUs and is billed for them', {
+    tags: 'slow',
+  }, async () => {
     const { sim, api, deployed } = world()
     const { deploy_id } = await deployed(api.deployModel({ model_name: EMBEDDINGS }))
     const statuses = new Set<string>()

@@ -263,7 +263,7 @@ const dropThing = endpoint({
   },
 })
 
-test('the cost of a later change does not grow with the number of changes after it', async () => {
+test('the cost of a later change does not grow with the number of changes after it', { tags: 'slow' }, async () => {
   const later = Array.from({ length: 20_000 }, (_, i) => ({ after: '1s', set: { usd: i } }) as const)
   const put = endpoint({
     ...{ route: 'PUT /a', summary: 'Put a thing', returns: Thing },
@@ -307,7 +307,7 @@ test('a recording has no credential of a body', async () => {
   expect(recording.text).not.toContain('SECRETSECRET')
 })
 
-test('explore does not take one more record for a repeated create', async () => {
+test('explore does not take one more record for a repeated create', { tags: 'slow' }, async () => {
   const once = flow('once', { endpoints, fixtures: 'empty' }, async ({ fetch, url, token }) => {
     const headers = { authorization: `Bearer ${token}` }
     const body = JSON.stringify({ name: 'chat', gpuTypeId: 'H100' })

@@ -109,7 +109,7 @@ describe('the form of a voice', () => {
     expect(await name()).toBe('By multipart')
   })
 
-  test('is rejected with all its errors and changes nothing when it is invalid', async () => {
+  test('is rejected with all its errors and changes nothing when it is invalid', { tags: 'slow' }, async () => {
     const { sim, api, add, send } = voices()
     const { digest } = sim
     const mistakesOf = async (answer: ReturnType<typeof send>) => {

@@ -205,7 +205,9 @@ describe('an adapter', () => {
     expect(residents(sim, chat)).toEqual([['a', 'c'], ['b']])
   })
 
-  test('runs its lines only where it is loaded: on three instances three times as many as on one', () => {
+  test('runs its lines only where it is loaded: on three instances three times as many as on one', {
+    tags: 'slow',
+  }, () => {
     const { sim } = base(1, { min_instances: 3, max_instances: 3 }, '60s')
     adapters(sim, 'a')
     const batch = work(sim, 'acme/a', 600)

@@ -56,7 +56,7 @@ describe('a cold start', () => {
     expect(sim.cluster.node('node-0').free).toBe(7)
   })
 
-  test('costs about what such starts cost: 8B fresh 1 to 3 min, 70B 2 to 6, 405B 8 to 20', () => {
+  test('costs about what such starts cost: 8B fresh 1 to 3 min, 70B 2 to 6, 405B 8 to 20', { tags: 'slow' }, () => {
     const minutes = (repo: string, gpus: number) => {
       const took = Array.from({ length: 9 }, (_, seed) => {
         const sim = stage([{ gpus: 8 }], {}, { seed })

@@ -560,7 +560,7 @@ describe('commands', () => {
     ],
     [{ verb: 'account.suspend', args: { reason: 'why' } }, 'reason is "why". Give one of'],
     [{ verb: 'token.revoke', target: 'unknown' }, "Failed to find the token 'unknown'"],
-  ])('that make no sense are refused and change nothing: %j', (command, message) => {
+  ])('that make no sense are refused and change nothing: %j', { tags: 'slow' }, (command, message) => {
     const sim = stage()
     const before = [sim.digest, sim.world.agenda.size]
     expect(() => sim.world.commands.schedule(command)).toThrow(message)
@@ -571,7 +571,7 @@ describe('commands', () => {
 })
 
 describe('weather', () => {
-  test('comes by itself from the seed, passes, and leaves every law whole', () => {
+  test('comes by itself from the seed, passes, and leaves every law whole', { tags: 'slow' }, () => {
     const profile = { weather: { pack: 'rough', acceleration: 200 } }
     const play = () => {
       const sim = stage(
@@ -610,7 +610,9 @@ describe('weather', () => {
     for (let i = 1; i < seen.length; i += 2) expect(seen[i]![1] - seen[i - 1]![1]).toBe(7 * 3_600_000_000)
   })
 
-  test('strikes lemons five times as often as the others, and all of them as often as the pack says', () => {
+  test('strikes lemons five times as often as the others, and all of them as often as the pack says', {
+    tags: 'slow',
+  }, () => {
     const profile = {
       weather: {
         pack: 'lemons',

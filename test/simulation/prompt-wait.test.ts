@@ -70,14 +70,18 @@ describe('waits against a simulation of every step', () => {
       [1, 0.7],
       [4, 0.5],
       [4, 0.7],
-    ])(`${name}: with %d instances at %d of what they can do, p90 is within a factor of 2`, (instances, use) => {
-      const engine = engineOf(promptTokens, outputTokens)
-      const rate = use * instances * engine.requestsPerSecond
-      const arrivals = draw(rate, size, engine, size === 1 ? 6000 : 15_000, promptSpread)
-      const simulated = p90(timesByEvents(arrivals, engine, instances).map(({ wait }) => wait))
-      const model = lawP90(engine, rate, instances, { burstiness: 2 * size - 1, promptSpread })
-      expect(Math.max(model / simulated, simulated / model)).toBeLessThan(2)
-    })
+    ])(
+      `${name}: with %d instances at %d of what they can do, p90 is within a factor of 2`,
+      { tags: 'slow' },
+      (instances, use) => {
+        const engine = engineOf(promptTokens, outputTokens)
+        const rate = use * instances * engine.requestsPerSecond
+        const arrivals = draw(rate, size, engine, size === 1 ? 6000 : 15_000, promptSpread)
+        const simulated = p90(timesByEvents(arrivals, engine, instances).map(({ wait }) => wait))
+        const model = lawP90(engine, rate, instances, { burstiness: 2 * size - 1, promptSpread })
+        expect(Math.max(model / simulated, simulated / model)).toBeLessThan(2)
+      },
+    )
 })
 
 describe('the law of waits', () => {

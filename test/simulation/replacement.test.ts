@@ -123,7 +123,9 @@ test.each(['crash', 'drain', 'cordon'] as const)(
   },
 )
 
-test('a pool that is being refilled continues in a fork and from a snapshot as in the original', () => {
+test('a pool that is being refilled continues in a fork and from a snapshot as in the original', {
+  tags: 'slow',
+}, () => {
   const rough = () => pool({ count: 10, min: 8 }, { weather: { pack: 'rough' } })
   const sim = rough()
   passUntil(sim, () => states(sim).some(state => state.endsWith('provisioning')), '7d')

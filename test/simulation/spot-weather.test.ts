@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { observe } from './spot-pool.ts'
 
-test('ten spot nodes are there for 80 to 92 % of 45 days of spot-2023, in the mean of four seeds', () => {
+test('ten spot nodes are there for 80 to 92 % of 45 days of spot-2023, in the mean of four seeds', {
+  tags: 'slow',
+}, () => {
   const shares = [1, 2, 3, 4].map(seed => observe(10, { pack: 'spot-2023' }, 45, seed).share)
   const mean = shares.reduce((sum, share) => sum + share) / shares.length
   expect(mean).toBeGreaterThan(0.8)
@@ -21,7 +23,7 @@ test('up-times of a node have the mean of the pack and a small median', () => {
   expect(mean / median).toBeLessThan(7)
 })
 
-test('most preemptions at a pool of 16 nodes take all of them, as in the published traces', () => {
+test('most preemptions at a pool of 16 nodes take all of them, as in the published traces', { tags: 'slow' }, () => {
   const { losses, mean } = observe(16, only(0.6), 400)
   const lost = losses.reduce((sum, nodes) => sum + nodes, 0)
   expect(lost / losses.length).toBeGreaterThan(6.7)

@@ -40,7 +40,7 @@ test.each<[name: string, options: SimulatorOptions]>([
   ['weather', { weather: 'launch-day' }],
   ['fixture', { fixtures: 'full' }],
   ['records that are added', { with: { deployments: [{ model_name: 'acme/added', status: 'running' }] } }],
-])('a simulator with another %s begins in another world', async (_, options) => {
+])('a simulator with another %s begins in another world', { tags: 'slow' }, async (_, options) => {
   const lived = await live(createSimulator())
   expect((await live(createSimulator(options))).digest).not.toBe(lived.digest)
   expect(await live(createSimulator())).toEqual(lived)
@@ -74,7 +74,7 @@ describe('simulators with other seeds find the world as if they had lived alone'
     }
   }
 
-  test.each(['empty', 'default', 'two-nodes', 'full'])('in the world %s', compare)
+  test.each(['empty', 'default', 'two-nodes', 'full'])('in the world %s', { tags: 'slow' }, compare)
 
   test('in a world whose load comes in random bursts', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'initial-worlds-'))

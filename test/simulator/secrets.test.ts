@@ -288,7 +288,7 @@ test('the recording of all places replays', async () => {
   expect(await replay({ text: used.recording })).toEqual({ outcome: 'same', requests: expect.any(Number) })
 })
 
-test.each(Object.entries(OUTPUTS))('%s shows no credential', async (_name, outputOf) => {
+test.each(Object.entries(OUTPUTS))('%s shows no credential', { tags: 'slow' }, async (_name, outputOf) => {
   const output = await outputOf(used)
   expect(output.length).toBeGreaterThan(40)
   const places = Object.keys(PLACES).filter(place => output.includes(secretOf(place)))

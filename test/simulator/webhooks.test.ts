@@ -259,7 +259,7 @@ describe('the address of a webhook', () => {
     'https://hooks.example/any/port',
     'http://hooks.example:8080/',
     'https://ports.example:8443/',
-  ])('is accepted when it is loopback or allowed: %s', async url => {
+  ])('is accepted when it is loopback or allowed: %s', { tags: 'slow' }, async url => {
     const deliveries: string[] = []
     const deliver: DeliverWebhook = async target => {
       deliveries.push(target)

@@ -88,7 +88,9 @@ const PIECES = [
   '.',
 ]
 
-test('JSON stays JSON with the same names and lists, also as a text of JSON, and nothing more is hidden the next time', () => {
+test('JSON stays JSON with the same names and lists, also as a text of JSON, and nothing more is hidden the next time', {
+  tags: 'slow',
+}, () => {
   const anyText = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map(pieces => pieces.join(''))
   const anyName = fc.constantFrom('a', 'token', 'tokens', 'env', 'value', 'name')
   const { tree } = fc.letrec(tie => ({
@@ -128,6 +130,6 @@ test.each([
   '\\"',
   'a%3A%2F%2F',
   'bearer ',
-])('a long text that repeats %s ends', piece => {
+])('a long text that repeats %s ends', { tags: 'slow' }, piece => {
   expect(hide(`@${piece.repeat(40_000)}`).length).toBeGreaterThan(0)
 })

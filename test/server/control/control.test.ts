@@ -531,7 +531,7 @@ describe('answers of the control plane', () => {
   })
 })
 
-test('the weather says what it has struck, and its command undoes that', async () => {
+test('the weather says what it has struck, and its command undoes that', { tags: 'slow' }, async () => {
   const { sim, command } = await running({ fixtures: 'fleet', weather: 'rough', seed: 3 })
   const read = async () => (await command('/_sim/weather', undefined, 'GET')).body
   expect(await read()).toMatchObject({ pack: 'rough', packs: expect.arrayContaining(['none', 'realistic', 'rough']) })

@@ -597,6 +597,7 @@ describe('every command', () => {
 
   test.each(TABLE)(
     '$operation answers as it is declared, and never to another origin',
+    { tags: 'slow' },
     async ({ operation, endpoint }) => {
       const world = await prepared(operation)
       for (const command of COMMANDS[operation]!.good) {
@@ -614,6 +615,7 @@ describe('every command', () => {
 
   test.each(TABLE.filter(({ operation }) => COMMANDS[operation]!.bad.length > 0))(
     '$operation says what is wrong with what it will not take, and changes nothing',
+    { tags: 'slow' },
     async ({ operation, endpoint }) => {
       const world = await prepared(operation)
       const before = worldOf(world)
@@ -629,6 +631,7 @@ describe('every command', () => {
 
   test.each(TABLE.filter(({ endpoint: { method, body, upload } }) => method !== 'GET' && !body && !upload))(
     '$operation without a body refuses one with fields, and changes nothing',
+    { tags: 'slow' },
     async ({ operation, endpoint: { method } }) => {
       const world = await prepared(operation)
       const before = worldOf(world)
@@ -682,7 +685,9 @@ async function busy(lines: number): Promise<Running> {
   return world
 }
 
-test('health answers during a move of the clock with a time in between, and the service answers after it', async () => {
+test('health answers during a move of the clock with a time in between, and the service answers after it', {
+  tags: 'slow',
+}, async () => {
   const world = await busy(800)
   // Each look at the real clock finds that a slice is over.
   wall.ahead = 1_000
@@ -699,7 +704,7 @@ test('health answers during a move of the clock with a time in between, and the 
   expect(moments).toEqual([...moments].sort())
 })
 
-test('a request that arrives during an advance is answered at its end', async () => {
+test('a request that arrives during an advance is answered at its end', { tags: 'slow' }, async () => {
   const world = await busy(1000)
   const advanced = world.command('/_sim/clock/advance', { by: '6h' })
   let now = ''
@@ -737,7 +742,7 @@ describe('the journal', () => {
     expect(entries.at(-1).seq).toBe(12)
   })
 
-  test('and every other look at the simulator keep secrets', async () => {
+  test('and every other look at the simulator keep secrets', { tags: 'slow' }, async () => {
     const world = await running()
     const secrets = [...world.sim.world.store.tokens.all().map(({ token }) => token), 'hub_canary_token']
     const hub = { repo: 'acme/private-70b', token: 'hub_canary_token' }

@@ -75,7 +75,7 @@ test('a silent stream has comments', async () => {
   expect(sim.requestLog.listeners).toBe(0)
 })
 
-test('many readers share each turn of the event loop, and each of them gets all events', async () => {
+test('many readers share each turn of the event loop, and each of them gets all events', { tags: 'slow' }, async () => {
   const sim = createSimulator({ fixtures: 'fleet' })
   await sim.clock.advance('6h')
   const all = sim.journal.entries().length

@@ -64,7 +64,7 @@ test('an explanation is left out of the journal, and an unknown subject is refus
   expect([refused.code, refused.stderr]).toEqual([2, `${answer.body.error}\n`])
 })
 
-test('no explanation over HTTP has an API token', async () => {
+test('no explanation over HTTP has an API token', { tags: 'slow' }, async () => {
   const { sim, ask, explain } = await served()
   await ask(`/v1/api-tokens/${sim.token}`)
   const { seq } = sim.requests.at(-1)!

@@ -32,7 +32,7 @@ describe('a host name that is not of the server', () => {
     '0x7f.1',
     'a b',
     '.localhost.evil.example',
-  ])('%s reaches neither the service nor the control plane', async host => {
+  ])('%s reaches neither the service nor the control plane', { tags: 'slow' }, async host => {
     const world = await running()
     const authorization = `Bearer ${world.sim.token}`
     await expectNoEffect(

@@ -132,6 +132,7 @@ async function attempt(act: () => unknown): Promise<Answer> {
 
 test.each(Object.entries(WAYS_IN))(
   '%s refuses a path in equal words when it exists and when not',
+  { tags: 'slow' },
   async (way, send) => {
     for (const [existing, toOptions] of PATHS) {
       const answerFor = async (name: string): Promise<Answer> => {
@@ -180,16 +181,20 @@ const FILES: Readonly<Record<string, () => SimulatorOptions>> = {
   'a profile that extends a file': () => ({ profile: { extends: join(host, 'profile.json') } }),
 }
 
-test.each(Object.entries(FILES))('a recording needs no file when its world began with %s', (_, toOptions) => {
-  const sim = createSimulator(toOptions())
-  const recording = sim.record()
-  recording.stop()
-  const { header } = parseRecording(recording.text, 'it')
-  expect(JSON.stringify(header.options)).not.toMatch(new RegExp(`${host}|\\./fixtures`))
-  expect(createRecordedSimulator(header, 'it').digest).toBe(sim.digest)
-})
+test.each(Object.entries(FILES))(
+  'a recording needs no file when its world began with %s',
+  { tags: 'slow' },
+  (_, toOptions) => {
+    const sim = createSimulator(toOptions())
+    const recording = sim.record()
+    recording.stop()
+    const { header } = parseRecording(recording.text, 'it')
+    expect(JSON.stringify(header.options)).not.toMatch(new RegExp(`${host}|\\./fixtures`))
+    expect(createRecordedSimulator(header, 'it').digest).toBe(sim.digest)
+  },
+)
 
-test('a scenario of the server becomes a world when its file names further files', async () => {
+test('a scenario of the server becomes a world when its file names further files', { tags: 'slow' }, async () => {
   cpSync('fixtures/worlds/two-nodes', join(host, 'world'), { recursive: true })
   const given = { fixtures: './world', profile: './profile.json', names: './names.json' }
   writeFileSync(join(host, 'own.yaml'), JSON.stringify({ title: 'own', given, steps: [{ advance: '1m' }] }))

@@ -135,7 +135,7 @@ test.each([
   [{ at: '1m', seed: 7 }, 400, 'a fork has the seed of its origin'],
   [{ at: '1m', from: undefined }, 400, 'Give that world in from'],
   [{ at: '1m', from: 'w9' }, 404, "unknown world 'w9'"],
-])('a moment %j that the past does not have is refused', async (body, status, says) => {
+])('a moment %j that the past does not have is refused', { tags: 'slow' }, async (body, status, says) => {
   const server = await running({ fixtures: 'two-nodes' })
   await server.command('/_sim/past')
   server.sim.cluster.node('h100-0').crash()
@@ -171,7 +171,7 @@ test('a world that runs a recording again, and one of the past, have the own end
   ])
 })
 
-test('clicks become a scenario that passes, and requests can be left out of it', async () => {
+test('clicks become a scenario that passes, and requests can be left out of it', { tags: 'slow' }, async () => {
   const server = await running({ fixtures: 'two-nodes' })
   const { command, ask } = server
   await command('/_sim/past')

@@ -188,7 +188,7 @@ test('the things of a kind are a table, read from a copy of the world', async ()
   expect((await server.command('/_sim/things?kind=planet', undefined, 'GET')).status).toBe(422)
 })
 
-test('a list of more batches than a page is read whole', async () => {
+test('a list of more batches than a page is read whole', { tags: 'slow' }, async () => {
   const batches = Array.from({ length: 150 }, (_, index) => ({
     ...{ id: `batch_${index}`, input_file_id: 'file_EhUgTjuR3b2t3Ns3kmwtMtfm', status: 'completed' as const },
     created_at: 1_767_000_000 + index,

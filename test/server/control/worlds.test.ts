@@ -494,7 +494,7 @@ describe('an invalid request for a world', () => {
     'an invalid seed': [{ seed: true }, 422, 'seed'],
   }
 
-  test('is refused, and no world is added', async () => {
+  test('is refused, and no world is added', { tags: 'slow' }, async () => {
     const server = await running({ fixtures: 'empty' })
     for (const [name, [body, status, says]] of Object.entries(bad)) {
       const refused = await server.command('/_sim/worlds', body)
@@ -535,7 +535,7 @@ test('a page of another origin cannot create, change or delete a world, and beyo
   expect((await ask(server, `${made.base_url}/deploy/list`)).status).toBe(401)
 })
 
-test('two simulators of one process share no state', async () => {
+test('two simulators of one process share no state', { tags: 'slow' }, async () => {
   const options = { fixtures: 'default', seed: 3 } as const
   const [one, two] = [createSimulator(options), createSimulator(options)]
   const before = [two.digest, JSON.stringify(two.world.store.tokens.all()), two.clock.iso, two.ledger.balance]

@@ -76,7 +76,7 @@ describe('a client of the service, under MSW', () => {
     expect(await (await fetch(`${BASE}/openapi.json`)).json()).toMatchObject({ openapi: '3.1.0' })
   })
 
-  test('gets an error when a call goes to another address', async () => {
+  test('gets an error when a call goes to another address', { tags: 'slow' }, async () => {
     const said = vi.spyOn(console, 'error').mockReturnValue()
     await expect(fetch('https://elsewhere.example.test/')).rejects.toThrow()
     expect(said).toHaveBeenCalledWith(expect.stringContaining('GET https://elsewhere.example.test/'))

@@ -227,16 +227,20 @@ describe('one handler for each endpoint', () => {
   const twin = createSimulator({ seed: 1 })
   const singly = handlers(twin, { baseUrl: SINGLY, perEndpoint: true })
 
-  test.each(Object.keys(documentedOperations))('%s answers as the catch-all does', async operation => {
-    const together = await answersAt(BASE, sim, operation)
-    expect(together.length).toBeGreaterThan(1)
-    server.use(...singly)
+  test.each(Object.keys(documentedOperations))(
+    '%s answers as the catch-all does',
+    { tags: 'slow' },
+    async operation => {
+      const together = await answersAt(BASE, sim, operation)
+      expect(together.length).toBeGreaterThan(1)
+      server.use(...singly)
 
-    expect(await answersAt(SINGLY, twin, operation)).toEqual(together)
-    expect(twin.digest).toBe(sim.digest)
-  })
+      expect(await answersAt(SINGLY, twin, operation)).toEqual(together)
+      expect(twin.digest).toBe(sim.digest)
+    },
+  )
 
-  test('each answers only its own calls', async () => {
+  test('each answers only its own calls', { tags: 'slow' }, async () => {
     const usual = (operation: string) => ROWS.find(row => row.operation === operation)!.cases[0]!
     const behind = http.all(`${SINGLY}/*`, () => new HttpResponse(null, { status: 299 }))
     const [sentinel, endpoints] = [singly.at(-1)!, singly.slice(0, -1)]

@@ -90,7 +90,7 @@ describe('the fleet of an answer', () => {
 describe('the layout of the fleet', () => {
   const counts = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 })
 
-  test('finds each node and GPU where it draws it, in any width', () => {
+  test('finds each node and GPU where it draws it, in any width', { tags: 'slow' }, () => {
     fc.assert(
       fc.property(
         counts,
@@ -113,7 +113,7 @@ describe('the layout of the fleet', () => {
     )
   })
 
-  test('leads from any node to any other with the arrow keys', () => {
+  test('leads from any node to any other with the arrow keys', { tags: 'slow' }, () => {
     fc.assert(
       fc.property(counts, fc.nat(), (list, seed) => {
         const layout = layoutFleet(toSections(fleetOf(answerOf(list))), 900, 700)

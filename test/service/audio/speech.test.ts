@@ -287,7 +287,7 @@ describe('text to speech', () => {
     ])
   })
 
-  test('speaks in each preset voice that a refusal names, on all routes', async () => {
+  test('speaks in each preset voice that a refusal names, on all routes', { tags: 'slow' }, async () => {
     const { post } = audioWorld()
     const [, message] = await refusalOf(post('/v1/text-to-speech/alloi', TEXT))
     const voices = /preset voice: (.*)$/.exec(message as string)![1]!.split(', ')

@@ -21,6 +21,7 @@ function bytesOf(format: SpeechFormat, characters = 78, speed = 1): Uint8Array {
 describe('speech', () => {
   test.each(SPEECH_FORMATS.filter(format => format !== 'pcm'))(
     'has its stated length when an independent parser reads it as %s',
+    { tags: 'slow' },
     async format => {
       for (const length of LENGTHS) {
         const { seconds } = await parseAudio(bytesOf(format, length.characters, length.speed))
@@ -29,7 +30,7 @@ describe('speech', () => {
     },
   )
 
-  test('has the codec of its format when an independent parser reads it', async () => {
+  test('has the codec of its format when an independent parser reads it', { tags: 'slow' }, async () => {
     const codecs: Record<string, string | undefined> = {}
     for (const format of SPEECH_FORMATS) {
       if (format !== 'pcm') codecs[format] = (await parseAudio(bytesOf(format))).codec
@@ -45,7 +46,9 @@ describe('speech', () => {
     expect(bytesOf('pcm', 1500, 2).length).toBe(50.016 * 48_000)
   })
 
-  test('is silent frames of FLAC with the right numbers and checksums, up to the longest text', () => {
+  test('is silent frames of FLAC with the right numbers and checksums, up to the longest text', {
+    tags: 'slow',
+  }, () => {
     const frames = countSilentFrames(bytesOf('flac', 4_096, 0.25))
     expect(frames * 576).toBe(speechSeconds({ characters: 4_096, speed: 0.25 }) * 24_000)
   })

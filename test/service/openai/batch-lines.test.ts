@@ -155,7 +155,7 @@ const asked = (table: typeof ANSWERED, endpoint: string) =>
     Object.entries(table).flatMap(([name, [where, body]]) => (where === endpoint ? [[name, body]] : [])),
   )
 
-test.each([CHAT, TEXT])('%s: lines and requests have equal answers', async endpoint => {
+test.each([CHAT, TEXT])('%s: lines and requests have equal answers', { tags: 'slow' }, async endpoint => {
   const bodies = asked(ANSWERED, endpoint)
   const one = here()
   const { output, errors, batch } = await batched(one, endpoint, bodies)
@@ -293,7 +293,7 @@ test('each row has its own ids, and its created is between the start and the end
   expect(new Set(times).size).toBeGreaterThan(1)
 })
 
-test.each([0, 1, 2])('the order of rows is drawn: seed %i', async seed => {
+test.each([0, 1, 2])('the order of rows is drawn: seed %i', { tags: 'slow' }, async seed => {
   const bodies = Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`line-${i}`, chat({})]))
   const run = async () => (await batched(openaiWorld({ seed }), CHAT, bodies)).output.map(row => row.custom_id)
   const order = await run()
@@ -401,29 +401,33 @@ test('a scripted rule answers lines in order up to its count, and none of a fail
   expect(sim.inference.list()[0]!.hits).toBe(2)
 })
 
-test.each(['validating', 'in_progress'] as const)('a snapshot of a batch %s continues exactly', async status => {
-  const { sim, client } = here()
-  sim.inference.add({ contains: 'rivers', times: 10, answer: { text: 'Often.' } })
-  const content = Array.from({ length: 40 }, (_, i) => {
-    const body = chat({ n: 1 + (i % 2), ...(i % 3 === 0 && { response_format: { type: 'json_object' } }) })
-    return JSON.stringify({ custom_id: `line-${i}`, method: 'POST', url: CHAT, body })
-  }).join('\n')
-  const file = await client.files.create({ purpose: 'batch', file: new File([content], 'in.jsonl') })
-  const { id } = await client.batches.create({ input_file_id: file.id, endpoint: CHAT, completion_window: '24h' })
-  await sim.clock.advance(status === 'validating' ? '100ms' : '10s')
-  expect((await client.batches.retrieve(id)).status).toBe(status)
-  const bytes = sim.snapshot().toBytes()
-  const twin = sim.fork()
-  const other = openaiWorld({ fixtures: 'empty', with: {} })
-  other.sim.restore(Snapshot.from(bytes))
-  for (const one of [sim, twin, other.sim]) await one.clock.advance('3h')
-  const read = (one: typeof sim) => {
-    const { output_file_id } = one.world.batches.get(id)!.toRecord()
-    return new TextDecoder().decode(Buffer.concat([...one.world.files.get(output_file_id!)!.chunks()]))
-  }
-  expect(read(sim).split('\n')).toHaveLength(41)
-  expect(read(twin)).toBe(read(sim))
-  expect(read(other.sim)).toBe(read(sim))
-  expect([twin.digest, other.sim.digest]).toEqual([sim.digest, sim.digest])
-  for (const one of [sim, twin, other.sim]) expect(one.inference.list().at(-1)!.hits).toBe(10)
-})
+test.each(['validating', 'in_progress'] as const)(
+  'a snapshot of a batch %s continues exactly',
+  { tags: 'slow' },
+  async status => {
+    const { sim, client } = here()
+    sim.inference.add({ contains: 'rivers', times: 10, answer: { text: 'Often.' } })
+    const content = Array.from({ length: 40 }, (_, i) => {
+      const body = chat({ n: 1 + (i % 2), ...(i % 3 === 0 && { response_format: { type: 'json_object' } }) })
+      return JSON.stringify({ custom_id: `line-${i}`, method: 'POST', url: CHAT, body })
+    }).join('\n')
+    const file = await client.files.create({ purpose: 'batch', file: new File([content], 'in.jsonl') })
+    const { id } = await client.batches.create({ input_file_id: file.id, endpoint: CHAT, completion_window: '24h' })
+    await sim.clock.advance(status === 'validating' ? '100ms' : '10s')
+    expect((await client.batches.retrieve(id)).status).toBe(status)
+    const bytes = sim.snapshot().toBytes()
+    const twin = sim.fork()
+    const other = openaiWorld({ fixtures: 'empty', with: {} })
+    other.sim.restore(Snapshot.from(bytes))
+    for (const one of [sim, twin, other.sim]) await one.clock.advance('3h')
+    const read = (one: typeof sim) => {
+      const { output_file_id } = one.world.batches.get(id)!.toRecord()
+      return new TextDecoder().decode(Buffer.concat([...one.world.files.get(output_file_id!)!.chunks()]))
+    }
+    expect(read(sim).split('\n')).toHaveLength(41)
+    expect(read(twin)).toBe(read(sim))
+    expect(read(other.sim)).toBe(read(sim))
+    expect([twin.digest, other.sim.digest]).toEqual([sim.digest, sim.digest])
+    for (const one of [sim, twin, other.sim]) expect(one.inference.list().at(-1)!.hits).toBe(10)
+  },
+)

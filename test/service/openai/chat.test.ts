@@ -386,7 +386,7 @@ describe('JSON', () => {
     for (const { message } of choices) Tree.parse(JSON.parse(message.content!))
   })
 
-  test('is valid under every schema of plain parts', async () => {
+  test('is valid under every schema of plain parts', { tags: 'slow' }, async () => {
     const { client } = openaiWorld()
     const leaf = fc.oneof(
       fc.constant(z.boolean()),

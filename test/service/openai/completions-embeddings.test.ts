@@ -139,7 +139,9 @@ describe('a vector', () => {
   })
 })
 
-test('files, batches, models and inference are also served under /v1/compat, with every names profile', async () => {
+test('files, batches, models and inference are also served under /v1/compat, with every names profile', {
+  tags: 'slow',
+}, async () => {
   const { sim, ask } = openaiWorld({ names: { paths: { compat: 'twin' } } })
   for (const mirror of ['compat', 'twin']) {
     const client = clientOf(sim, `http://sim/v1/${mirror}`)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { useEveryResource } from './every-resource.ts'
 
-test('the openai package uses every resource', async () => {
+test('the openai package uses every resource', { tags: 'slow', timeout: 60_000 }, async () => {
   const sim = createSimulator({ seed: 1, check: true, profile: { policies: { batch_endpoints: 'with_embeddings' } } })
   const client = new OpenAI({ baseURL: 'http://sim/v1', apiKey: sim.token, fetch: sim.fetch, maxRetries: 0 })
   const results = await useEveryResource({ client, toFile, clock: sim.clock })
@@ -12,4 +12,4 @@ test('the openai package uses every resource', async () => {
     ['UnprocessableEntityError', 422, undefined],
     ['BadRequestError', 400, null],
   ])
-}, 60_000)
+})

@@ -165,7 +165,10 @@ describe('a sleeping deployment', () => {
   })
 })
 
-test('requests in flight scale a deployment like a load, until they end', async () => {
+test('requests in flight scale a deployment like a load, until they end', {
+  tags: 'slow',
+  timeout: 20_000,
+}, async () => {
   const settings = { min_instances: 1, max_instances: 3 }
   const one = paced({
     profile: 'quick',
@@ -179,7 +182,7 @@ test('requests in flight scale a deployment like a load, until they end', async 
   await one.sim.clock.advance('20m')
   await Promise.all(clients)
   expect((await one.ask('/deploy/list')).body[0].instances.running).toBe(1)
-}, 20_000)
+})
 
 describe('a client that aborts', () => {
   test('during a stream releases its place at once', async () => {

@@ -20,27 +20,31 @@ interface Documented {
   readonly 'x-mirror-of'?: string
 }
 
-test.each(Object.entries<AnyEndpoint>(operations))('each refusal of %s is answered', async (operation, endpoint) => {
-  const declared = Object.keys(endpoint.refusals)
-  const own: Readonly<Record<string, Provocation>> = PROVOCATIONS[operation as keyof typeof operations] ?? {}
-  expect(Object.keys(own), 'the table has the declared statuses: give each a provocation').toEqual(declared)
-  const answers: Record<string, unknown> = {}
-  const expected: Record<string, unknown> = {}
-  for (const status of documented.get(operation)!) {
-    const provocations = declared.includes(status) ? [own[status]!] : []
-    const common = commonProvocation(endpoint, status)
-    if (common !== undefined) provocations.push(common)
-    expect(
-      provocations,
-      `the document of ${operation} lists ${status}: remove it, or give it a provocation`,
-    ).not.toEqual([])
-    for (const provocation of provocations) {
-      // `full-world.long.test.ts` sends those.
-      if (provocation.world === 'full') continue
-      const key = `${status} ${provocation.says}`
-      expected[key] = [Number(status), expect.stringContaining(provocation.says)]
-      answers[key] = await provoke(operation, provocation)
+test.each(Object.entries<AnyEndpoint>(operations))(
+  'each refusal of %s is answered',
+  { tags: 'slow' },
+  async (operation, endpoint) => {
+    const declared = Object.keys(endpoint.refusals)
+    const own: Readonly<Record<string, Provocation>> = PROVOCATIONS[operation as keyof typeof operations] ?? {}
+    expect(Object.keys(own), 'the table has the declared statuses: give each a provocation').toEqual(declared)
+    const answers: Record<string, unknown> = {}
+    const expected: Record<string, unknown> = {}
+    for (const status of documented.get(operation)!) {
+      const provocations = declared.includes(status) ? [own[status]!] : []
+      const common = commonProvocation(endpoint, status)
+      if (common !== undefined) provocations.push(common)
+      expect(
+        provocations,
+        `the document of ${operation} lists ${status}: remove it, or give it a provocation`,
+      ).not.toEqual([])
+      for (const provocation of provocations) {
+        // `full-world.long.test.ts` sends those.
+        if (provocation.world === 'full') continue
+        const key = `${status} ${provocation.says}`
+        expected[key] = [Number(status), expect.stringContaining(provocation.says)]
+        answers[key] = await provoke(operation, provocation)
+      }
     }
-  }
-  expect(answers).toEqual(expected)
-})
+    expect(answers).toEqual(expected)
+  },
+)

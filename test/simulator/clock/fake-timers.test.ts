@@ -40,7 +40,9 @@ function trace(sim: Simulator): string[] {
 }
 
 describe('a client without code for the simulator', () => {
-  test('waits for a deployment and a batch on its own timers, without real time and always the same', async () => {
+  test('waits for a deployment and a batch on its own timers, without real time and always the same', {
+    tags: 'slow',
+  }, async () => {
     const runs: { waited: [Waited, Waited]; trace: string[] }[] = []
     for (let run = 0; run < 2; run++) {
       const sim = slow()

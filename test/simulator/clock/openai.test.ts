@@ -80,7 +80,7 @@ test('the openai client times out and retries when an answer never comes', async
   expect(asked('listBatches').length).toBe(2)
 })
 
-test('the openai client polls in a loop for half an hour, every five seconds', async () => {
+test('the openai client polls in a loop for half an hour, every five seconds', { tags: 'slow' }, async () => {
   // A file has no state that this waits for, so it waits until its own time limit.
   const uploading = upload()
   await sim.clock.advance('1s')

@@ -365,7 +365,7 @@ describe('a thing', () => {
     expect(fork).not.toHaveBeenCalled()
   })
 
-  test('of each kind is found by its id or name', async () => {
+  test('of each kind is found by its id or name', { tags: 'slow' }, async () => {
     const { sim, send } = simulate({ fixtures: 'default' })
     const container_image = 'registry.example/cuda-dev:12.8'
     const container = { name: 'trial', gpu_config: '1xL4-24GB', container_image, cloud_init_user_data: '#cloud-config' }
@@ -399,7 +399,7 @@ describe('a thing', () => {
     for (const [id, words] of expected) expect(sim.explain(id).sentences.join(' '), id).toMatch(words)
   })
 
-  test('struck by the weather names the source, its rate and its draw', async () => {
+  test('struck by the weather names the source, its rate and its draw', { tags: 'slow' }, async () => {
     const profile = { extends: 'realistic', weather: { pack: 'rough', acceleration: 50 } }
     const { sim } = simulate({ profile })
     await sim.clock.advance('1d')
@@ -441,7 +441,7 @@ describe('a thing', () => {
   })
 })
 
-test('an explanation changes nothing', async () => {
+test('an explanation changes nothing', { tags: 'slow' }, async () => {
   const { sim, send } = simulate({ fixtures: 'two-nodes' })
   await send('POST', '/deploy/llm', DEPLOYMENT)
   const state = () => [

@@ -138,7 +138,7 @@ const ROWS: Row[] = [
 ]
 
 describe.each(TRANSPORTS)('%s', transport => {
-  test.each(ROWS)('$fault', async ({ fault, sees, streamed, isSaid, fates: [whole, left] }) => {
+  test.each(ROWS)('$fault', { tags: 'slow' }, async ({ fault, sees, streamed, isSaid, fates: [whole, left] }) => {
     const truth = said((await inTime(outcomeOf(ask('sim.fetch', false)))).text)
     for (const stream of [false, true]) {
       const before = fates().length
@@ -159,7 +159,7 @@ describe.each(TRANSPORTS)('%s', transport => {
     [{ kind: 'truncated', bytes: 500 }, { broke: 'UND_ERR_SOCKET' }],
     [{ kind: 'slowBody', bytesPerSecond: 5_000 }, { status: 200 }],
     [{ kind: 'garbled' }, { status: 200 }],
-  ])('%j passes the parts of a stream on before its end', async (fault, sees) => {
+  ])('%j passes the parts of a stream on before its end', { tags: 'slow' }, async (fault, sees) => {
     sim.faults.add({ on: 'createChatCompletion', fault })
     const outcome: Outcome = { text: '' }
     const done = outcomeOf(ask(transport, true), outcome)

@@ -238,7 +238,7 @@ const ROWS: Row[] = [
 ]
 
 describe.each(ROWS)('$name', ({ fault, done, all, ...expected }) => {
-  test.each(NAMES)('%s', async name => {
+  test.each(NAMES)('%s', { tags: 'slow' }, async name => {
     const send = CLIENTS[name]
     const rule = sim.faults.add({ on: 'createLlmDeployment', times: 1, fault })
     expect(await outcomeOf(send(CREATE))).toMatchObject(expected[name] ?? all)
@@ -327,7 +327,7 @@ const ILLEGAL: Drift[] = [
 describe.each([...LEGAL.map(one => ({ ...one, isLegal: true })), ...ILLEGAL.map(one => ({ ...one, isLegal: false }))])(
   'an answer with $change',
   ({ on, path, change, field, differs, isLegal }) => {
-    test.each(NAMES)('%s', async name => {
+    test.each(NAMES)('%s', { tags: 'slow' }, async name => {
       const send = CLIENTS[name]
       const truth = await (await send({ path })).text()
       sim.faults.add({ on, fault: { kind: 'drift', change, ...(field !== '' && { field }) } })
@@ -409,7 +409,7 @@ describe('in time', () => {
     if (name.endsWith('server')) expect(performance.now() - began).toBeGreaterThan(90)
   })
 
-  test.each(NAMES)('no answer, until the client leaves, %s', async name => {
+  test.each(NAMES)('no answer, until the client leaves, %s', { tags: 'slow' }, async name => {
     const rule = sim.faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'hang', effect: 'done' } })
     const leaving = new AbortController()
     const asked = outcomeOf(CLIENTS[name](CREATE, leaving.signal))
@@ -420,7 +420,7 @@ describe('in time', () => {
     expect((await CLIENTS[name](CREATE)).status).toBe(409)
   })
 
-  test.each(NAMES)('a list that lags behind a create, %s', async name => {
+  test.each(NAMES)('a list that lags behind a create, %s', { tags: 'slow' }, async name => {
     const send = CLIENTS[name]
     const names = async () => {
       const text = await (await send({ path: '/deploy/list' })).text()

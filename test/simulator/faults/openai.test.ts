@@ -66,7 +66,7 @@ const ONCE: [FaultRule['fault'], unknown][] = [
 ]
 
 describe.each(TRANSPORTS)('at %s', transport => {
-  test.each(ONCE)('%j', async (fault, seen) => {
+  test.each(ONCE)('%j', { tags: 'slow' }, async (fault, seen) => {
     sim.faults.add({ on: 'getBatch', fault })
     expect(await outcomeOf(clientAt(transport).batches.retrieve(ID))).toEqual(seen)
   })
@@ -100,7 +100,7 @@ describe.each(TRANSPORTS)('at %s', transport => {
   })
 })
 
-test('the openai client retries every failure that can be retried at every transport', async () => {
+test('the openai client retries every failure that can be retried at every transport', { tags: 'slow' }, async () => {
   const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
   const asked = TRANSPORTS.map(async transport => {
     // Each transport has a token of its own, so that its rules apply to it alone.

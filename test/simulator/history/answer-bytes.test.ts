@@ -40,7 +40,7 @@ for (const fixtures of ['empty', 'two-nodes']) {
   }
 }
 
-test('an answer is kept in the same form as text and as bytes', () => {
+test('an answer is kept in the same form as text and as bytes', { tags: 'slow' }, () => {
   const isSame = (text: string): void => {
     expect(encodeAnswerText(text)).toEqual(encodeAnswer(new TextEncoder().encode(text)))
   }

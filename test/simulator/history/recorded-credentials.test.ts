@@ -171,7 +171,7 @@ test('a token of the world is a hash, and a body without credentials stays', asy
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 2 })
 })
 
-test('a credential under a vendor name is a hash', async () => {
+test('a credential under a vendor name is a hash', { tags: 'slow' }, async () => {
   const names = { fields: { hub: 'repository', 'Deployment.config': 'setup', token: 'pass' } }
   const { recording, send } = recorded({ names })
   const { hub: repository, ...rest } = LLM
@@ -182,7 +182,9 @@ test('a credential under a vendor name is a hash', async () => {
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
 })
 
-test('an answer with a credential of several words is a hash, and the replay is the same', async () => {
+test('an answer with a credential of several words is a hash, and the replay is the same', {
+  tags: 'slow',
+}, async () => {
   const endpoints = {
     find: endpoint({
       ...{ route: 'GET /find', summary: 'find', auth: 'none' },

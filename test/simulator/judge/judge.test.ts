@@ -157,7 +157,7 @@ const MISTAKES: [options: object, message: string][] = [
   [{ keep: 'dep_1' }, 'Failed to judge: keep is "dep_1". Give a list of ids.'],
 ]
 
-test.each(MISTAKES)('refuses %j', async (options, message) => {
+test.each(MISTAKES)('refuses %j', { tags: 'slow' }, async (options, message) => {
   const sim = await runClients([async ({ send }) => send('POST', '/v1/chat/completions', CHAT), wait])
   expect(() => sim.judge(options)).toThrow(message)
 })

@@ -52,7 +52,9 @@ describe('readsEnd', () => {
     expect(found).toEqual([expect.stringMatching(/\(completed\) ended .+ It never polled it after request \d+ \(cr/)])
   })
 
-  test('takes a page of a list to have 20 batches, unless a parameter that it does not know may say more', async () => {
+  test('takes a page of a list to have 20 batches, unless a parameter that it does not know may say more', {
+    tags: 'slow',
+  }, async () => {
     const listing =
       (query: string): JudgedClient =>
       async context => {

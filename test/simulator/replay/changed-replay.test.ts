@@ -170,7 +170,7 @@ describe('the receiver of a webhook', () => {
     expect(states.map(({ after }) => after).join()).toContain('delivered')
   })
 
-  test('answers attempts that the recording begins with', async () => {
+  test('answers attempts that the recording begins with', { tags: 'slow' }, async () => {
     const sim = createSimulator({ seed: 7, webhooks: { deliver: () => new Promise(() => {}) } })
     const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ input: 'Rivers', webhook: 'http://127.0.0.1:3000/hook' })

@@ -62,7 +62,7 @@ test('a value is read as it was written beside any other values', () => {
   )
 })
 
-test('a column keeps its order for any mixture and any run of values', () => {
+test('a column keeps its order for any mixture and any run of values', { tags: 'slow' }, () => {
   const item = fc.constantFrom(0, -0, 1, 300, 0.5, 'a', 'b', undefined, null, true, false, 7n)
   const runs = fc.array(fc.tuple(item, fc.integer({ min: 1, max: 70 })), { maxLength: 20 })
   fc.assert(

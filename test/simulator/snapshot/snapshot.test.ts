@@ -5,7 +5,7 @@ import { readEnvelope, writeEnvelope } from '../../../src/simulator/checkpoint/e
 
 const DOWN: FaultRule = { on: 'listDeployments', chance: 0.5, fault: { kind: 'status', status: 503 } }
 
-test('a snapshot is restored any number of times in this simulator and in others', async () => {
+test('a snapshot is restored any number of times in this simulator and in others', { tags: 'slow' }, async () => {
   const sim = createSimulator({ seed: 3 })
   await sim.clock.advance('10m')
   const before = sim.snapshot()
@@ -125,7 +125,7 @@ test('fault rules keep their chance, their hits and the next name', async () => 
   )
 })
 
-test('stale reads look back beyond the snapshot', async () => {
+test('stale reads look back beyond the snapshot', { tags: 'slow' }, async () => {
   await continued(
     { fixtures: 'empty' },
     async sim => {
@@ -184,7 +184,7 @@ test.each([
   { mode: 'on-poll', step: 30_000 },
   { mode: 'idle', after: 1000 },
   'follow',
-] as const)('a restored clock keeps its mode and its holds: %o', setting => {
+] as const)('a restored clock keeps its mode and its holds: %o', { tags: 'slow' }, setting => {
   const sim = createSimulator({ clock: setting })
   sim.clock.pause('debugger')
   const { clock } = sim

@@ -95,7 +95,9 @@ test('a flow that never ends is stopped at the bound of settles', async () => {
 const NOTHING =
   'it waits for a promise that nothing settles: it has no request, no wait and no work outside of the world'
 
-test('a flow that waits for a promise that nothing settles never ends, in a world with events too', async () => {
+test('a flow that waits for a promise that nothing settles never ends, in a world with events too', {
+  tags: 'slow',
+}, async () => {
   const flow: FlowFunction = async context => {
     await create(context)
     randomBytes(8)

@@ -87,7 +87,7 @@ test.each<[string, (answered: Answered) => unknown]>([
   ],
   ['a dash in place of a number', ({ all }) => all.map(({ q, a }) => ({ q, letters: a?.length ?? '–' }))],
   ['a text of JSON', ({ all }) => JSON.stringify(all.map(({ q, a }) => (a ? { q, a } : { q, e: 'status 503' })))],
-])('%s says what is missing', async (_, join) => {
+])('%s says what is missing', { tags: 'slow' }, async (_, join) => {
   const { invariants, card } = await findingsOf(async context => join(await askAll(askWith(context))))
   expect(invariants).toEqual([])
   expect(card.said.length).toBeGreaterThan(0)
@@ -105,11 +105,13 @@ test.each<[string, (answered: Answered) => unknown]>([
   ['null in a record', ({ all: [first] }) => ({ kind: 'sea', text: first?.a ?? null })],
   ['a canned status', ({ all }) => all.map(({ q, a }) => ({ q, a: a ?? '', status: 200 }))],
   ['a canned text', ({ all }) => all.map(({ a }) => a ?? 'How can I help you today?')],
-])('%s does not', async (_, join) => {
+])('%s does not', { tags: 'slow' }, async (_, join) => {
   expect((await findingsOf(async context => join(await askAll(askWith(context))))).invariants).toEqual(['noSilentLoss'])
 })
 
-test('a number that only an answer can have is lost like a text, and one that moved up says nothing', async () => {
+test('a number that only an answer can have is lost like a text, and one that moved up says nothing', {
+  tags: 'slow',
+}, async () => {
   const embed = (says: boolean) => async (context: FlowContext) => {
     const numbers: number[] = []
     for (const input of QUESTIONS) {
@@ -154,7 +156,7 @@ test('the text of a refusal in place of an answer does not tell of a loss', asyn
   expect((await findingsOf(unchecked, {}, ['status503'])).invariants).toEqual(['noSilentLoss'])
 })
 
-test('tells and tellsBy say what no rule can know', async () => {
+test('tells and tellsBy say what no rule can know', { tags: 'slow' }, async () => {
   const canPay = async (context: FlowContext) => {
     const { all } = await askAll(askWith(context))
     return { texts: all.map(({ a }) => a ?? ''), canPay: all.every(({ a }) => a !== undefined) }
@@ -233,7 +235,7 @@ test('grades: a crash is a finding, giving up is one where the client is uneven,
   expect(crashes.invariants).toEqual(['recovers'])
 })
 
-test('an error that names an adapter by its name says what is left', async () => {
+test('an error that names an adapter by its name says what is left', { tags: 'slow' }, async () => {
   const adapt =
     (error: string) =>
     async ({ fetch, url, token, sleep }: FlowContext) => {

@@ -33,7 +33,9 @@ const client = (isCareful: boolean) =>
     }
   })
 
-test('a careless client leaks under vendor names, and a client that names the id in its error does not', async () => {
+test('a careless client leaks under vendor names, and a client that names the id in its error does not', {
+  tags: 'slow',
+}, async () => {
   const options = { faults: 'singles', classes: ['status503'] } as const
   const careless = await explore(client(false), options)
   expect(careless.findings.map(({ signature }) => signature)).toContain('cleansUpOnThrow@getDeployment/error')

@@ -72,10 +72,14 @@ async function wordsOfRun(name: OptionalRuleName, client: JudgedClient): Promise
   }
 }
 
-test.each(OPTIONAL_RULE_NAMES)('as an invariant, %s is broken by a bad client and kept by a good one', async name => {
-  const { bad, good, words } = CASES[name]
-  const found = await wordsOfRun(name, bad[0]!)
-  expect(found).toHaveLength(1)
-  expect(found[0]).toMatch(words)
-  expect(await wordsOfRun(name, good[0]!)).toEqual([])
-})
+test.each(OPTIONAL_RULE_NAMES)(
+  'as an invariant, %s is broken by a bad client and kept by a good one',
+  { tags: 'slow' },
+  async name => {
+    const { bad, good, words } = CASES[name]
+    const found = await wordsOfRun(name, bad[0]!)
+    expect(found).toHaveLength(1)
+    expect(found[0]).toMatch(words)
+    expect(await wordsOfRun(name, good[0]!)).toEqual([])
+  },
+)

@@ -26,7 +26,7 @@ async function fromYaml(text: string): Promise<Scenario> {
   }
 }
 
-test('a script sends a batch of media requests, which wait for places on the fleet', async () => {
+test('a script sends a batch of media requests, which wait for places on the fleet', { tags: 'slow' }, async () => {
   const own = { deploy_id: 'OwnDrawingModel1', model_name: 'acme/draw', task: 'text-to-image', max_batch_size: 2 }
   const options = { fixtures: 'default', seed: 7, inferencePace: 'clock', with: { deployments: [own] } } as const
   const story = scenario('a batch of media', options as never, async ({ api, check, clock, countOf, ledger }) => {

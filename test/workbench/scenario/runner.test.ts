@@ -127,7 +127,7 @@ describe('traces', () => {
     expect((await play({ scenarios: ['story.ts'], seed: '3' })).out).toContain('run story.ts --seed 3\n')
   })
 
-  test('a scenario that begins with a snapshot has the seed of the snapshot', async () => {
+  test('a scenario that begins with a snapshot has the seed of the snapshot', { tags: 'slow' }, async () => {
     const world = createSimulator({ fixtures: 'two-nodes', seed: 7 })
     await world.clock.advance('5m')
     saveSnapshot(join(folder, 'before.snapshot'), world.snapshot())

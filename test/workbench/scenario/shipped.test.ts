@@ -17,17 +17,21 @@ test('at least 35 scenarios are shipped in nine folders, each with its trace bes
   expect(shipped).toHaveLength(2 * files.length)
 })
 
-test.each(files)('%s has the fields teaches and client and imports only the scenario API', async file => {
-  for (const { options } of await loadScenarios(resolve(file))) {
-    expect(options.teaches).toMatch(/^[A-Z].{20,}\.$/)
-    expect(options.client).toMatch(/^[A-Z].{20,}\.$/)
-  }
-  if (!file.endsWith('.ts')) return
-  const imported = [...readFileSync(file, 'utf8').matchAll(/from '(.*)'/g)].map(([, from]) => from)
-  expect(imported).toEqual(['modelhost-sim/scenario'])
-})
+test.each(files)(
+  '%s has the fields teaches and client and imports only the scenario API',
+  { tags: 'slow' },
+  async file => {
+    for (const { options } of await loadScenarios(resolve(file))) {
+      expect(options.teaches).toMatch(/^[A-Z].{20,}\.$/)
+      expect(options.client).toMatch(/^[A-Z].{20,}\.$/)
+    }
+    if (!file.endsWith('.ts')) return
+    const imported = [...readFileSync(file, 'utf8').matchAll(/from '(.*)'/g)].map(([, from]) => from)
+    expect(imported).toEqual(['modelhost-sim/scenario'])
+  },
+)
 
-test.each(files)('%s passes and equals its trace', async file => {
+test.each(files)('%s passes and equals its trace', { tags: 'slow' }, async file => {
   const results = await runFiles([file])
   expect(results.map(({ failure }) => failure)).toEqual(results.map(() => undefined))
   expect(results.map(({ traceOutcome: traceWas }) => traceWas)).toEqual(results.map(() => 'equal'))

@@ -115,7 +115,7 @@ test.each([
     { log: { entries: [entry('http://h/', { postData: { text: 7 } })] } },
     /log\.entries\[0\]: request\.postData\.text is not a text/,
   ],
-])('replay refuses %s in place of a HAR file and names the place', async (_, content, message) => {
+])('replay refuses %s in place of a HAR file and names the place', { tags: 'slow' }, async (_, content, message) => {
   const har = join(folder, 'bad.har')
   writeFileSync(har, typeof content === 'string' ? content : JSON.stringify(content))
   const { code, stderr } = await commanded(['replay', har, '--record', join(folder, 'never.ndjson')])
@@ -138,7 +138,9 @@ test('replay plays what is below the base path of a HAR file, and nothing of the
   expect(existsSync(join(folder, 'never.ndjson'))).toBe(false)
 })
 
-test('replay plays a HAR file in the names of a provider, without its credentials, and counts equal differences', async () => {
+test('replay plays a HAR file in the names of a provider, without its credentials, and counts equal differences', {
+  tags: 'slow',
+}, async () => {
   const [har, names, record] = ['named.har', 'names.json', 'named.ndjson'].map(name => join(folder, name)) as [
     ...[string, string, string],
   ]

@@ -146,38 +146,42 @@ test('a scenario fails when the world does something else', async () => {
   expect(out).toContain('status: expected 503, found 500')
 })
 
-test.each(['run.yaml', 'run.ts'])('credentials, bodies and clients that leave are as recorded in %s', async name => {
-  const text = await recorded({ seed: 5, inferencePace: 'clock' }, async ({ sim, send }) => {
-    for (const headers of [{}, { authorization: 'Bearer another' }, { 'x-api-key': 'another' }]) {
-      await sim.fetch('http://sim/deploy/list', { headers })
-    }
-    const created = await send('POST', '/tokens', { name: 'ci', scopes: ['inference'] })
-    const { token } = (await created.json()) as { token?: string }
-    await sim.fetch('http://sim/v1/models', { headers: { authorization: `Bearer ${token}` } })
-    await send('POST', '/v1/chat/completions', undefined, { body: '{ "model": 1.0, ' })
-    const first = send('POST', '/v1/chat/completions', { ...CHAT, model: 'acme/assistant', user: REFERENCE })
-    await sim.clock.advance('20s')
-    await first
-    await send('PATCH', '/no/such/path?q=1')
-    const client = new AbortController()
-    const left = send('POST', '/v1/chat/completions', { ...CHAT, model: 'acme/assistant' }, { signal: client.signal })
-    left.catch(() => {})
-    await sim.clock.advance('50ms')
-    client.abort()
-    sim.inference.add({ contains: 'weather', answer: { text: 'Sunny.' } })
-    const messages = [{ role: 'user', content: 'the weather' }]
-    const streamed = send('POST', '/v1/chat/completions', { model: 'acme/assistant', stream: true, messages })
-    const read = streamed.then(answer => answer.text())
-    await sim.clock.advance('20s')
-    await read
-    sim.inference.clear()
-    await sim.clock.advance('10m')
-  })
-  const source = await exported(text, name)
-  expect(source).toContain('request')
-  expect(source).toMatch(/sha256-/)
-  expect(source).not.toContain('Bearer another')
-})
+test.each(['run.yaml', 'run.ts'])(
+  'credentials, bodies and clients that leave are as recorded in %s',
+  { tags: 'slow' },
+  async name => {
+    const text = await recorded({ seed: 5, inferencePace: 'clock' }, async ({ sim, send }) => {
+      for (const headers of [{}, { authorization: 'Bearer another' }, { 'x-api-key': 'another' }]) {
+        await sim.fetch('http://sim/deploy/list', { headers })
+      }
+      const created = await send('POST', '/tokens', { name: 'ci', scopes: ['inference'] })
+      const { token } = (await created.json()) as { token?: string }
+      await sim.fetch('http://sim/v1/models', { headers: { authorization: `Bearer ${token}` } })
+      await send('POST', '/v1/chat/completions', undefined, { body: '{ "model": 1.0, ' })
+      const first = send('POST', '/v1/chat/completions', { ...CHAT, model: 'acme/assistant', user: REFERENCE })
+      await sim.clock.advance('20s')
+      await first
+      await send('PATCH', '/no/such/path?q=1')
+      const client = new AbortController()
+      const left = send('POST', '/v1/chat/completions', { ...CHAT, model: 'acme/assistant' }, { signal: client.signal })
+      left.catch(() => {})
+      await sim.clock.advance('50ms')
+      client.abort()
+      sim.inference.add({ contains: 'weather', answer: { text: 'Sunny.' } })
+      const messages = [{ role: 'user', content: 'the weather' }]
+      const streamed = send('POST', '/v1/chat/completions', { model: 'acme/assistant', stream: true, messages })
+      const read = streamed.then(answer => answer.text())
+      await sim.clock.advance('20s')
+      await read
+      sim.inference.clear()
+      await sim.clock.advance('10m')
+    })
+    const source = await exported(text, name)
+    expect(source).toContain('request')
+    expect(source).toMatch(/sha256-/)
+    expect(source).not.toContain('Bearer another')
+  },
+)
 
 describe('a start that is not that of the options', () => {
   test('after a reset, only what follows is part of the scenario', async () => {
@@ -196,7 +200,7 @@ describe('a start that is not that of the options', () => {
     ])
   })
 
-  test('a snapshot is part of a scenario in TypeScript, and YAML refuses it', async () => {
+  test('a snapshot is part of a scenario in TypeScript, and YAML refuses it', { tags: 'slow' }, async () => {
     const sim = createSimulator({ seed: 5, fixtures: 'two-nodes' })
     await sim.clock.advance('1h')
     const recording = sim.record()
@@ -248,7 +252,7 @@ test.each([
     },
     'yaml',
   ],
-] as const)('a recording is refused with the reason "%s"', async (reason, play, format) => {
+] as const)('a recording is refused with the reason "%s"', { tags: 'slow' }, async (reason, play, format) => {
   const text = await recorded({ seed: 5 }, play as (run: Recorded) => Promise<void>)
   expect(() => toScenario(parseRecording(text, 'run'), { format, what: 'run' })).toThrow(
     new RegExp(`^Failed to export run.*: ${reason.replaceAll(/[${}]/g, '\\$&')}`),

@@ -17,7 +17,7 @@ async function poll(sim: ReturnType<typeof createSimulator>, minutes: number): P
   return digests
 }
 
-test('the oldest part is dropped at the limit, and the rest is as it was', async () => {
+test('the oldest part is dropped at the limit, and the rest is as it was', { tags: 'slow' }, async () => {
   const sim = createSimulator({ fixtures: 'default', weather: 'rough' })
   const past = new Past(sim as never, { maxBytes: 50_000, checkpointAfter: { inputs: 2, entries: 1000 } })
   const digests = await poll(sim, 60)
@@ -35,7 +35,7 @@ test('the oldest part is dropped at the limit, and the rest is as it was', async
   }
 })
 
-test('a past has at most 100 checkpoints, and the way between two is gone once', async () => {
+test('a past has at most 100 checkpoints, and the way between two is gone once', { tags: 'slow' }, async () => {
   const sim = createSimulator({ fixtures: 'default' })
   const past = new Past(sim as never, { checkpointAfter: { inputs: 1, entries: 20 } })
   const digests = await poll(sim, 150)

@@ -87,6 +87,7 @@ describe('an own fault', () => {
 
   test.each([{}, { every: 2 }, { chance: 0.9 }])(
     'for lines of batches stays one point as declared: %j',
+    { tags: 'slow' },
     async count => {
       const rule: OwnFault = {
         on: 'createChatCompletion',
@@ -123,7 +124,7 @@ describe('an own fault', () => {
     ])
   })
 
-  test('is paired with others', async () => {
+  test('is paired with others', { tags: 'slow' }, async () => {
     const report = await exploreWith([{ ...NULL_PAGE, fault: { kind: 'latency', delay: '20m' } }], {}, 'pairs')
     expect(report.runsOf.pairs).toBeGreaterThan(0)
   })

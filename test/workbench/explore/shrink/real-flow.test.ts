@@ -26,7 +26,7 @@ const PLAN: Plan = [
   })),
 ]
 
-test('a plan of 20 items shrinks to the lost answer of the create, in a simpler world', async () => {
+test('a plan of 20 items shrinks to the lost answer of the create, in a simpler world', { tags: 'slow' }, async () => {
   const options = { fixtures: 'default', seed: 7 }
   const runner = createFlowRunner({ name: 'deploy', options, run: deploy })
   await runner.run([])

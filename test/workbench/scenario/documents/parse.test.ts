@@ -273,7 +273,7 @@ describe('a mistake is reported with its line, its column and the nearest word',
     ],
     [`${STEP}  - do: { a: [ }\n`, /^story\.yaml:3:\d+: .*\. Fix that line\.$/],
     ['title: &a a\nsteps:\n  - *b\n', /^story\.yaml:\d+:\d+: .*[aA]lias/],
-  ] satisfies [string, string | RegExp][])('%j', async (text, expected) => {
+  ] satisfies [string, string | RegExp][])('%j', { tags: 'slow' }, async (text, expected) => {
     const said = await mistake(text)
     if (expected instanceof RegExp) expect(said.replace('Failed to load ', '')).toMatch(expected)
     else expect(said).toBe(`Failed to load ${expected}`)
