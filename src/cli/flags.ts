@@ -120,21 +120,23 @@ export function defaultsOf({ flags = {} }: Command): Readonly<Record<string, unk
 const PREFIX = 'MODELHOST_SIM_'
 /** Variables of other commands, and those that `env` prints and `exec` sets: one environment serves all commands. */
 const OTHER_VARIABLES = [
-  ...['URL', 'TOKEN', 'CONTROL', 'DEBUG', 'CONFIG', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'PLOT'],
+  ...['URL', 'TOKEN', 'CONTROL', 'DEBUG', 'CONFIG', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'PLOT', 'HTML'],
+  ...['TRACE', 'TRACE_SKIP', 'TRACE_LENGTH', 'TRACE_SCALE', 'TRACE_REPEAT', 'COMPARE', 'WAIT', 'RULES', 'OFF', 'KEEP'],
   ...[
-    'TRACE',
-    'HTML',
-    'COMPARE',
-    'WAIT',
-    'RULES',
-    'OFF',
-    'KEEP',
     'CLIENT',
     'JUNIT',
     'SET',
     'WITHOUT',
     'EXPORT',
     'PARTIAL',
+    'FAIL_ON',
+    'POLLS_AT_MOST',
+    'BASE_PATH',
+    'CALIBRATE',
+    'WRITE',
+    'BAIL',
+    'LIST',
+    'SEEDS',
   ],
 ]
 

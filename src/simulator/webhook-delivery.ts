@@ -140,7 +140,6 @@ export class WebhookDelivery {
   }
 }
 
-/** The operations whose requests can have a webhook. */
 /** Operations whose requests may have a webhook. */
 export const NATIVE_OPERATIONS: ReadonlySet<string> = new Set<OperationName>([
   'createInference',

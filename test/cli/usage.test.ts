@@ -1,4 +1,6 @@
+import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { type Command, defaultsOf } from '../../src/cli/flags.ts'
 import { commanded } from './commanded.ts'
 
 const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
@@ -95,6 +97,19 @@ describe('a mistake on the command line prints one line on stderr and exits with
     expect(code).toBe(2)
     expect(stderr).toMatch(/\n\s+at /)
   })
+})
+
+test('a variable of each flag is known to commands that do not have the flag', async () => {
+  const modules = await Promise.all(
+    readdirSync('src/cli/commands').map(file => import(`../../src/cli/commands/${file}`) as Promise<Command>),
+  )
+  const flags = new Set(modules.flatMap(module => Object.keys(defaultsOf(module))))
+  expect(flags.size).toBeGreaterThan(60)
+  for (const flag of flags) {
+    const variable = `MODELHOST_SIM_${flag.toUpperCase().replaceAll('-', '_')}`
+    const { stderr } = await commanded(['validate', 'no-such-file'], { [variable]: 'x' })
+    expect(stderr, variable).not.toContain('unknown variable')
+  }
 })
 
 test('env prints the environment variables that direct clients to the server', async () => {

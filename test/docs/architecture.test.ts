@@ -4,6 +4,11 @@ import { LEVELS } from '../../tools/tidy/import-rules.ts'
 
 const pages = ['ARCHITECTURE.md', 'CONTRIBUTING.md'].map(path => ({ path, text: readFileSync(path, 'utf8') }))
 
+test('each room consists of folders and files that exist', () => {
+  const paths = LEVELS.flat().flatMap(room => room.paths)
+  expect(paths.filter(path => !existsSync(`src/${path}`))).toEqual([])
+})
+
 test('ARCHITECTURE.md lists the rooms of each level that exist, from the lowest to the highest', () => {
   const table = pages[0]!.text.split('\n| Rooms below `src/` |')[1]!.split('\n\n')[0]!
   const rows = table.split('\n').slice(2)

@@ -23,19 +23,23 @@ export function planEndpoint([name, route]: readonly string[], flags: { summary?
   const summary = assertText('summary', flags.summary)
 
   const resource = path.split('/').findLast(part => part !== '' && !part.startsWith('{')) ?? 'root'
-  const file = `${FOLDER}/${toKebabCase(resource.replaceAll('.', '-'))}.ts`
+  // A folder holds the resources whose paths begin alike, as in /v1/account/tags.
+  const folders = readdirSync(join(ROOT, FOLDER), { withFileTypes: true }).filter(entry => entry.isDirectory())
+  const folder = folders.find(({ name }) => path.split('/').includes(name) && name !== resource)
+  const file = `${folder ? `${FOLDER}/${folder.name}` : FOLDER}/${toKebabCase(resource.replaceAll('.', '-'))}.ts`
   if (existsSync(join(ROOT, file)))
     throw new InputError(
       `Failed to create ${file}: it exists. Add 'export const ${operation}' to it: no list needs a change.`,
     )
-  if (readdirSync(join(ROOT, FOLDER)).filter(name => name.endsWith('.ts')).length >= MAX_FILES)
+  if (folder === undefined && readdirSync(join(ROOT, FOLDER)).filter(name => name.endsWith('.ts')).length >= MAX_FILES)
     throw new InputError(
       `Failed to create ${file}: ${FOLDER} has ${MAX_FILES} files. Add the endpoint to one of them, or move some to a folder.`,
     )
 
   const params = Array.from(path.matchAll(/\{(\w+)\}/g), ([, param]) => param!)
   const hasBody = ['POST', 'PUT', 'PATCH'].includes(method)
-  const input = { operation, method, path, summary, params, hasBody }
+  const up = folder === undefined ? '../' : '../../'
+  const input = { operation, method, path, summary, params, hasBody, up }
   return {
     files: [
       { path: file, text: declaration(input) },
@@ -44,7 +48,7 @@ export function planEndpoint([name, route]: readonly string[], flags: { summary?
     next: [
       `Edit ${file}: the assumptions, the fields and the handler. A refusal is declared in 'refusals' and raised by 'refuse'.`,
       'Add a request for each declared refusal to test/service/refusals/provocations.ts.',
-      'Run npm run generate after each change of the declaration, and npm run api for the types of the client.',
+      'Run npm run generate after each change of the declaration.',
     ],
   }
 }
@@ -56,9 +60,11 @@ interface Input {
   readonly summary: string
   readonly params: readonly string[]
   readonly hasBody: boolean
+  /** The way from the file to `src/service`. */
+  readonly up: string
 }
 
-function declaration({ operation, method, path, summary, params, hasBody }: Input): string {
+function declaration({ operation, method, path, summary, params, hasBody, up }: Input): string {
   const fields = [...params.map(param => `${param}: z.string()`), ...(hasBody ? ['name: z.string()'] : [])]
   const values = [...params.map(param => `${param}: params.${param}`), ...(hasBody ? ['name: body.name'] : [])]
   const isAccount = fields.length === 0
@@ -67,8 +73,8 @@ function declaration({ operation, method, path, summary, params, hasBody }: Inpu
     : [...(hasBody ? ['body'] : []), ...(params.length > 0 ? ['params'] : [])].join(', ')
   const example = exampleOf(path, params, hasBody)
   return `import * as z from 'zod'
-import { neighbour } from '../endpoint.ts'
-${hasBody ? "import { text } from '../fields.ts'\n" : ''}
+import { neighbour } from '${up}endpoint.ts'
+${hasBody ? `import { text } from '${up}fields.ts'\n` : ''}
 export const ${operation} = neighbour({
   route: '${method} ${path}',
   summary: ${quote(summary)},

@@ -25,7 +25,7 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [{ ...folder('data'), data: /^fixtures\/profiles\/[\w-]+\.json$/ }],
   [
     part('simulation', 'context', [
-      ...['context.ts', 'part.ts', 'events.ts', 'journal-kind.ts', 'journal-kinds.ts', 'step-observer.ts'],
+      ...['context.ts', 'part.ts', 'events.ts', 'journal-kind.ts', 'journal-kinds.ts'],
       ...['command-error.ts', 'store.ts'],
     ]),
   ],

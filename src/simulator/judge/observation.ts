@@ -42,8 +42,10 @@ export interface ObservedRequest extends Pick<Exchange, SeenField>, Partial<Pick
 export type ClientEnd =
   | { readonly kind: 'returned'; readonly result: unknown }
   | { readonly kind: 'threw'; readonly error: unknown }
-  /** It did not end within the bound of the rule `settles`. It waits for nothing if it sent more requests than a run may have. */
-  /** `bound`: the limit that ended it, if it is not one on the time of the world. */
+  /**
+   * It did not end within the bound of the rule `settles`. It waits for nothing if it sent more requests than a run may
+   * have. `bound` is the limit that ended it, if it is not one on the time of the world.
+   */
   | { readonly kind: 'unsettled'; readonly waitsFor: string | undefined; readonly bound?: string }
 
 /** A kind of thing of the provider, or the kind of a user's record table. */

@@ -107,7 +107,7 @@ export class EventReader {
     )
   }
 
-  /** Resolves to the next events, at least one; to undefined after the last. */
+  /** Resolves to the next events, at least one; to undefined after the last. Call it again only after it resolved. */
   async next(): Promise<readonly LiveEvent[] | undefined> {
     for (;;) {
       if (this.#end === 'done') return undefined

@@ -39,6 +39,12 @@ describe('new:endpoint', () => {
   })
 })
 
+test('new:endpoint writes the endpoints of a path to the folder of their first word', () => {
+  const { files } = planEndpoint(['listTags', 'GET /v1/account/tags'], { summary: 'List tags' })
+  expect(files[0]!.path).toBe('src/service/endpoints/account/tags.ts')
+  expect(files[0]!.text).toContain("from '../../endpoint.ts'")
+})
+
 describe('new:fault', () => {
   test.each([
     [[], /name is missing/],
