@@ -26,7 +26,7 @@ test.each([
     'vitest',
     // vitest looks for a configuration in the folders above, too, and this project has one.
     { 'package.json': '{"devDependencies":{"vitest":"4"}}', 'vitest.config.js': 'export default {}' },
-    [NODE, 'node_modules/vitest/vitest.mjs', 'run'],
+    [NODE, BIN, 'exec', '--', NODE, 'node_modules/vitest/vitest.mjs', 'run'],
     '1 passed',
   ],
   [
@@ -54,6 +54,27 @@ test.each([
   expect(run(NODE, BIN, 'run')).toContain('1 scenario passed')
   expect(run(NODE, BIN, '--print-config')).toMatch(/^seed +1 +seed in modelhost-sim\.config\.yaml$/m)
 })
+
+test.each([
+  ['vitest', 'fails.test.js', "import { test } from 'vitest'\ntest('x', () => { throw new Error('on purpose') })\n", 1],
+  ['jest', 'fails.test.js', "test('x', () => { throw new Error('on purpose') })\n", 1],
+  ['pytest', 'test_fails.py', "def test_x():\n    raise Exception('on purpose')\n", 1],
+])(
+  'exec ends with the exit code of %s if a test fails, and prints the line that replays',
+  (runner, file, text, code) => {
+    const run = project({ 'package.json': '{}', 'vitest.config.js': 'export default {}', [file]: text })
+    const runners: Readonly<Record<string, readonly string[]>> = {
+      vitest: [NODE, 'node_modules/vitest/vitest.mjs', 'run'],
+      jest: [NODE, 'node_modules/jest/bin/jest.js'],
+      pytest: ['python3', '-m', 'pytest'],
+    }
+    const said = run(NODE, BIN, 'exec', '--record', 'run.ndjson', '--', ...runners[runner]!)
+    if (said.includes('No module named pytest')) return
+    expect(said).toContain('on purpose')
+    expect(said).toContain(`The command failed with exit code ${code}. To replay its requests:`)
+    expect(said).toMatch(new RegExp(`exit ${code}$`))
+  },
+)
 
 test('init never overwrites', () => {
   const run = project({ 'package.json': '{}', 'modelhost-sim.config.yaml': 'seed: 5\n' })
