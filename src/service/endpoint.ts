@@ -18,10 +18,23 @@ export type Provenance = 'documented' | 'neighbour' | 'assumed'
 
 /**
  * What an operation is for the rules about clients: it creates a thing of a kind, reads one, lists them, shows them among
- * others, or gives the content of one. A list comes before what shows things among others.
+ * others, or gives the content of one. Or it updates, deletes, starts or stops one, or pays for it. A list comes before
+ * what shows things among others.
  */
-export type Role = `${(typeof ROLE_VERBS)[number]} ${string}`
-export const ROLE_VERBS = ['create', 'read', 'list', 'show', 'content'] as const
+export type Role = `${RoleVerb} ${string}`
+export const ROLE_VERBS = [
+  'create',
+  'read',
+  'list',
+  'show',
+  'content',
+  'update',
+  'delete',
+  'start',
+  'stop',
+  'pay',
+] as const
+export type RoleVerb = (typeof ROLE_VERBS)[number]
 
 /** `token`: an API token is required; `optional`: judged when it is sent; `none`: not looked at. */
 export type AuthRule = (typeof AUTH_RULES)[number]

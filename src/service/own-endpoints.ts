@@ -18,6 +18,8 @@ import {
   endpointPaths,
   type Operations,
   ROLE_VERBS,
+  type Role,
+  type RoleVerb,
   type RouteParamNames,
   SUCCESS_STATUSES,
 } from './endpoint.ts'
@@ -79,13 +81,16 @@ const KEYS = [
 const WORDS = { auth: AUTH_RULES, errorShape: ERROR_SHAPES, consumes: ['json', 'form'] } as const
 const ROUTE = /^(?:GET|POST|PUT|PATCH|DELETE) (?:\/(?:\w[\w.~-]*|\{\w+\}))+$/
 const declare = createEndpointFactory<ApiScope>('assumed')
+/** The roles of a declaration without the field: method and path tell. */
+const UNDECLARED: readonly Role[] = []
 
 /**
  * Declares an endpoint of your own, for the option `endpoints`. Requests are validated by its schemas and authenticated by
  * an API token, and faults, the journal, `/openapi.json` and `explore` know it as they know the endpoints of the provider.
  *
  * The handler is synchronous. It throws by `refuse(404, …)` before it changes anything. The roles tell `explore` what the
- * operation does: `create pod`, `read pod`, `list pod`. The word is the `kind` of the record table.
+ * operation does: `create pod`, `read pod`, `list pod`. The word is the `kind` of the record table. Without roles, a
+ * delete, an update, a start and a stop follow from method and path.
  *
  * @example
  * export const getPod = endpoint({
@@ -104,7 +109,7 @@ export function ownEndpoint<
   Body extends AnySchema | undefined = undefined,
 >(declaration: OwnDeclaration<Route, Params, Query, Body, Returns>): OwnEndpoint {
   assertKnownKeys(declaration, KEYS, 'Failed to declare an endpoint', { noun: 'field' })
-  const { route, roles = [], params, query, returns, body = returns, handle } = declaration
+  const { route, roles = UNDECLARED, params, query, returns, body = returns, handle } = declaration
   const problem = (reason: string) => new RangeError(`Failed to declare the endpoint '${route}': ${reason}`)
   const unknown = (field: string, value: unknown, known: readonly string[]) => {
     const word = String(value)
@@ -134,7 +139,7 @@ export function ownEndpoint<
     ...(verb === 'read' && { id: Object.values(params).at(-1)! }),
   })
   const declared = {
-    ...declaration,
+    ...{ ...declaration, roles },
     ...(verb !== undefined && { findPolledResource }),
     handle: (input: Parameters<typeof handle>[0] & ApiScope) =>
       checkAnswer(route, returns as unknown as z.ZodType, handle(Object.assign(input, { clock: input.world.clock }))),
@@ -182,14 +187,52 @@ function combine({ operations, routes }: ServedOperations, own: OwnEndpoints): S
       taken.set(key, id)
     }
   }
+  const endpoints = concludeRoles(own as unknown as Operations)
   // Descriptors, so that no declaration of the provider is read.
-  const declared = { ...Object.getOwnPropertyDescriptors(operations), ...Object.getOwnPropertyDescriptors(own) }
+  const declared = { ...Object.getOwnPropertyDescriptors(operations), ...Object.getOwnPropertyDescriptors(endpoints) }
   return { operations: Object.defineProperties({}, declared), routes: { ...routes, ...(own as unknown as Routes) } }
+}
+
+/**
+ * Gives endpoints without `roles` the one that follows from method and path. The kind is that of the endpoint that reads a
+ * thing at this path, or else that creates or lists things one word before it.
+ */
+function concludeRoles(own: Operations): Operations {
+  const kinds = new Map<string, string>()
+  for (const { path, roles } of Object.values(own)) {
+    for (const role of roles) {
+      const [verb, kind] = role.split(' ') as [string, string]
+      const things = `${withoutNames(path)}/{}`
+      if (verb === 'read') kinds.set(withoutNames(path), kind)
+      else if (/^(?:create|list)$/.test(verb) && !kinds.has(things)) kinds.set(things, kind)
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(own).map(([id, endpoint]) => {
+      const [verb, path] = verbOf(endpoint)
+      const kind = kinds.get(withoutNames(path))
+      if (endpoint.roles !== UNDECLARED || verb === undefined || kind === undefined) return [id, endpoint]
+      return [id, { ...endpoint, roles: [`${verb} ${kind}` as const] }]
+    }),
+  )
+}
+
+/** Returns what method and path say that an endpoint does, and the path of the thing to which it does that. */
+function verbOf({ method, path }: Pick<AnyEndpoint, 'method' | 'path'>): [verb: RoleVerb | undefined, path: string] {
+  if (method === 'DELETE') return ['delete', path]
+  if (method === 'PUT' || method === 'PATCH') return ['update', path]
+  const [end, order] = /\/(start|stop|cancel|terminate)$/.exec(path) ?? []
+  if (method !== 'POST' || end === undefined) return [undefined, path]
+  return [order === 'start' ? 'start' : 'stop', path.slice(0, -end.length)]
 }
 
 /** Returns the method and paths of an endpoint, without the names of parameters. */
 function keysOf(route: Routes[string]): string[] {
-  return endpointPaths(route).map(path => `${route.method} ${path.replaceAll(/\{\w+\}/g, '{}')}`)
+  return endpointPaths(route).map(path => `${route.method} ${withoutNames(path)}`)
+}
+
+function withoutNames(path: string): string {
+  return path.replaceAll(/\{\w+\}/g, '{}')
 }
 
 /** Returns an answer that fits its schema. Throws TypeError for another one, which is a bug of the endpoint. */

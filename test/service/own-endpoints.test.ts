@@ -115,6 +115,33 @@ test('equal endpoints are combined once, so that simulators share their routes',
   expect(Object.keys(servedBy({ endpoints, neighbours: false }).operations)).toContain('createPod')
 })
 
+test('the role of a change follows from method and path, and the declaration wins', () => {
+  const roles = ['read pod'] as const
+  const at = (route: string, more: object = {}) =>
+    endpoint({ route, summary: 'x', returns: z.object({}), handle: () => ({}), ...more })
+  const own = {
+    get: at('GET /pods/{id}', { roles }),
+    drop: at('DELETE /pods/{podId}'),
+    patch: at('PATCH /pods/{id}'),
+    put: at('PUT /pods/{id}'),
+    start: at('POST /pods/{id}/start'),
+    cancel: at('POST /pods/{id}/cancel'),
+    ask: at('POST /pods/{id}/ask'),
+    kept: at('PUT /pods/{id}/label', { roles: ['update pod'] }),
+    none: at('POST /pods/{id}/stop', { roles: [] }),
+    listNotes: at('GET /notes', { roles: ['list note'] }),
+    dropNote: at('DELETE /notes/{id}'),
+    dropOther: at('DELETE /others/{id}'),
+  }
+  const { operations } = createSimulator({ endpoints: own, fixtures: 'empty' }).api
+  const concluded = Object.keys(own).map(id => `${id}: ${operations[id]!.roles.join()}`)
+  expect(concluded).toEqual([
+    ...['get: read pod', 'drop: delete pod', 'patch: update pod', 'put: update pod', 'start: start pod'],
+    ...['cancel: stop pod', 'ask: ', 'kept: update pod', 'none: ', 'listNotes: list note', 'dropNote: delete note'],
+    'dropOther: ',
+  ])
+})
+
 const { getPod } = endpoints
 const returns = z.object({})
 const declared = (route: string) => endpoint({ route, summary: 'An endpoint', returns, handle: () => ({}) })
@@ -183,8 +210,8 @@ test('bugs of an endpoint are answered with 500, and named', async () => {
 
 test.each([
   [
-    { roles: ['delete pod'] },
-    "unknown role 'delete pod'. Give one of create pod, read pod, list pod, show pod, content pod.",
+    { roles: ['enlarge pod'] },
+    "unknown role 'enlarge pod'. Give one of create pod, read pod, list pod, show pod, content pod, update pod, delete pod, start pod, stop pod, pay pod.",
   ],
   [{ roles: ['creates pod'] }, "unknown role 'creates pod'. Did you mean 'create pod'?"],
   [{ roles: ['read  pod'] }, "unknown role 'read  pod'. Did you mean 'read pod'?"],

@@ -121,6 +121,7 @@ export const cancelBatch = neighbour({
     'a second request changes nothing',
     'a batch near its end still ends as completed, with cancelling_at',
   ],
+  roles: ['stop batch'],
   refusals: { 404: 'unknown batch', 400: 'the batch is completed, failed, expired or cancelled' },
   errorShape: 'wrapped',
   returns: BatchRecord,

@@ -140,6 +140,7 @@ export const deleteContainer = neighbour({
     'a running container is shutting_down for 30 s (timings.rental_shutdown), and is billed for that time',
     'a container that does not run yet is deleted at once',
   ],
+  roles: ['delete container'],
   refusals: { 404: 'unknown container', 400: 'the container is shutting down or deleted' },
   returns: ContainerId,
   example: { target: '/v1/containers/{container_id}', prerequisites: ['createContainer'] },

@@ -120,6 +120,7 @@ export const deleteFile = neighbour({
   isMirrored: true,
   summary: 'Delete a file',
   assumptions: ['a batch with this input file continues'],
+  roles: ['delete file'],
   refusals: { 404: 'unknown file' },
   errorShape: 'wrapped',
   returns: z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) }),

@@ -151,6 +151,7 @@ export const deleteLora = neighbour({
     'its name and its slots are free at once',
     'a batch on the adapter waits until an adapter with this name runs again, or until the batch expires',
   ],
+  roles: ['delete adapter'],
   refusals: { 404: 'unknown adapter' },
   returns: DeployId,
   example: { target: '/v1/lora/assistant-support-tone' },

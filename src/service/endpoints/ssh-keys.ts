@@ -50,6 +50,7 @@ export const deleteSshKey = neighbour({
   route: 'DELETE /v1/ssh_keys/{ssh_key_id}',
   summary: 'Delete an SSH key of the account',
   assumptions: ['200 {}', 'machines that have the key keep it'],
+  roles: ['delete sshKey'],
   refusals: { 404: 'unknown SSH key' },
   returns: EmptyRecord,
   example: { target: '/v1/ssh_keys/{id}', prerequisites: ['addSshKey'] },

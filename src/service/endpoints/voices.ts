@@ -79,6 +79,7 @@ export const deleteVoice = neighbour({
   route: 'DELETE /v1/voices/{voice_id}',
   summary: 'Delete a voice',
   assumptions: ['200 {}'],
+  roles: ['delete voice'],
   refusals: { 404: 'unknown voice' },
   returns: EmptyRecord,
   example: { target: '/v1/voices/voice_k7RtWq2mXb4Hn9ZpGam4zyNb' },

@@ -164,6 +164,11 @@ export class OwnRecords extends TablePart<OwnRecordRow, LedgerParts> {
     this.#isCutOff = archive.value(this.#isCutOff)
   }
 
+  /** The declarations of the tables that were used, by kind. */
+  get declared(): ReadonlyMap<string, RecordTable> {
+    return this.#declared
+  }
+
   /** Returns the row of a record, of any table if `kind` is missing. */
   findRow(key: string, kind?: string): Readonly<OwnRecordRow> | undefined {
     if (kind !== undefined) {

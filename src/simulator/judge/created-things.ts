@@ -2,7 +2,8 @@
 
 import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Simulator } from '../simulator-interface.ts'
-import { isTerminalStatus } from './facts.ts'
+import { isPayment } from './facts.ts'
+import { isTerminalStatus } from './lifecycles.ts'
 import type { CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
 
 const CREATED = /^(deployment|adapter|hosted|container|batch|ownRecord)\.created$/
@@ -13,7 +14,7 @@ export function isOwnRecord({ kind }: CreatedThing): boolean {
 }
 
 /**
- * Returns the things that requests of the client created, in the order of their creation.
+ * Returns the things that requests of the client created, in the order of their creation. Payments are left out.
  *
  * @param bySeq the requests of the client by the position of their journal entry
  */
@@ -27,7 +28,7 @@ export function findCreatedThings(sim: Simulator, bySeq: ReadonlyMap<number, Obs
     const noun = CREATED.exec(entry.kind)?.[1]
     const kind = noun === 'ownRecord' ? String(entry.fields?.kind) : noun
     const request = kind === undefined ? undefined : bySeq.get(entry.cause)
-    if (kind === undefined || request === undefined) continue
+    if (kind === undefined || request === undefined || isPayment({ sim }, request, kind)) continue
     const { status, isAlive } = stateOf(sim, kind, entry.subject)
     const microcents = costs.get(entry.subject) ?? 0
     things.push({ kind, id: entry.subject, createdAt: entry.time, request, status, isAlive, microcents })
@@ -35,7 +36,8 @@ export function findCreatedThings(sim: Simulator, bySeq: ReadonlyMap<number, Obs
   return things
 }
 
-function stateOf({ world }: Simulator, kind: CreatedKind, id: string): Pick<CreatedThing, 'status' | 'isAlive'> {
+function stateOf(sim: Simulator, kind: CreatedKind, id: string): Pick<CreatedThing, 'status' | 'isAlive'> {
+  const { world } = sim
   if (kind === 'batch') {
     const { status = 'deleted' as const } = world.batches.get(id) ?? {}
     return { status, isAlive: status !== 'deleted' && BATCH_LIFECYCLE.inProgress.has(status) }
@@ -44,11 +46,11 @@ function stateOf({ world }: Simulator, kind: CreatedKind, id: string): Pick<Crea
     const ordinal = world.rentals.ordinalOf(id)
     if (ordinal === undefined) return { status: 'deleted', isAlive: false }
     const { state } = world.rentals.read(ordinal)
-    return { status: state, isAlive: !isTerminalStatus(kind, state) }
+    return { status: state, isAlive: !isTerminalStatus({ sim }, kind, state) }
   }
   if (kind === 'deployment' || kind === 'adapter') {
     const { status = 'deleted' as const } = world.deployments.get(id) ?? {}
-    return { status, isAlive: !isTerminalStatus(kind, status) }
+    return { status, isAlive: !isTerminalStatus({ sim }, kind, status) }
   }
   const { status, hasEnded } = world.ownRecords.findRow(id, kind) ?? { status: 'deleted', hasEnded: true }
   return { status, isAlive: !hasEnded }

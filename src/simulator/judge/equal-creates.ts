@@ -1,8 +1,8 @@
 /** Creates that ask for the same work, and took effect more than once. */
 
+import { BATCH_LIFECYCLE, type BatchStatus } from '../../data/records/enums.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import { canonical, inputText } from './batch-rows.ts'
-import { isTerminalStatus } from './facts.ts'
 import type { BaseObservation, Conduct, CreatedKind, CreatedThing } from './observation.ts'
 
 /** Fields of a create that name the new thing. Two things with other names can still be the same work. */
@@ -10,7 +10,8 @@ const NAME_FIELDS: ReadonlySet<string> = new Set(['model_name', 'name', 'metadat
 
 /** Tells whether a thing is alive, or is a batch that was charged and ran to its end. */
 export function countsAsEffect({ kind, isAlive, microcents, status }: CreatedThing): boolean {
-  return isAlive || (kind === 'batch' && microcents > 0 && (status === 'completed' || !isTerminalStatus(kind, status)))
+  const isCharged = kind === 'batch' && microcents > 0
+  return isAlive || (isCharged && (status === 'completed' || !BATCH_LIFECYCLE.terminal.has(status as BatchStatus)))
 }
 
 /** Returns how many things of a kind the base run has alive, or charged if they are batches. */

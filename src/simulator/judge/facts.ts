@@ -1,24 +1,10 @@
 /** Facts of an observation that several rules need, and the evidence for them. */
 
-import { BATCH_LIFECYCLE, DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
-import type { Micros } from '../../kernel/duration.ts'
 import { attempt } from '../../lib/attempt.ts'
-import type { Role } from '../../service/endpoint.ts'
-import { RENTAL_LIFECYCLES } from '../../simulation/rentals/rental-row.ts'
-import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
+import type { Role, RoleVerb } from '../../service/endpoint.ts'
+import type { Conduct, CreatedThing, ObservedRequest } from './observation.ts'
 import type { Evidence, Violation } from './rule.ts'
 import { operationOf, pathOf } from './words.ts'
-
-/** Those of the provider's things. Records of a user's tables have none. */
-const LIFECYCLES: {
-  readonly [Kind in CreatedKind]?: { readonly statuses: readonly string[]; readonly terminal: ReadonlySet<string> }
-} = {
-  deployment: DEPLOYMENT_LIFECYCLE,
-  adapter: DEPLOYMENT_LIFECYCLE,
-  hosted: RENTAL_LIFECYCLES.hosted,
-  container: RENTAL_LIFECYCLES.container,
-  batch: BATCH_LIFECYCLE,
-}
 
 /** Fault kinds that leave a 2xx without its body. */
 const BODY_FAULTS: ReadonlySet<string> = new Set(['empty', 'truncated', 'garbled', 'html'])
@@ -35,14 +21,19 @@ export function hasRole(
   return sim.api.operations[operation]?.roles.includes(role) === true
 }
 
-/** Returns the kind of thing for which an operation does something; undefined for none. */
+/** Returns the kind of thing for which an operation does one of some things; undefined for none. */
 export function kindFor(
   { sim }: Pick<Conduct, 'sim'>,
   { operation }: Pick<ObservedRequest, 'operation'>,
-  verb: 'create' | 'read',
+  ...verbs: readonly RoleVerb[]
 ): string | undefined {
-  const role = sim.api.operations[operation]?.roles.find(one => one.startsWith(`${verb} `))
-  return role?.slice(verb.length + 1)
+  const role = sim.api.operations[operation]?.roles.find(one => verbs.some(verb => one.startsWith(`${verb} `)))
+  return role?.slice(role.indexOf(' ') + 1)
+}
+
+/** Tells whether a record of a kind that a request makes is a payment, and no thing. */
+export function isPayment(conduct: Pick<Conduct, 'sim'>, request: ObservedRequest, kind: string): boolean {
+  return hasRole(conduct, request, `pay ${kind}`) && !hasRole(conduct, request, `create ${kind}`)
 }
 
 /** Returns requests as evidence. */
@@ -102,10 +93,14 @@ export function isAbout(request: Pick<ObservedRequest, 'path'>, id: string): boo
   return path.includes(id) && path.split('/').some(segment => decodeText(segment) === id)
 }
 
-/** Returns the last segment of the path of a request. */
-export function lastSegment(request: Pick<ObservedRequest, 'path'>): string {
+/** Returns what a request has in place of the last parameter of its route: the id of the thing that it is about. */
+export function idInPath({ sim }: Pick<Conduct, 'sim'>, request: Pick<ObservedRequest, 'operation' | 'path'>): string {
   const path = pathOf(request)
-  return decodeText(path.slice(path.lastIndexOf('/') + 1))
+  const route = sim.api.operations[request.operation]?.path ?? '}'
+  if (route.endsWith('}')) return decodeText(path.slice(path.lastIndexOf('/') + 1))
+  // From the end, because the name of a model can have more than one segment.
+  const fromEnd = route.slice(route.lastIndexOf('}')).split('/').length
+  return decodeText(path.split('/').at(-fromEnd) ?? '')
 }
 
 /** Tells whether the last start of the client had read the id of a thing in an answer. */
@@ -120,75 +115,10 @@ export function knewId(observation: Conduct, id: string): boolean {
   )
 }
 
-/** Tells whether a status of a kind of thing is terminal. */
-export function isTerminalStatus(kind: CreatedKind, status: string): boolean {
-  return LIFECYCLES[kind]?.terminal.has(status) === true
-}
-
-/** Returns the statuses that a thing had, each with the time since which it had it, as far as the journal tells. */
-export function statusHistory(
-  { sim }: Pick<Conduct, 'sim'>,
-  { kind, id }: Pick<CreatedThing, 'kind' | 'id'>,
-): readonly { readonly status: string; readonly since: Micros }[] {
-  const word = `${kind === 'adapter' ? 'deployment' : kind}.`
-  return sim.journal.entries().flatMap(({ kind: entryKind, subject, time }) => {
-    const status = entryKind.slice(word.length)
-    const isStatus = subject === id && entryKind.startsWith(word) && isKnownStatus(kind, status)
-    return isStatus ? [{ status, since: time }] : []
-  })
-}
-
-/** Returns when a thing entered its present status, if the journal tells. */
-export function statusSince(
-  { sim }: Pick<Conduct, 'sim'>,
-  { kind, id, status }: Pick<CreatedThing, 'kind' | 'id' | 'status'>,
-): Micros | undefined {
-  const word = kind === 'adapter' ? 'deployment' : kind
-  return sim.journal.entries().findLast(entry => entry.subject === id && entry.kind === `${word}.${status}`)?.time
-}
-
-/**
- * Returns the status of a thing in an answer, as the answer of one thing or as an entry of a list; undefined if it has
- * none.
- */
-export function statusInAnswer(answer: unknown, id: string, depth = 0): string | undefined {
-  if (typeof answer !== 'object' || answer === null || depth > 3) return undefined
-  const values = Object.values(answer)
-  if (!Array.isArray(answer) && values.includes(id)) {
-    const { status, state } = answer as { readonly status?: unknown; readonly state?: unknown }
-    if (typeof status === 'string') return status
-    if (typeof state === 'string') return state
-  }
-  for (const value of values) {
-    const status = statusInAnswer(value, id, depth + 1)
-    if (status !== undefined) return status
-  }
-  return undefined
-}
-
-/**
- * Tells whether the answer to a read shows that a thing had ended. A names profile can rename fields and statuses: then
- * the time of the request decides.
- *
- * @param endedAt when the thing ended; undefined if that is unknown
- */
-export function showsEnd(
-  request: ObservedRequest,
-  { kind, id }: Pick<CreatedThing, 'kind' | 'id'>,
-  endedAt: Micros | undefined,
-): boolean {
-  if (request.method !== 'GET' || !isUsable(request)) return false
-  const status = statusInAnswer(request.answer, id)
-  if (status !== undefined && isKnownStatus(kind, status)) return isTerminalStatus(kind, status)
-  if (request.fault?.kind === 'stale' || !isAbout(request, id)) return false
-  return endedAt !== undefined && request.sentAt >= endedAt
-}
-
 /** Tells whether a request of the client ended a thing, or found it ended: a delete, stop or cancel of it. */
-export function endsThing(request: ObservedRequest, id: string): boolean {
-  const isEnding = request.method === 'DELETE' || /\/(?:stop|cancel)$/.test(pathOf(request))
+export function endsThing(conduct: Pick<Conduct, 'sim'>, request: ObservedRequest, id: string): boolean {
   const isDone = request.outcome === 'answered' && (request.status < 300 || [400, 404, 410].includes(request.status))
-  return isEnding && isDone && isAbout(request, id)
+  return isDone && isAbout(request, id) && kindFor(conduct, request, 'delete', 'stop') !== undefined
 }
 
 /**
@@ -224,16 +154,6 @@ function fieldsOf(value: object): Iterable<readonly [string, unknown]> {
       : Object.keys(value)
   const fields = value as unknown as Readonly<Record<string, unknown>>
   return Array.from(names, name => [name, attempt(() => fields[name])] as const)
-}
-
-/** Returns the status with which things of a kind begin. */
-export function firstStatusOf(kind: CreatedKind): string | undefined {
-  return LIFECYCLES[kind]?.statuses[0]
-}
-
-/** Tells whether a kind of thing can have a status. */
-export function isKnownStatus(kind: CreatedKind, status: string): boolean {
-  return LIFECYCLES[kind]?.statuses.includes(status) === true
 }
 
 function breaksBody(fault: ObservedRequest['fault']): boolean {

@@ -2,7 +2,8 @@
 
 import { isOwnRecord } from './created-things.ts'
 import { repeatedEffects } from './equal-creates.ts'
-import { endsThing, knewId, lastStartOf, statusSince } from './facts.ts'
+import { endsThing, knewId, lastStartOf } from './facts.ts'
+import { statusSince } from './lifecycles.ts'
 import { tellsEnd } from './list-reads.ts'
 import type { CreatedThing, Observation } from './observation.ts'
 
@@ -41,7 +42,7 @@ function costsMoney(observation: Observation, thing: CreatedThing): boolean {
   if (thing.kind !== 'batch' || thing.microcents === 0 || thing.status === 'cancelled') return false
   const endedAt = statusSince(observation, thing)
   return !observation.requests.some(
-    request => tellsEnd(observation, request, thing, endedAt) || endsThing(request, thing.id),
+    request => tellsEnd(observation, request, thing, endedAt) || endsThing(observation, request, thing.id),
   )
 }
 

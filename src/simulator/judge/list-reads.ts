@@ -2,22 +2,21 @@
 
 import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
+import { hasRole, isAbout, isUsable } from './facts.ts'
 import {
   firstStatusOf,
-  hasRole,
-  isAbout,
   isKnownStatus,
+  isOwnKind,
   isTerminalStatus,
-  isUsable,
   showsEnd,
   statusHistory,
   statusInAnswer,
-} from './facts.ts'
+} from './lifecycles.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
 
 type ShownThing = Pick<CreatedThing, 'kind' | 'id' | 'status'>
 
-/** The kinds of things whose lists show a status as a read does. */
+/** The provider's kinds of things whose lists show a status as a read does. */
 const LISTED: ReadonlySet<CreatedKind> = new Set(['deployment', 'batch'])
 
 /** Entries of a page of batches without `limit`. */
@@ -35,28 +34,29 @@ export function tellsEnd(
   thing: ShownThing,
   endedAt: Micros | undefined,
 ): boolean {
-  if (showsEnd(request, thing, endedAt) || readsResults(conduct, request, thing)) return true
+  if (showsEnd(conduct, request, thing, endedAt) || readsResults(conduct, request, thing)) return true
   if (endedAt === undefined || request.sentAt < endedAt) return false
   const status = listedStatus(conduct, request, thing)
-  return status !== undefined && isTerminalStatus(thing.kind, status)
+  return status !== undefined && isTerminalStatus(conduct, thing.kind, status)
 }
 
 /**
- * Returns the status with which a list showed a deployment or a batch; undefined if the request reads no list, or a list
+ * Returns the status with which a list showed a deployment, a batch or a record; undefined if the request reads no list, or a list
  * without the thing. Without an answer, the state of the world at that time tells.
  */
 export function listedStatus(conduct: Conduct, request: ObservedRequest, thing: ShownThing): string | undefined {
   const { method, answer, path, fault } = request
-  const isList = LISTED.has(thing.kind) && hasRole(conduct, request, `list ${thing.kind}`)
+  const isOwn = isOwnKind(conduct, thing.kind)
+  const isList = (isOwn || LISTED.has(thing.kind)) && hasRole(conduct, request, `list ${thing.kind}`)
   if (!isList || method !== 'GET' || fault?.kind === 'stale' || !isUsable(request)) {
     return undefined
   }
   if (answer !== undefined && !JSON.stringify(answer).includes(thing.id)) return undefined
-  const shown = statusInAnswer(answer, thing.id)
+  const shown = statusInAnswer(conduct, answer, thing)
   // A names profile can rename the status of an answer.
-  if (shown !== undefined && isKnownStatus(thing.kind, shown)) return shown
+  if (shown !== undefined && isKnownStatus(conduct, thing.kind, shown)) return shown
   const status = statusAt(conduct, thing, request.sentAt)
-  if (answer !== undefined || status === undefined) return status
+  if (answer !== undefined || status === undefined || isOwn) return status
   const query = new URLSearchParams(/\?(.*)/s.exec(path)?.[1])
   const isShown = thing.kind === 'batch' ? isOnPage(conduct, request, thing.id, query) : isAskedFor(status, query)
   return isShown ? status : undefined

@@ -52,6 +52,7 @@ export const deleteApiToken = neighbour({
     'requests with a deleted token are 401',
     'a request can delete its own token, and the last token',
   ],
+  roles: ['delete token'],
   refusals: { 404: 'unknown token' },
   returns: EmptyRecord,
   example: { target: '/v1/api-tokens/token_9dJJ6PyFdjRGUDYcMa6xvisV' },

@@ -36,7 +36,7 @@ export const setTopup = documented({
 export const addFunds = documented({
   route: 'POST /payment/funds',
   summary: 'Add prepaid funds from the card on file',
-  roles: ['create payment'],
+  roles: ['pay payment'],
   assumptions: ['amount is required: integer cents from 1 to 1,000,000,000', 'the balance grows at once', '200 {}'],
   refusals: { 402: 'the card is declined', 400: 'the balance would exceed 40 million dollars' },
   body: z.object({ amount: integer({ above: 0, max: MAX_CENTS }) }),

@@ -191,6 +191,7 @@ export const deleteModel = documented({
   route: 'DELETE /models/{model_name}',
   summary: 'Delete one version or all versions of a model of the account',
   assumptions: ['the query parameter version is required: a version or ALL', 'its deployments are deleted', '200 {}'],
+  roles: ['delete model'],
   refusals: { 404: 'unknown model or version', 401: 'a model of the catalog, not of the account' },
   query: { version: z.string() },
   returns: EmptyRecord,

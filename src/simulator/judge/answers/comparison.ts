@@ -1,6 +1,7 @@
 /** A run that returned, compared with the run without faults. */
 
 import { oncePer } from '../../../lib/once.ts'
+import { badEndsIn } from '../lifecycles.ts'
 import type { LearnedTelling, Observation } from '../observation.ts'
 import type { Teller } from './leaves.ts'
 import { RunAnswers } from './run-answers.ts'
@@ -22,7 +23,7 @@ export const comparisonOf = oncePer((observation: Observation): Comparison | und
   const answers = new RunAnswers(observation, base?.answers)
   const usual = readResult(base?.end.kind === 'returned' ? base.end.result : undefined)
   const read = readResult(end.result)
-  return { answers, usual, read, tellers: findTellers(usual, read, answers) }
+  return { answers, usual, read, tellers: findTellers(usual, read, answers, badEndsIn(observation)) }
 })
 
 /** Tells whether a place tells of a loss by itself: it does not differ so in runs in which nothing is lost. */

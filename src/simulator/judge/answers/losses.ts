@@ -3,7 +3,8 @@
 import { attempt } from '../../../lib/attempt.ts'
 import { oncePer } from '../../../lib/once.ts'
 import { type AskedLine, askedLines } from '../batch-rows.ts'
-import { endsThing, isTerminalStatus, lastStartOf, statusSince } from '../facts.ts'
+import { endsThing, lastStartOf } from '../facts.ts'
+import { isTerminalStatus, statusSince } from '../lifecycles.ts'
 import { tellsEnd } from '../list-reads.ts'
 import type {
   BaseObservation,
@@ -226,7 +227,8 @@ export function badEndsOf(observation: Observation): BadEnd[] {
   return created.flatMap(thing => {
     const { kind, status, id } = thing
     const isUsual = status === 'completed' || base?.created.some(one => one.kind === kind && one.status === status)
-    if (isUsual || !isTerminalStatus(kind, status) || requests.some(request => endsThing(request, id))) return []
+    if (isUsual || !isTerminalStatus(observation, kind, status)) return []
+    if (requests.some(request => endsThing(observation, request, id))) return []
     const endedAt = statusSince(observation, thing)
     // A restarted client does not know what an earlier start saw.
     const shownBy = requests.find(

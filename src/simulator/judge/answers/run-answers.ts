@@ -144,7 +144,8 @@ function newIds(
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
     for (const [name, child] of Object.entries(value)) {
-      if (typeof child === 'string' && /(?:^|_)id$/.test(name) && name !== 'custom_id') take(name, child)
+      const isId = (id: string) => (/(?:^|_)id$/.test(name) ? name !== 'custom_id' : made.has(id) && /Id$/.test(name))
+      if (typeof child === 'string' && isId(child)) take(name, child)
       else visit(child)
     }
   }

@@ -1,12 +1,6 @@
 /** How a result tells that something is missing: by what differs from the result of the run without faults. */
 
 import {
-  BATCH_LIFECYCLE,
-  CONTAINER_LIFECYCLE,
-  DEPLOYMENT_LIFECYCLE,
-  HOSTED_LIFECYCLE,
-} from '../../../data/records/enums.ts'
-import {
   childrenOf,
   formatPlace,
   isWithin,
@@ -41,12 +35,6 @@ const MARKS = /[\s,;|"]+/
 /** Marks that stand for a value in a text. */
 const PLACEHOLDER = /^(?:[-–—?…]|\p{So}\p{M}*|n\/a|\(.*\)|\[.*\])$/iu
 
-const BAD_ENDS: ReadonlySet<string> = new Set(
-  [BATCH_LIFECYCLE, CONTAINER_LIFECYCLE, DEPLOYMENT_LIFECYCLE, HOSTED_LIFECYCLE]
-    .flatMap(({ terminal }) => [...terminal] as string[])
-    .filter(status => status !== 'completed'),
-)
-
 /** A result, with its leaves by their places. */
 export interface ReadResult {
   readonly result: unknown
@@ -67,9 +55,15 @@ export function speaksOfFailure(text: string): boolean {
   return FAILURE.test(text)
 }
 
-/** Returns the places of a result that may tell of a loss. */
-export function findTellers(usual: ReadResult, read: ReadResult, answers: RunAnswers): Teller[] {
-  return new TellerSearch(usual, read, answers).find()
+/**
+ * Returns the places of a result that may tell of a loss.
+ *
+ * @param badEnds the statuses of things that ended badly
+ */
+export function findTellers(
+  ...compared: readonly [usual: ReadResult, read: ReadResult, answers: RunAnswers, badEnds: ReadonlySet<string>]
+): Teller[] {
+  return new TellerSearch(...compared).find()
 }
 
 class TellerSearch {
@@ -78,9 +72,11 @@ class TellerSearch {
   readonly #answers: RunAnswers
   readonly #usualValues: ReadonlySet<string>
   readonly #usualAt = new Map<string, Leaf>()
+  readonly #badEnds: ReadonlySet<string>
   #tellers: Teller[] = []
 
-  constructor(usual: ReadResult, read: ReadResult, answers: RunAnswers) {
+  constructor(usual: ReadResult, read: ReadResult, answers: RunAnswers, badEnds: ReadonlySet<string>) {
+    this.#badEnds = badEnds
     this.#usual = usual
     this.#read = read
     this.#answers = answers
@@ -123,7 +119,7 @@ class TellerSearch {
     if (value.trim() === '' || this.#usualValues.has(toKey({ place, value }))) return
     const isContent = this.#answers.has(this.#answers.normalise(value))
     const isFailure = FAILURE.test(value)
-    if (BAD_ENDS.has(value)) this.#add(place, 'end', 'always')
+    if (this.#badEnds.has(value)) this.#add(place, 'end', 'always')
     else if (isCalm(before)) {
       const isSure = COMPLETENESS.test(name) || isFailure
       if (!isContent || isSure) this.#add(place, 'value', isSure ? 'always' : 'ifQuiet')

@@ -4,26 +4,19 @@ import { repeatedEffects } from '../equal-creates.ts'
 import {
   endsThing,
   entryEvidence,
+  idInPath,
   isAbout,
-  isTerminalStatus,
   isUsable,
   kindFor,
-  lastSegment,
   lastStartOf,
   requestEvidence,
-  showsEnd,
-  statusHistory,
-  statusInAnswer,
-  statusSince,
   violationAt,
 } from '../facts.ts'
+import { isOwnKind, isTerminalStatus, showsEnd, statusHistory, statusInAnswer, statusSince } from '../lifecycles.ts'
 import { listedStatus, tellsEnd } from '../list-reads.ts'
-import type { Conduct, CreatedThing, ObservedRequest } from '../observation.ts'
+import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, nameThing, startSentence } from '../words.ts'
-
-/** The kinds of things that come to an end which clients wait for. */
-type PolledKind = 'deployment' | 'batch'
 
 /** Reads that may follow the one that showed the end, to see its details again. */
 const FURTHER_READS = 2
@@ -37,6 +30,9 @@ type PolledThing = Pick<CreatedThing, 'kind' | 'id' | 'status'>
  *   it read as running, or ended itself, needs no more.
  * - After an answer with the terminal status, at most two further reads show it again. More reads show a client that
  *   does not know the status, such as `expired`.
+ *
+ * Records of a user's tables have the statuses that their table says. Only a client that reads the end of one without
+ * faults must read it, since others can wait for something else.
  */
 export const readsEnd = defineRule({
   summary: 'The client reads the terminal status of what it polls, and stops polling then.',
@@ -44,7 +40,7 @@ export const readsEnd = defineRule({
     'Poll a batch until it is completed, failed, expired or cancelled. Poll a deployment until it is running, failed, ' +
     'stopped or deleted.',
   detail:
-    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After the terminal status, the client may read twice more. A list that showed this status counts as a read, and so does a read of the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further.',
+    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After the terminal status, the client may read twice more. A list that showed this status counts as a read, and so does a read of the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further. Records of own tables count too: in `explore`, their end must be read if the client reads it without faults.',
   source:
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',
@@ -53,7 +49,7 @@ export const readsEnd = defineRule({
   check(observation) {
     return [...polledThings(observation)].flatMap(([id, kind]) => {
       const status = statusOf(observation, kind, id)
-      if (status === undefined || !isTerminalStatus(kind, status)) return []
+      if (status === undefined || !isTerminalStatus(observation, kind, status)) return []
       const thing = { kind, id, status }
       const endedAt = statusSince(observation, thing)
       const reads = observation.requests.filter(
@@ -76,9 +72,10 @@ function findUnread(
   const { end, requests, created } = observation
   if (end.kind !== 'returned' || endedAt === undefined || endedAt > observation.endedAt) return undefined
   const isRead = requests.some(
-    request => tellsEnd(observation, request, thing, endedAt) || endsThing(request, thing.id),
+    request => tellsEnd(observation, request, thing, endedAt) || endsThing(observation, request, thing.id),
   )
-  if (isRead || hasReadGoal(observation, thing)) return undefined
+  const isAsked = !isOwnKind(observation, thing.kind) || readsEndUsually(observation, thing)
+  if (isRead || !isAsked || hasReadGoal(observation, thing)) return undefined
   const lastPoll = requests.findLast(
     request =>
       (isPoll(observation, request) && reads.includes(request)) ||
@@ -110,7 +107,9 @@ function findIgnored(
   endedAt: Micros | undefined,
   reads: readonly ObservedRequest[],
 ): Violation | undefined {
-  const telling = reads.filter(request => isPoll(observation, request) && showsEnd(request, thing, endedAt))
+  const telling = reads.filter(
+    request => isPoll(observation, request) && showsEnd(observation, request, thing, endedAt),
+  )
   if (telling.length <= 1 + FURTHER_READS) return undefined
   const first = telling[0]!
   const last = telling.at(-1)!
@@ -125,12 +124,12 @@ function findIgnored(
 }
 
 /** Returns the ids that the last start of the client polled, with their kinds. In a log, batches that it created too. */
-function polledThings(observation: Conduct): ReadonlyMap<string, PolledKind> {
+function polledThings(observation: Conduct): ReadonlyMap<string, CreatedKind> {
   const start = lastStartOf(observation)
-  const things = new Map<string, PolledKind>()
+  const things = new Map<string, CreatedKind>()
   for (const request of observation.requests) {
     const kind = polledKind(observation, request)
-    if (kind !== undefined && request.start === start) things.set(lastSegment(request), kind)
+    if (kind !== undefined && request.start === start) things.set(idInPath(observation, request), kind)
   }
   // In a run of explore, a batch that was never polled is a case of `noLeak`.
   const batches = observation.isFromLog ? observation.created.filter(({ kind }) => kind === 'batch') : []
@@ -142,9 +141,20 @@ function isPoll(conduct: Conduct, request: ObservedRequest): boolean {
   return polledKind(conduct, request) !== undefined
 }
 
-function polledKind(conduct: Conduct, request: ObservedRequest): PolledKind | undefined {
+/** Returns the kind of thing that a request reads, if clients wait for its end. */
+function polledKind(conduct: Conduct, request: ObservedRequest): CreatedKind | undefined {
   const kind = kindFor(conduct, request, 'read')
-  return kind === 'deployment' || kind === 'batch' ? kind : undefined
+  if (kind === undefined) return undefined
+  return kind === 'deployment' || kind === 'batch' || isOwnKind(conduct, kind) ? kind : undefined
+}
+
+/** Tells whether the client reads the end of such a record without faults. */
+function readsEndUsually(conduct: Conduct, { kind }: PolledThing): boolean {
+  return (conduct.base?.requests ?? []).some(request => {
+    if (kindFor(conduct, request, 'read') !== kind) return false
+    const status = statusInAnswer(conduct, request.answer, { kind, id: idInPath(conduct, request) })
+    return status !== undefined && isTerminalStatus(conduct, kind, status)
+  })
 }
 
 /** Tells whether a read showed that a deployment runs, which is what its client waits for. */
@@ -158,7 +168,7 @@ function hasReadGoal(conduct: Conduct, thing: PolledThing): boolean {
   const history = usable.some(({ answer }) => answer === undefined) ? statusHistory(conduct, thing) : []
   const shownStatus = (request: ObservedRequest) => {
     if (!isAbout(request, thing.id)) return listedStatus(conduct, request, thing)
-    if (request.answer !== undefined) return statusInAnswer(request.answer, thing.id)
+    if (request.answer !== undefined) return statusInAnswer(conduct, request.answer, thing)
     return history.findLast(({ since }) => since <= request.sentAt)?.status
   }
   return usable.some(request => {
@@ -167,6 +177,7 @@ function hasReadGoal(conduct: Conduct, thing: PolledThing): boolean {
   })
 }
 
-function statusOf({ sim }: Conduct, kind: PolledKind, id: string): string | undefined {
-  return kind === 'batch' ? sim.world.batches.get(id)?.status : sim.world.deployments.get(id)?.status
+function statusOf({ sim }: Conduct, kind: CreatedKind, id: string): string | undefined {
+  if (kind === 'batch') return sim.world.batches.get(id)?.status
+  return (sim.world.deployments.get(id) ?? sim.world.ownRecords.findRow(id, kind))?.status
 }

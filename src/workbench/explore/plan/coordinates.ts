@@ -26,6 +26,8 @@ export interface Coordinate {
 export interface CoordinateOptions {
   /** Keeps every poll. Default: a run of equal polls counts as its first, second, middle and last one. */
   readonly exhaustive?: boolean
+  /** The fields of records of own tables that have a status. Default: none. */
+  readonly statusFields?: readonly string[] | undefined
 }
 
 /**
@@ -37,6 +39,7 @@ export interface CoordinateOptions {
  */
 export function coordinatesOf(requests: readonly ObservedRequest[], options: CoordinateOptions = {}): Coordinate[] {
   const coordinates: Coordinate[] = []
+  const fields = new Set(['status', ...(options.statusFields ?? [])])
   const counts = new Map<string, number>()
   const count = (key: string) => {
     const next = (counts.get(key) ?? 0) + 1
@@ -52,7 +55,7 @@ export function coordinatesOf(requests: readonly ObservedRequest[], options: Coo
     const nth = count(key)
     const nthOfOperation = count(operation)
     const status = visibleStatus(request)
-    const seen = [status, ...statusesIn(request.answer)].join(' ')
+    const seen = [status, ...statusesIn(request.answer, fields)].join(' ')
     coordinates.push({ operation, method, path, nth, nthOfOperation, index, isStream, visibleStatus: status, seen })
   }
   return options.exhaustive === true ? coordinates : collapse(coordinates)
@@ -73,14 +76,14 @@ export function visibleStatus({ outcome, status, readError }: ObservedRequest): 
 /** The greatest depth at which statuses are looked for. */
 const MAX_DEPTH = 3
 
-/** Returns the texts of all fields `status` of an answer, which the statuses of things are. */
-function statusesIn(answer: unknown, depth = 0): string[] {
+/** Returns the texts of all fields of an answer that have a status. */
+function statusesIn(answer: unknown, fields: ReadonlySet<string>, depth = 0): string[] {
   // A client that reads the text parses it itself.
   const value = typeof answer === 'string' && depth === 0 ? tryParseJson(answer) : answer
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return []
-  if (Array.isArray(value)) return value.flatMap(entry => statusesIn(entry, depth + 1))
+  if (Array.isArray(value)) return value.flatMap(entry => statusesIn(entry, fields, depth + 1))
   return Object.entries(value).flatMap(([name, inner]) =>
-    name === 'status' && typeof inner === 'string' ? [inner] : statusesIn(inner, depth + 1),
+    fields.has(name) && typeof inner === 'string' ? [inner] : statusesIn(inner, fields, depth + 1),
   )
 }
 

@@ -140,9 +140,14 @@ export interface SpaceOptions extends CoordinateOptions {
 }
 
 /** Returns the space of a run. */
-export function spaceOf(run: Pick<RunResult, 'requests' | 'boundaries'>, options: SpaceOptions): Space {
+export function spaceOf(
+  run: Pick<RunResult, 'requests' | 'boundaries' | 'statusFields'>,
+  options: SpaceOptions,
+): Space {
   const { operations, classes = DEFAULT_CLASSES, own = [], variations = true, after } = options
-  const coordinates = coordinatesOf(run.requests, options).filter(({ index }) => index > (after ?? 0))
+  const coordinates = coordinatesOf(run.requests, { ...options, statusFields: run.statusFields }).filter(
+    ({ index }) => index > (after ?? 0),
+  )
   const places: Readonly<Record<PointKind, readonly Place[]>> = {
     request: coordinates.map(coordinate => requestPlace(coordinate, operations, classes)),
     outage: firstOfEachOperation(coordinates).map(coordinate => outagePlace(coordinate, operations, classes)),

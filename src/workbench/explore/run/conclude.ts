@@ -86,6 +86,7 @@ export async function concludeRun(
     loop: client.loop,
     lineage,
     boundaries: findBoundaries(entries, observation),
+    statusFields: Array.from(sim.world.ownRecords.declared.values(), ({ status }) => status),
     features: findFeatures(entries, observation.requests),
     duration: endedAt - client.startedAt,
     telling: {

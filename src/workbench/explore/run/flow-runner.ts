@@ -6,7 +6,8 @@ import { eventLoopTurn } from '../../../lib/real-time.ts'
 import type { Operations } from '../../../service/endpoint.ts'
 import { UntilError } from '../../../simulator/clock/moves/until-error.ts'
 import { formatRequest } from '../../../simulator/judge/evidence-lines.ts'
-import { isTerminalStatus, kindFor, lastSegment, statusInAnswer } from '../../../simulator/judge/facts.ts'
+import { idInPath, kindFor } from '../../../simulator/judge/facts.ts'
+import { isOver, statusInAnswer } from '../../../simulator/judge/lifecycles.ts'
 import type { ClientEnd, Observation, ObservedRequest } from '../../../simulator/judge/observation.ts'
 import { createSimulator, type Simulator } from '../../../simulator/simulator.ts'
 import type { NamedFlow } from '../flow.ts'
@@ -338,9 +339,11 @@ class ReadLoop {
   nameOf(sim: Simulator, last: ObservedRequest | undefined): string | undefined {
     if (this.#count < ENOUGH || last === undefined) return undefined
     const kind = kindFor({ sim }, last, 'read')
-    const status = statusInAnswer(last.answer, lastSegment(last))
-    const isOver = kind !== undefined && status !== undefined && isTerminalStatus(kind, status)
-    return isOver ? `${last.operation} ${this.#wait}` : undefined
+    if (kind === undefined) return undefined
+    const id = idInPath({ sim }, last)
+    const status = statusInAnswer({ sim }, last.answer, { kind, id })
+    const hasEnded = status !== undefined && isOver({ sim }, kind, id, status)
+    return hasEnded ? `${last.operation} ${this.#wait}` : undefined
   }
 }
 

@@ -82,6 +82,8 @@ export interface RunResult {
   /** Positions of the items in the chain of causes of each violation, by signature. */
   readonly lineage: ReadonlyMap<string, ReadonlySet<number>>
   readonly boundaries: readonly Boundary[]
+  /** The fields of records of own tables that have a status. */
+  readonly statusFields?: readonly string[] | undefined
   /** Features of coverage: pairs of journal kinds, pairs of requests and statuses. */
   readonly features: ReadonlySet<string>
   /** Virtual time of the flow in microseconds. */

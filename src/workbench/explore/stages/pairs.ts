@@ -22,9 +22,10 @@ function findChange({ requests: before }: RunResult, { requests: now }: RunResul
  * Returns the behaviour behind a request as text: the later requests with their distances and outcomes, the end, and what
  * the fault left in the world. The client may see the latter only after another fault.
  */
-function describeBehaviour(point: Point, { requests, end, created, broken }: RunResult, after: number): string {
+function describeBehaviour(point: Point, run: RunResult, after: number): string {
+  const { requests, end, created, broken, statusFields } = run
   const { kind, looksLike, leavesWork } = point
-  const later = coordinatesOf(requests, { exhaustive: true }).filter(({ index }) => index > after)
+  const later = coordinatesOf(requests, { exhaustive: true, statusFields }).filter(({ index }) => index > after)
   // A client that does the same a little later does the same.
   const sentAt = (index: number) => requests[index - 1]!.sentAt
   const begin = later[0] === undefined ? 0 : sentAt(later[0].index)
@@ -42,8 +43,8 @@ const NEAR_REQUESTS = 2
  * the base run, only later.
  */
 function findLastNear(base: RunResult, run: RunResult): number {
-  const before = coordinatesOf(base.requests, { exhaustive: true })
-  const now = coordinatesOf(run.requests, { exhaustive: true })
+  const before = coordinatesOf(base.requests, { exhaustive: true, statusFields: base.statusFields })
+  const now = coordinatesOf(run.requests, { exhaustive: true, statusFields: base.statusFields })
   let equal = 0
   while (equal < Math.min(before.length, now.length)) {
     const [one, other] = [before.at(-1 - equal)!, now.at(-1 - equal)!]

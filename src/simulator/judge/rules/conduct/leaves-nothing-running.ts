@@ -1,5 +1,6 @@
 import type { BatchStatus, ContainerState, HostedState } from '../../../../data/records/enums.ts'
-import { isAbout, thingEvidence, violationAt } from '../../facts.ts'
+import { endsThing, isAbout, thingEvidence, violationAt } from '../../facts.ts'
+import type { Conduct, CreatedThing } from '../../observation.ts'
 import { defineRule } from '../../rule.ts'
 import { formatSince, formatUsd, nameRequest, nameThing } from '../../words.ts'
 
@@ -22,6 +23,7 @@ export const leavesNothingRunning = defineRule({
   check(conduct) {
     return conduct.created
       .filter(({ id, isAlive, status }) => isAlive && !ENDING.has(status) && !conduct.owned.has(id))
+      .filter(thing => !isRecordEnding(conduct, thing))
       .map(thing => {
         const { request, id, microcents } = thing
         const last = conduct.requests.findLast(other => isAbout(other, id))
@@ -36,3 +38,10 @@ export const leavesNothingRunning = defineRule({
       })
   },
 })
+
+/** Tells whether the client ended a record, and its end is planned. */
+function isRecordEnding(conduct: Conduct, { id, kind }: CreatedThing): boolean {
+  const { later = [], happened = 0 } = conduct.sim.world.ownRecords.findRow(id, kind) ?? {}
+  const endsLater = later.slice(happened).some(({ hasEnded }) => hasEnded)
+  return endsLater && conduct.requests.some(request => endsThing(conduct, request, id))
+}

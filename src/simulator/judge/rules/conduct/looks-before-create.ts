@@ -31,7 +31,7 @@ export const looksBeforeCreate = defineRule({
     'that the first request was never applied.',
   place: 'operation',
   check(conduct) {
-    const creates = conduct.requests.filter(request => kindFor(conduct, request, 'create') !== undefined)
+    const creates = conduct.requests.filter(request => kindFor(conduct, request, 'create', 'pay') !== undefined)
     return repeatedRequests(creates).flatMap(group => {
       const blind = group.findIndex((next, i) => i > 0 && isBlind(conduct, group[i - 1]!, next))
       return blind < 0 ? [] : [toViolation(conduct, group[blind - 1]!, group[blind]!)]
@@ -42,7 +42,7 @@ export const looksBeforeCreate = defineRule({
 /** Tells whether `next` repeats a create of unknown outcome, without a read in between that shows the outcome. */
 function isBlind(conduct: Conduct, failed: ObservedRequest, next: ObservedRequest): boolean {
   const { requests, created } = conduct
-  const kind = kindFor(conduct, failed, 'create')
+  const kind = kindFor(conduct, failed, 'create', 'pay')
   const { outcome, status, retryAfter } = failed
   if (outcome === 'answered' && status < 500) return false
   const wasRefused = status === 503 && retryAfter !== undefined

@@ -1,7 +1,7 @@
 import { groupBy } from '../../../../lib/group-by.ts'
 import { findModelTarget } from '../../../../simulation/deployments/model-lookup.ts'
 import type { JournalEntry } from '../../../simulator-interface.ts'
-import { lastSegment, requestEvidence, violationAt } from '../../facts.ts'
+import { idInPath, requestEvidence, violationAt } from '../../facts.ts'
 import type { Conduct, ObservedRequest } from '../../observation.ts'
 import { defineRule } from '../../rule.ts'
 import { formatSince, nameRequest } from '../../words.ts'
@@ -66,9 +66,10 @@ function isAfter({ seq, sentAt }: ObservedRequest, entry: JournalEntry): boolean
 /** Returns the model of the catalog that a request names. */
 function modelOf({ sim }: Conduct, request: ObservedRequest): string | undefined {
   const { body, operation } = request
+  const { acceptsScopedTokens = false, path = '' } = sim.api.operations[operation] ?? {}
   const fields = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>) : {}
-  const named =
-    operation === 'createInference' ? lastSegment(request) : MODEL_FIELDS.map(name => fields[name]).find(isText)
+  const isInPath = acceptsScopedTokens && path.includes('{model_name}')
+  const named = isInPath ? idInPath({ sim }, request) : MODEL_FIELDS.map(name => fields[name]).find(isText)
   if (named === undefined) return undefined
   const target = findModelTarget(sim.world, named, true)
   return target?.kind === 'catalog' ? target.model : undefined
