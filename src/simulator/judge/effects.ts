@@ -1,12 +1,17 @@
 /** The net effect of a client: what its requests changed in the world, less what they undid. */
 
 import type { JournalEntry } from '../simulator-interface.ts'
+import { isPayment, kindFor } from './facts.ts'
 import type { Conduct, CreatedThing, Effect, ObservedRequest } from './observation.ts'
 
 /** Parts of things, and notes about them: no effects that a client asked for. */
 const PARTS = /^(?:instance|model|request|fault|webhook)\./
 const SETTINGS = /\.(?:set|resized|renamed|edited|allowed|described|requested|expanding)$/
 const ORDERS = /\.(?:stopping|stopped|starting|cancelling|cancelled)$/
+/** A time, or a text that a client made up: other runs have another one. */
+const OF_ONE_RUN = /^(?=.*\d)[\w:.+-]{16,}$/
+/** Greater numbers are times. */
+const GREATEST_NUMBER = 1e9
 
 /** Returns the effects of the requests of a client by their keys, which are equal in other runs. */
 export function effectsOf(
@@ -15,6 +20,7 @@ export function effectsOf(
 ): ReadonlyMap<string, Effect> {
   const effects = new Map<string, Effect>()
   const keys = new Map<string, string>()
+  const paid = new Set<ObservedRequest>()
   for (const entry of sim.journal.entries()) {
     const request = bySeq.get(entry.cause)
     if (request === undefined || PARTS.test(entry.kind)) continue
@@ -28,15 +34,56 @@ export function effectsOf(
       effects.set(key, effect)
       return effect
     }
-    const name = nameIn(entry) ?? keys.get(id) ?? id
-    if (verb === 'created' || verb === 'added') {
-      keys.set(id, name)
-      touch(noun, name).made += typeof entry.fields?.cents === 'number' ? entry.fields.cents : 1
-    } else if (verb === 'deleted') touch(noun, name).deleted++
+    const name = nameIn(entry, request) ?? keys.get(id) ?? id
+    const isNew = verb === 'created' || verb === 'added'
+    if (isNew) keys.set(id, name)
+    if (topic === 'ownRecord') {
+      const kind = String(entry.fields?.kind)
+      const payee = kindFor({ sim }, request, 'pay')
+      // A PUT that is repeated has its effect once.
+      if (payee !== undefined && request.method === 'PUT') touch(`'pay ${payee}'`, name).made = 1
+      else if (payee !== undefined && !paid.has(request)) touch(`'pay ${payee}'`, '').made++
+      paid.add(request)
+      if (isPayment({ sim }, request, kind)) continue
+      const changes = verb === 'changed' ? changesOf(sim, request, kind, keys) : []
+      for (const [what, value] of changes) touch(what, name).value = value
+    }
+    if (isNew) touch(noun, name).made += typeof entry.fields?.cents === 'number' ? entry.fields.cents : 1
+    else if (verb === 'deleted') touch(noun, name).deleted++
     else if (SETTINGS.test(entry.kind)) touch(entry.kind, keys.get(id) ?? '').value = JSON.stringify(entry.fields)
     else if (ORDERS.test(entry.kind)) touch(`${noun} order`, name).value = verb.slice(0, 4)
   }
   return effects
+}
+
+/**
+ * Returns what a request changed in a record of a kind, by the role of its operation: an order, or settings. Each field of
+ * the body of an update is a setting.
+ *
+ * @param names the names of the things that the client created, by id
+ */
+function changesOf(
+  sim: Conduct['sim'],
+  request: ObservedRequest,
+  kind: string,
+  names: ReadonlyMap<string, string>,
+): (readonly [what: string, value: string])[] {
+  const order = (['start', 'stop'] as const).find(verb => kindFor({ sim }, request, verb) === kind)
+  if (order !== undefined) return [[`${kind} order`, order]]
+  if (kindFor({ sim }, request, 'update') !== kind) return []
+  const { body } = request
+  const isRecord = typeof body === 'object' && body !== null && !Array.isArray(body)
+  const settings = isRecord ? Object.entries(body) : [['', body] as const]
+  return settings.map(([field, value]) => [`the setting ${field} of the ${kind}`, toComparable(value, names)])
+}
+
+/** Returns a value as a text that other runs have too, although ids and times differ. */
+function toComparable(value: unknown, names: ReadonlyMap<string, string>): string {
+  const replace = (_: string, one: unknown) => {
+    if (typeof one === 'string') return names.get(one) ?? (OF_ONE_RUN.test(one) ? '#' : one)
+    return typeof one === 'number' && one > GREATEST_NUMBER ? '#' : one
+  }
+  return JSON.stringify(value, replace) ?? ''
 }
 
 function idIn({ subject, fields }: JournalEntry): string {
@@ -44,11 +91,14 @@ function idIn({ subject, fields }: JournalEntry): string {
   return typeof id === 'string' && !/^plan/.test(id) ? id : subject
 }
 
-function nameIn({ kind, fields = {} }: JournalEntry): string | undefined {
+function nameIn({ kind, fields = {} }: JournalEntry, { body }: ObservedRequest): string | undefined {
   if (!/\.(?:created|added)$/.test(kind)) return undefined
   const { name, model_name, filename, endpoint } = fields as Readonly<Record<string, unknown>>
   const found = name ?? model_name ?? filename ?? endpoint
-  return typeof found === 'string' ? found : ''
+  if (typeof found === 'string') return found
+  // A record without a name is known by the first text of its create.
+  const text = kind.startsWith('ownRecord.') && Object.values(body ?? {}).find(value => typeof value === 'string')
+  return typeof text === 'string' && !OF_ONE_RUN.test(text) ? text : ''
 }
 
 /** Returns the effects of the run without faults that this run lacks, in words by effect. */
@@ -61,7 +111,8 @@ export function missingEffects(
     const now = effects.get(key)
     const label = effect.name === '' || effect.name === effect.id ? effect.what : `${effect.what} '${effect.name}'`
     if (effect.value !== undefined) {
-      const isOver = created.some(({ id, isAlive }) => id === now?.id && !isAlive)
+      const thing = now ?? (effect.value === 'stop' ? madeUnder(effect.name, effects) : undefined)
+      const isOver = created.some(({ id, isAlive }) => id === thing?.id && !isAlive)
       return now?.value === effect.value || isOver ? [] : [{ effect, words: `${label} did not happen` }]
     }
     // A client may give another name to what it creates again.
@@ -72,8 +123,14 @@ export function missingEffects(
       return isGone ? [] : [{ effect, words: `${label} was not deleted` }]
     }
     if (made - deleted >= before.made - before.deleted) return []
-    return [{ effect, words: `${label} is there ${made - deleted} times in place of ${before.made - before.deleted}` }]
+    const how = label.startsWith("'pay ") ? `${label} took effect` : `${label} is there`
+    return [{ effect, words: `${how} ${made - deleted} times in place of ${before.made - before.deleted}` }]
   })
+}
+
+/** Returns the effect that made the thing of a name. */
+function madeUnder(name: string, effects: ReadonlyMap<string, Effect>): Effect | undefined {
+  return name === '' ? undefined : [...effects.values()].find(effect => effect.name === name && effect.made > 0)
 }
 
 /** Adds up what was made and deleted of a kind, under any names. */

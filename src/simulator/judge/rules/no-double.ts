@@ -1,6 +1,6 @@
 import { extraEffects } from '../effects.ts'
 import { repeatedEffects } from '../equal-creates.ts'
-import { requestEvidence, thingEvidence, violationAt } from '../facts.ts'
+import { kindFor, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, formatUsd, kindWord, nameRequest, startSentence } from '../words.ts'
@@ -27,16 +27,21 @@ export const noDouble = defineRule({
 })
 
 /** Returns the payments, tokens and keys that took effect more often than without faults. */
-export function extraEffectsOf({ effects, base, requests, crashes }: Observation): Violation[] {
+export function extraEffectsOf(observation: Observation): Violation[] {
+  const { effects, base, requests, crashes, sim } = observation
   // A client cannot prevent that the service carries out one request twice.
   if (base === undefined || requests.some(({ fault }) => fault?.kind === 'duplicate')) return []
   return extraEffects(effects, base.effects).map(({ what, name, made, deleted, request, usual }) => {
-    const isPaid = what === 'funds'
-    const word = isPaid ? `$${made / 100} were paid` : `${what} '${name}' is there ${made - deleted} times`
-    const expected = isPaid ? `$${usual / 100}` : usual
+    const isFunds = what === 'funds'
+    const payee = kindFor(observation, request, 'pay')
+    const isPaid = isFunds || payee !== undefined
+    const now = isPaid ? `${what} took effect` : `${what} '${name}' is there`
+    const word = isFunds ? `$${made / 100} were paid` : `${now} ${made - deleted} times`
+    const expected = isFunds ? `$${usual / 100}` : usual
     const words = `${word}, and without faults ${expected}. ${startSentence(nameRequest(request))} did it again.`
     const maySurface = 'the service has no list of payments, so a client that starts again cannot find its own'
-    return violationAt(request, words, isPaid && crashes > 0 ? { maySurface } : {})
+    const isListed = !isFunds && Object.values(sim.api.operations).some(({ roles }) => roles.includes(`list ${payee}`))
+    return violationAt(request, words, isPaid && !isListed && crashes > 0 ? { maySurface } : {})
   })
 }
 
