@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ExplainedFinding, FlowReport } from '../../workbench/explore/explore-flow.ts'
+import { mergeFindings, splitFinding } from '../../workbench/explore/report/merged-findings.ts'
 import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
 import { UsageError } from '../command.ts'
 import { argument } from '../flags.ts'
@@ -61,11 +62,12 @@ export class KnownFindings {
   sort({ flow, findings, stoppedBecause }: FlowReport): SortedFindings {
     const ofFlow = this.#entries.filter(entry => entry.flow === flow)
     const entryOf = ({ signature }: ExplainedFinding) => ofFlow.find(entry => entry.signature === signature)
-    const found = new Set(findings.map(({ signature }) => signature))
+    const places = findings.flatMap(splitFinding)
+    const found = new Set(places.map(({ signature }) => signature))
     const isComplete = stoppedBecause === 'done' || stoppedBecause === 'saturated'
     return {
-      fresh: findings.filter(finding => entryOf(finding) === undefined),
-      known: findings.flatMap(finding => {
+      fresh: mergeFindings(places.filter(finding => entryOf(finding) === undefined)),
+      known: places.flatMap(finding => {
         const entry = entryOf(finding)
         return entry === undefined ? [] : [{ finding, entry }]
       }),

@@ -70,6 +70,7 @@ export function formatFlowJson({ report, findings, scenarioOf, fileOf }: Explore
     return {
       ...{ invariant, signature, plan, found_with: foundWith, world, inputs },
       ...{ scenario: scenarioOf(finding), why, evidence, stage, seed },
+      also: finding.also.map(({ signature, plan, why, evidence }) => ({ signature, plan, why, evidence })),
       shrinking: shrunk && { runs: shrunk.runs, minimal: shrunk.isMinimal },
       ...{ requests: requests.slice(0, MAX_REQUESTS), requests_total: requests.length },
       inevitable: inevitability && {

@@ -18,6 +18,8 @@ export interface Violation {
   readonly operation: string
   /** The root cause, if it is the same wherever the client goes wrong. The place does not matter then. */
   readonly rootCause?: string
+  /** What the client did wrong, if it is one line that acts at several places. They are places of one finding then. */
+  readonly cause?: string | undefined
   /** Why no client can prevent it; undefined if one can. */
   readonly maySurface?: string | undefined
   /** The id of the thing that it is about, if there is one. */

@@ -13,6 +13,7 @@ import type { Plan } from './plan/plan.ts'
 import { assertPlan } from './plan/plan-form.ts'
 import { describeFinding, toParagraph } from './report/finding-words.ts'
 import type { FindingWords } from './report/labelled-texts.ts'
+import { mergeFindings } from './report/merged-findings.ts'
 import { createRunner } from './run/create-runner.ts'
 import { type FlowRunner, unlessStopped } from './run/runner.ts'
 import { findInevitability, type Inevitability } from './shrink/inevitability.ts'
@@ -44,6 +45,8 @@ export interface ExplainedFinding extends Omit<Finding, 'requests'> {
   readonly why: string
   /** The parts of that paragraph. */
   readonly story: FindingWords
+  /** The findings at the other places of its cause. Each has a signature of its own. */
+  readonly also: readonly ExplainedFinding[]
   /** The request after which nothing can save the client. Undefined without a fault, and after an abort. */
   readonly inevitability: Inevitability | undefined
   /** The requests of the run of its plan, in their order. */
@@ -88,9 +91,9 @@ export async function explore<Result>(
     const findings: ExplainedFinding[] = []
     for (const finding of report.findings) {
       const { story, inevitability, requests } = await explain(finding, runner, signal)
-      findings.push({ ...finding, why: toParagraph(story), story, inevitability, requests })
+      findings.push({ ...finding, why: toParagraph(story), story, also: [], inevitability, requests })
     }
-    return { ...report, findings, notes: [...report.notes, ...(runner.notes ?? [])] }
+    return { ...report, findings: mergeFindings(findings), notes: [...report.notes, ...(runner.notes ?? [])] }
   } finally {
     await runner.dispose()
   }
@@ -98,8 +101,13 @@ export async function explore<Result>(
 
 /** What one plan breaks. */
 export interface PlanReport extends Pick<FlowReport, 'flow' | 'runs' | 'points'>, Partial<Pick<FlowReport, 'card'>> {
-  readonly findings: readonly (Pick<ExplainedFinding, 'invariant' | 'signature' | 'words' | 'plan' | 'why' | 'story'> &
-    Partial<Pick<ExplainedFinding, 'inputs' | 'shrunk'>>)[]
+  readonly findings: readonly PlanFinding[]
+}
+
+interface PlanFinding
+  extends Pick<ExplainedFinding, 'invariant' | 'signature' | 'words' | 'cause' | 'plan' | 'why' | 'story'>,
+    Partial<Pick<ExplainedFinding, 'inputs' | 'shrunk'>> {
+  readonly also: readonly PlanFinding[]
 }
 
 /**
@@ -115,13 +123,13 @@ export async function replayPlan(value: unknown, plan: Plan, options: ExploreFlo
     const { base } = await prepare(runner, { name: flow.name })
     const { broken, requests } = plan.length === 0 ? base : await runner.run(plan)
     const seen = new Set<string>()
-    const findings = broken.flatMap(violation => {
+    const findings: PlanFinding[] = broken.flatMap(violation => {
       if (seen.has(violation.signature)) return []
       seen.add(violation.signature)
       const story = describeFinding({ violation, plan, requests, isMinimal: undefined }, meaningOf)
-      return [{ ...violation, plan, why: toParagraph(story), story }]
+      return [{ ...violation, plan, why: toParagraph(story), story, also: [] }]
     })
-    return { flow: flow.name, runs: runner.runs, points: plan.length, findings }
+    return { flow: flow.name, runs: runner.runs, points: plan.length, findings: mergeFindings(findings) }
   } finally {
     await runner.dispose()
   }

@@ -11,6 +11,7 @@ import type { FaultClassName } from '../explore/plan/classes.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import { describeCard, describeJudged } from '../explore/report/card-words.ts'
 import { toLabelledTexts } from '../explore/report/labelled-texts.ts'
+import { mergeFindings, splitFinding } from '../explore/report/merged-findings.ts'
 
 /** What a flow must survive. */
 export interface SurviveOptions extends WorldChange, Pick<ExploreFlowOptions, 'budget' | 'inputs'> {
@@ -54,7 +55,9 @@ export async function toSurvive(flow: unknown, options: SurviveOptions = {}): Pr
     plan === undefined
       ? await explore(flow as never, { ...rest, faults: DEPTHS[faults] })
       : await replayPlan(flow as never, plan, rest)
-  const found = report.findings.filter(({ signature }) => !known.includes(signature))
+  const found = mergeFindings(
+    report.findings.flatMap(splitFinding).filter(({ signature }) => !known.includes(signature)),
+  )
   return { pass: found.length === 0, message: () => hideSecrets(describe(report, found, rest)) }
 }
 

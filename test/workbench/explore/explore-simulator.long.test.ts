@@ -29,10 +29,10 @@ test('a simulator explores a flow from its present state, which stays as it is',
   })
   expect(report.flow).toBe('forgetful')
   expect(report.findings.map(({ signature }) => signature)).toEqual([
-    'recovers@listDeployments/crash',
     'deletes@listDeployments/error',
-    'doneAsSaid@deleteDeployment/ok',
     'deletes@deleteDeployment/ok',
+    'doneAsSaid@deleteDeployment/ok',
+    'recovers@listDeployments/crash',
   ])
   expect(report.findings[3]).toMatchObject({
     plan: [{ fault: { on: 'deleteDeployment', fault: { kind: 'status', status: 503 } } }],

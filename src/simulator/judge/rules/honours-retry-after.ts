@@ -53,7 +53,7 @@ export const honoursRetryAfter = defineRule({
         `${startSentence(nameRequest(limited))} was answered ${formatSince({ startedAt }, endedAt)} after the start, and asked for ` +
         `a wait of ${formatDuration(retryAfter)}. The client sent ${nameRequest(early)} ` +
         `${early.sentAt === endedAt ? 'at once' : `after ${formatDuration(early.sentAt - endedAt)}`}.`
-      violations.push(violationAt(limited, words, { evidence: requestEvidence(limited, early) }))
+      violations.push(violationAt(limited, words, { cause: 'wait', evidence: requestEvidence(limited, early) }))
     }
     return violations.slice(0, 1)
   },

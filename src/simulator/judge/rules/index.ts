@@ -18,23 +18,26 @@ import { recovers } from './recovers.ts'
 import { settles } from './settles.ts'
 import { spendsAtMost } from './spends-at-most.ts'
 
-/** The rules that `explore` applies unless they are turned off, in the order of reports. */
+/**
+ * The rules that `explore` applies unless they are turned off. Their order is that of reports, by the harm that a client
+ * does: wrong results and secrets, then money, then its own end, then the load of the service.
+ */
 export const RULES = {
-  settles,
+  noSilentLoss,
+  batchLines,
+  doneAsSaid,
+  noSecretsLogged,
   noLeak,
   noDouble,
+  idempotentRestart,
+  cleansUpOnThrow,
   spendsAtMost,
-  batchLines,
-  noSilentLoss,
-  doneAsSaid,
+  settles,
+  recovers,
+  acceptsVariations,
+  readsEnd,
   honoursRetryAfter,
   pollsAtMost,
-  readsEnd,
-  recovers,
-  cleansUpOnThrow,
-  idempotentRestart,
-  noSecretsLogged,
-  acceptsVariations,
 } as const satisfies Readonly<Record<string, Rule>>
 
 export type RuleName = keyof typeof RULES

@@ -41,7 +41,7 @@ export const pollsAtMost = defineRule({
       const words =
         `The client read ${shortenPath(pathOf(first) + readQueryOf(conduct, first))} ${excess.length} times within ${formatSince({ startedAt: first.sentAt }, last.sentAt)}, ` +
         `from ${formatSince({ startedAt }, first.sentAt)} after the start: its limit is ${limit} a second.`
-      return [violationAt(first, words, { evidence: requestEvidence(first, last) })]
+      return [violationAt(first, words, { cause: 'pause', evidence: requestEvidence(first, last) })]
     }
     return []
   },

@@ -30,6 +30,8 @@ export const recovers = defineRule({
         : `The client gave up after ${nameRequest(hit)}: ${quoteText(text)}.`
     const hole = grade !== 'crash' && isUneven ? ' It ends as usual after nearly all other temporary faults.' : ''
     const kind = grade === 'crash' ? 'crash' : isUneven ? 'uneven' : grade
-    return [violationAt(hit, how + hole, { rootCause: `${operationOf(hit)}/${kind}` })]
+    // A line that reads several answers fails after each of them.
+    const line = grade === 'crash' ? placeOfCrash(error) : ''
+    return [violationAt(hit, how + hole, { rootCause: `${operationOf(hit)}/${kind}`, cause: line || undefined })]
   },
 })

@@ -37,6 +37,7 @@ export function describeFinding(story: FindingStory, meaningOf: MeaningOf = () =
     invariant: violation.invariant,
     what: asSentence(violation.words),
     expected: meaning === undefined ? '' : asSentence(meaning.summary),
+    also: [],
     causes: plan.map(item => asSentence(describeItem(item, requests))),
     inputs: inputs === undefined ? '' : describeInputs(inputs),
     requests: describeRequests(requests),
@@ -49,9 +50,10 @@ export function describeFinding(story: FindingStory, meaningOf: MeaningOf = () =
 
 /** Returns the words of a finding as one paragraph. */
 export function toParagraph(words: FindingWords): string {
-  const { invariant, what, expected, causes, inputs, requests, tooLateFrom, necessary, leftOut, advice } = words
+  const { invariant, what, expected, also, causes, inputs, requests, tooLateFrom, necessary, leftOut, advice } = words
   const parts = [
     `The invariant ${invariant} does not hold. ${what}`,
+    also.length === 0 ? '' : `Also at: ${also.join(', ')}.`,
     expected === '' ? '' : `Expected: ${expected}`,
     causes.length === 0 ? WITHOUT_FAULT : `${causes.length === 1 ? 'Cause' : 'Causes'}: ${numbered(causes)}`,
     inputs === '' ? '' : `Inputs: ${inputs}`,

@@ -8,6 +8,8 @@ export interface FindingWords {
   readonly expected: string
   /** What led to it, in the order of the plan. Empty if it takes no fault. */
   readonly causes: readonly string[]
+  /** The signatures of the other places at which the client breaks the invariant for the same reason. */
+  readonly also: readonly string[]
   /** The inputs of the flow. Empty if it has none, or if the simplest ones are enough. */
   readonly inputs: string
   /** The requests of the client, in short. */
@@ -29,10 +31,11 @@ export type LabelledText = readonly [label: string, text: string]
 
 /** Returns the words of a finding as labelled texts, for people. Parts that say nothing are left out. */
 export function toLabelledTexts(words: FindingWords): readonly LabelledText[] {
-  const { what, expected, causes, inputs, requests, tooLateFrom, necessary, leftOut, advice } = words
+  const { what, expected, also, causes, inputs, requests, tooLateFrom, necessary, leftOut, advice } = words
   const [only, ...others] = causes
   const texts: readonly LabelledText[] = [
     ['What happened', what],
+    ['Also at', also.length === 0 ? '' : `${also.join(', ')}.`],
     ['Expected', expected],
     ...(others.length === 0
       ? [['Cause', only === undefined ? WITHOUT_FAULT : `${only} ${necessary}`.trim()] as const]

@@ -23,6 +23,8 @@ export interface BrokenInvariant {
   /** Lines of evidence: requests, journal entries, postings. */
   readonly evidence: readonly string[]
   readonly subject: string | undefined
+  /** What the client did wrong, if it is one line that acts at several places. */
+  readonly cause?: string | undefined
   /** Why no client can prevent it; undefined if one can. */
   readonly maySurface?: string | undefined
 }

@@ -1,5 +1,6 @@
 /** Applies the invariants to an observation, and names the root cause of each violation. */
 
+import { given } from '../../../lib/fields.ts'
 import { formatEvidence } from '../../../simulator/judge/evidence-lines.ts'
 import type { Observation, ObservedRequest } from '../../../simulator/judge/observation.ts'
 import type { Rule, Violation } from '../../../simulator/judge/rule.ts'
@@ -85,7 +86,13 @@ function hasSucceeded({ outcome, status, readError }: ObservedRequest): boolean 
 
 /** Returns a violation as text, without the world. */
 export function describeViolation(violation: NamedViolation): BrokenInvariant {
-  const { invariant, signature, words, evidence, subject, maySurface } = violation
-  const surfaces = maySurface === undefined ? {} : { maySurface }
-  return { invariant, signature, words, subject, ...surfaces, evidence: evidence.map(formatEvidence) }
+  const { invariant, signature, words, evidence, subject, cause, maySurface } = violation
+  return {
+    invariant,
+    signature,
+    words,
+    subject,
+    ...given({ cause, maySurface }),
+    evidence: evidence.map(formatEvidence),
+  }
 }

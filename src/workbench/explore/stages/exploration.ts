@@ -1,5 +1,6 @@
 /** What the stages of an exploration share: the runner, the budget, and what was found so far. */
 
+import { groupByCause } from '../report/merged-findings.ts'
 import type { Learned, RunResult } from '../run/run-result.ts'
 import { type FlowRunner, RunStopped, unlessStopped } from '../run/runner.ts'
 import { InvariantThrew } from '../run/verdict.ts'
@@ -227,7 +228,11 @@ export class Exploration {
   #noteSaturation(): void {
     const runs = this.stageRuns
     if (runs % this.#saturationStep !== 0) return
-    this.saturation.push({ runs, findings: this.findings.all.length, chanceOfNew: this.novelty.chanceOfNew })
+    this.saturation.push({
+      runs,
+      findings: groupByCause(this.findings.all).length,
+      chanceOfNew: this.novelty.chanceOfNew,
+    })
     if (this.saturation.length <= MAX_SATURATION) return
     this.saturation = this.saturation.filter((_, index) => index % 2 === 1)
     this.#saturationStep *= 2
@@ -236,8 +241,8 @@ export class Exploration {
   #report(stage: ExploreProgress['stage']): void {
     const { flow, onProgress } = this.#options
     const runs = this.stageRuns + this.runsOf.shrinking
-    const { all } = this.findings
-    const [findings, newest] = [all.length, all.at(-1)]
+    const causes = groupByCause(this.findings.all)
+    const [findings, newest] = [causes.length, causes.at(-1)?.[0]]
     const { points } = this
     const notes = this.#runner.notes ?? []
     onProgress?.({ flow, stage, runs, findings, newest, points, notes, chanceOfNew: this.novelty.chanceOfNew })

@@ -37,7 +37,9 @@ export const backsOff = defineRule({
       const words =
         `${startSentence(nameRequest(first))} was sent again ${pauses.length} times, from ` +
         `${formatSince({ startedAt }, first.sentAt)} after the start, ${how}. The last one was ${nameRequest(last)}.`
-      return [violationAt(first, words, { evidence: requestEvidence(...chain.slice(0, MIN_RETRIES + 2)) })]
+      return [
+        violationAt(first, words, { cause: 'pause', evidence: requestEvidence(...chain.slice(0, MIN_RETRIES + 2)) }),
+      ]
     })
   },
 })

@@ -35,7 +35,10 @@ export const noRepeatedRefusal = defineRule({
         `refused. The client sent it unchanged ${run.length === 2 ? 'once' : `${run.length - 1} times`} more, and got ` +
         `${first.status} each time. The last one was ${nameRequest(last)}.`
       return [
-        violationAt(first, words, { evidence: requestEvidence(...run.slice(0, 3), ...(run.length > 3 ? [last] : [])) }),
+        violationAt(first, words, {
+          cause: 'retry',
+          evidence: requestEvidence(...run.slice(0, 3), ...(run.length > 3 ? [last] : [])),
+        }),
       ]
     })
   },

@@ -1,0 +1,45 @@
+/** Findings as a reader gets them: one for each cause, those that do the most harm first. */
+
+import { groupBy } from '../../../lib/group-by.ts'
+import { OPTIONAL_RULE_NAMES, RULE_NAMES } from '../../../simulator/judge/rules/index.ts'
+import type { BrokenInvariant } from '../run/run-result.ts'
+import { toParagraph } from './finding-words.ts'
+import type { FindingWords } from './labelled-texts.ts'
+
+type OfCause = Pick<BrokenInvariant, 'invariant' | 'signature' | 'words' | 'cause'>
+
+/** What a merged finding needs. Its places are findings of their own, without places. */
+interface Placed<Finding> extends OfCause {
+  readonly why: string
+  readonly story: FindingWords
+  readonly also: readonly Finding[]
+}
+
+/** The invariants of a user are not among them. They come first. */
+const ORDER: readonly string[] = [...RULE_NAMES, ...OPTIONAL_RULE_NAMES]
+
+/**
+ * Returns findings by cause, in their order. Findings of one invariant have one cause if its rule says so, or if the same
+ * happened at one operation and only the end of the client differs.
+ */
+export function groupByCause<Finding extends OfCause>(findings: readonly Finding[]): [Finding, ...Finding[]][] {
+  const causeOf = ({ signature, cause, words }: Finding) => cause ?? `${signature.replace(/\/\w+$/, '')} ${words}`
+  const groups = groupBy(findings, finding => `${finding.invariant} ${causeOf(finding)}`)
+  return [...groups.values()] as [Finding, ...Finding[]][]
+}
+
+/** Returns one finding for each cause: the first one that was found, with the others as its places. */
+export function mergeFindings<Finding extends Placed<Finding>>(findings: readonly Finding[]): Finding[] {
+  const merged = groupByCause(findings.flatMap(splitFinding)).map(([first, ...also]) => withPlaces(first, also))
+  return merged.sort((one, other) => ORDER.indexOf(one.invariant) - ORDER.indexOf(other.invariant))
+}
+
+/** Returns a finding and those at its other places, each alone. */
+export function splitFinding<Finding extends Placed<Finding>>(finding: Finding): Finding[] {
+  return finding.also.length === 0 ? [finding] : [withPlaces(finding, []), ...finding.also]
+}
+
+function withPlaces<Finding extends Placed<Finding>>(finding: Finding, also: readonly Finding[]): Finding {
+  const story = { ...finding.story, also: also.map(({ signature }) => signature) }
+  return { ...finding, also, story, why: toParagraph(story) }
+}

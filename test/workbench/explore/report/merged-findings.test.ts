@@ -1,0 +1,95 @@
+/** Findings with one cause are one finding, and those that do more harm come first. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { KnownFindings } from '../../../../src/cli/explore/known.ts'
+import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit } from '../../../../src/cli/explore/report.ts'
+import { explore, type FlowReport } from '../../../../src/workbench/explore/explore-flow.ts'
+import type { FlowFunction } from '../../../../src/workbench/explore/flow.ts'
+import { mergeFindings } from '../../../../src/workbench/explore/report/merged-findings.ts'
+import { type SurviveOptions, toSurvive } from '../../../../src/workbench/testing/to-survive.ts'
+
+/** Reads two lists. Its one loop for retries does not wait as long as the service asks. */
+const hasty: FlowFunction = async ({ fetch, url, token, sleep }) => {
+  const read = async (path: string) => {
+    for (let tries = 0; tries < 8; tries++) {
+      const answer = await fetch(url + path, {
+        headers: { authorization: `Bearer ${token}` },
+        signal: AbortSignal.timeout(30_000),
+      })
+      if (answer.ok) return answer.json()
+      await sleep(1_000 * 2 ** tries)
+    }
+    throw new Error(`No answer of ${path}`)
+  }
+  return [await read('/deploy/list'), await read('/v1/models')]
+}
+const TRIED: SurviveOptions = { fixtures: 'empty', faults: 'singles', classes: ['rateLimit'] }
+
+const [FIRST, SECOND] = ['honoursRetryAfter@listDeployments', 'honoursRetryAfter@listServedModels']
+
+let explored: FlowReport
+beforeAll(async () => {
+  explored = await explore(hasty, { name: 'hasty', fixtures: 'empty', faults: 'singles', classes: ['rateLimit'] })
+})
+
+/** Returns a report as the command line prints it, with some signatures in its file of known findings. */
+async function sorted(report: FlowReport, known: readonly string[] = []): Promise<ExploredFlow> {
+  const folder = mkdtempSync(join(tmpdir(), 'known-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const entries = known.map(signature => ({ flow: 'hasty', signature, reason: 'a nightly job', date: '2026-11-30' }))
+  writeFileSync(join(folder, 'known.yaml'), JSON.stringify({ findings: entries }))
+  const findings = (await KnownFindings.read('known.yaml', folder)).sort(report)
+  return { report, findings, scenarioOf: () => '', fileOf: () => undefined }
+}
+
+describe('a client that breaks a rule at several places by one cause', () => {
+  test('has one finding, whose report lists the places', async () => {
+    expect(explored.findings).toMatchObject([{ signature: FIRST, also: [{ signature: SECOND, also: [] }] }])
+    expect(explored.saturation.at(-1)).toMatchObject({ findings: 1 })
+    const one = await sorted(explored)
+    const text = formatFlow(one, 'explore.known.yaml')
+    expect(text).toContain(`1. ${FIRST}\n`)
+    expect(text).toContain(`   Also at        ${SECOND}.\n`)
+    expect(text).toContain('\n1 finding\n')
+    expect(JSON.parse(formatFlowJson(one)).findings).toMatchObject([
+      { signature: FIRST, also: [{ signature: SECOND, plan: [{ fault: { on: 'listServedModels' } }] }] },
+    ])
+    const junit = formatFlowsJunit([one])
+    expect(junit).toContain('tests="1" failures="1"')
+    expect(junit).toContain(`Also at: ${SECOND}.`)
+  })
+
+  test('has a new finding if one of its places is not known', async () => {
+    const one = await sorted(explored, [FIRST])
+    expect(one.findings.fresh).toMatchObject([{ signature: SECOND, also: [] }])
+    expect(formatFlow(one, 'explore.known.yaml')).toContain(`  known since 2026-11-30: ${FIRST} (a nightly job)`)
+    const all = await sorted(explored, [FIRST, SECOND])
+    expect(all.findings).toMatchObject({ fresh: [], gone: [], known: [{}, {}] })
+    const message = async (known: readonly string[]) => (await toSurvive(hasty, { ...TRIED, known })).message()
+    await expect(message([])).resolves.toContain(`\n    Also at: ${SECOND}.`)
+    await expect(message([FIRST])).resolves.toContain(`\n  ${SECOND}\n    What happened: `)
+  })
+})
+
+test('findings are sorted by harm: own invariants, wrong results, money, ends, conduct', () => {
+  const story = { invariant: '', what: '', expected: '', causes: [], inputs: '', requests: '' }
+  const words = { ...story, tooLateFrom: '', necessary: '', leftOut: '', also: [], advice: '' }
+  const names = [
+    'honoursRetryAfter',
+    'backsOff',
+    'recovers',
+    'noLeak',
+    'ownRule',
+    'settles',
+    'noSilentLoss',
+    'noDouble',
+  ]
+  const found = names.map(invariant => {
+    return { invariant, signature: `${invariant}@listFiles/ok`, words: invariant, why: '', story: words, also: [] }
+  })
+  expect(mergeFindings(found).map(({ invariant }) => invariant)).toEqual([
+    ...['ownRule', 'noSilentLoss', 'noLeak', 'noDouble', 'settles', 'recovers', 'honoursRetryAfter', 'backsOff'],
+  ])
+})
