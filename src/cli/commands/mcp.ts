@@ -7,6 +7,7 @@ import { serve } from '../../server/http/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { UsageError } from '../command.ts'
 import { type ArgumentsOf, flag } from '../flags.ts'
+import type { OwnTool } from '../mcp/explore-tool.ts'
 import { createToolServer, missingPackageError } from '../mcp/tool-server.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { onSignals } from '../signals.ts'
@@ -26,17 +27,26 @@ export const flags = {
     integer({ min: 0, max: 65_535 }, 0),
     '0',
   ),
+  explore: flag('Flow of the tool explore_client. A client that is a command comes after --'),
   ...optionFlags(WORLD_FLAGS),
 }
+export const takesOtherCommand = true
 export const examples = [
   ['$0 mcp', 'a world of its own'],
   ['$0 mcp --url http://127.0.0.1:4010', 'the worlds of a running server'],
+  ['$0 mcp --explore client.ts', 'with a tool that explores this client'],
 ]
 
-type Arguments = ArgumentsOf<typeof flags>
+type Arguments = ArgumentsOf<typeof flags> & {
+  /** The words after `--`. */
+  readonly otherCommand?: readonly string[]
+}
 
 export async function handler(argv: Arguments): Promise<void> {
   if (argv.url !== undefined) assertForeignServer(argv.url, argv)
+  if (argv.explore !== undefined && argv.otherCommand !== undefined) {
+    throw new UsageError('Failed to start the tools: --explore is a flow, and a command follows --. Leave one out.')
+  }
   // Before a server is open: an error ends the process.
   const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js').catch(error => {
     throw missingPackageError(error)
@@ -44,10 +54,12 @@ export async function handler(argv: Arguments): Promise<void> {
   const sim = argv.url === undefined ? createOwnWorld(argv) : undefined
   const own = sim && (await serve(sim, { port: argv.port, ownProcess: true }))
   const url = (argv.url ?? own!.url).replace(/\/+$/, '')
-  const server = await createToolServer({ url, controlToken: argv.controlToken })
+  const ended = new AbortController()
+  const server = await createToolServer({ url, controlToken: argv.controlToken }, await ownTool(argv, ended.signal))
   // stdout belongs to the protocol.
   process.stderr.write(`modelhost-sim mcp: the tools control the service at ${url}\n`)
   const end = async () => {
+    ended.abort()
     await server.close()
     await own?.close()
   }
@@ -56,6 +68,14 @@ export async function handler(argv: Arguments): Promise<void> {
   input.once('end', end)
   onSignals(() => void end())
   await server.connect(new StdioServerTransport(input))
+}
+
+/** Returns the tool that explores a client, if one is given. */
+async function ownTool({ explore, otherCommand }: Arguments, ended: AbortSignal): Promise<OwnTool | undefined> {
+  if (explore === undefined && otherCommand === undefined) return undefined
+  // Loaded on demand: most assistants explore nothing.
+  const { exploreTool } = await import('../mcp/explore-tool.ts')
+  return exploreTool(explore === undefined ? ['--', ...otherCommand!] : [explore], ended)
 }
 
 const NEWLINE = 10

@@ -16,6 +16,7 @@ import { Refusal } from '../../service/client/refusal.ts'
 import { type AnyEndpoint, type Operations, routeParamNames } from '../../service/endpoint.ts'
 import { formFields } from '../../service/openapi/json-schema.ts'
 import { UsageError } from '../command.ts'
+import type { OwnTool } from './explore-tool.ts'
 
 /** A tool of the Model Context Protocol. */
 interface ControlTool {
@@ -95,19 +96,21 @@ const MAX_ANSWER_CHARACTERS = 100_000
 /**
  * Creates the server. Its caller connects it to a transport.
  *
+ * @param own a tool beside the operations of the control plane
  * @throws UsageError if the package of the protocol is missing
  */
-export async function createToolServer(target: ToolTarget): Promise<Server> {
+export async function createToolServer(target: ToolTarget, own?: OwnTool): Promise<Server> {
   const { Server, types } = await loadProtocol()
   const tools = new Map(controlTools(controlOperations).map(tool => [tool.name, tool]))
   const server = new Server({ name: 'modelhost-sim', version: VERSION }, { capabilities: { tools: {} }, instructions })
   server.setRequestHandler(types.ListToolsRequestSchema, () => ({
-    tools: Array.from(tools.values(), toTool),
+    tools: [...Array.from(tools.values(), toTool), ...(own === undefined ? [] : [own])],
   }))
   server.setRequestHandler(
     types.CallToolRequestSchema,
     async ({ params: { name, arguments: input = {} } }, { signal }) => {
       try {
+        if (name === own?.name) return await own.call(input, signal)
         const tool = tools.get(name)
         if (tool !== undefined) return toResult(await callTool(target, tool, input, signal))
         const hint = formatSuggestion(name, [...tools.keys()], 'tools/list lists them.')

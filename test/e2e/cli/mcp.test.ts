@@ -1,4 +1,6 @@
 /** `modelhost-sim mcp` as an assistant starts it: a process whose stdin and stdout speak the protocol. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
@@ -47,4 +49,30 @@ test('the worlds of a server that runs', async () => {
   expect(sim.clock.elapsed).toBe(600_000_000)
   expect(await call('send_request', { path: '/deploy/list' })).toContain('"status": 200')
   expect(sim.requests.map(({ operation }) => operation)).toEqual(['listDeployments'])
+})
+
+const CLIENT = `export default async function read({ fetch, url, token }) {
+  console.log('a line that is not of the protocol')
+  const answer = await fetch(url + '/deploy/list', { headers: { authorization: 'Bearer ' + token } })
+  return (await answer.json()).map(({ deploy_id }) => deploy_id)
+}
+`
+
+test('a tool explores the client that --explore names, and returns its card', { timeout: 60_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mcp-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'client.mjs')
+  writeFileSync(file, CLIENT)
+  const { call, client } = await started(['--explore', file])
+  const { tools } = await client.listTools()
+  expect(tools.at(-1)).toMatchObject({ name: 'explore_client', inputSchema: { type: 'object' } })
+  const report = await call('explore_client', { fixtures: 'two-nodes' })
+  expect(report).toContain('This client does not survive faults: ')
+  expect(report).toMatch(/temporary faults: \d+ returned, .* crashes\n/)
+  expect(report).toContain('. recovers@listDeployments/crash')
+  expect(report).toContain('Judged: ')
+  expect(await call('explore_client', { flow: 'other.mjs' })).toContain("Failed to call 'explore_client'")
+  expect(await call('explore_client', { fixtures: 'emty' })).toContain("Did you mean 'empty'?")
+  const { tools: usual } = await (await started([])).client.listTools()
+  expect(usual.map(({ name }) => name)).not.toContain('explore_client')
 })
