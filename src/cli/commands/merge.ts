@@ -5,10 +5,11 @@ import { attempt } from '../../lib/attempt.ts'
 import { formatCount, plural } from '../../lib/text/format-count.ts'
 import { type MergedFinding, type MergeReport, mergeResults } from '../../workbench/explore/shards/merge.ts'
 import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
-import { PROCESS_IO, UsageError } from '../command.ts'
+import { type CommandIo, PROCESS_IO, UsageError } from '../command.ts'
 import { KNOWN_FLAG, KnownFindings } from '../explore/known.ts'
 import { percent } from '../explore/report.ts'
 import { type ArgumentsOf, toggle, words } from '../flags.ts'
+import { progressOnTerminal } from '../progress.ts'
 import { FINDING_CODE, FINDING_EXIT_CODES, formatFinding } from '../shards/play.ts'
 
 export const command = 'merge <files..>'
@@ -23,7 +24,7 @@ export const epilogue = FINDING_EXIT_CODES
 type MergeArguments = Partial<ArgumentsOf<typeof flags>> & { readonly files: readonly string[] }
 
 export async function handler(args: MergeArguments): Promise<void> {
-  process.exitCode = await merge(args, PROCESS_IO.out)
+  process.exitCode = await merge(args, PROCESS_IO)
 }
 
 /**
@@ -36,15 +37,24 @@ export async function handler(args: MergeArguments): Promise<void> {
  */
 export async function merge(
   { files, known: knownFile, json, findingCode = 1 }: MergeArguments,
-  write: (text: string) => void,
+  io: CommandIo,
   folder = process.cwd(),
 ): Promise<number> {
   const known = await KnownFindings.read(knownFile, folder)
   const results = files.flatMap(listResultsFiles)
   // A file that is given twice, as itself and by its folder, counts once.
-  const report = mergeResults([...new Map(results.map(file => [realpathOf(file), file])).values()])
+  const distinct = [...new Map(results.map(file => [realpathOf(file), file])).values()]
+  const progress = progressOnTerminal(io)
+  const showRead = (done: number) =>
+    progress?.update(`${done} of ${plural(distinct.length, 'file')} read`, done / distinct.length)
+  let report: MergeReport
+  try {
+    report = mergeResults(distinct, showRead)
+  } finally {
+    progress?.clear()
+  }
   const findings = report.findings.map(finding => ({ ...finding, known: known.find(finding.test, finding.signature) }))
-  write(json ? `${JSON.stringify({ ...report, findings })}\n` : formatMerge(report, findings))
+  io.out(json ? `${JSON.stringify({ ...report, findings })}\n` : formatMerge(report, findings))
   if (report.missing > 0) return 3
   return findings.some(finding => finding.known === undefined) || report.differing.length > 0 ? findingCode : 0
 }

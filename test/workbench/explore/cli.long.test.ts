@@ -237,7 +237,7 @@ test('merge does not fail for known findings, and names them', async () => {
   const results = join(folder, 'results')
   const merged = async (args: object = {}) => {
     const { written, output } = commandOutput()
-    const code = await merge({ files: [results], ...args }, output.out, folder)
+    const code = await merge({ files: [results], ...args }, output, folder)
     return { code, out: written.out }
   }
   const { code, out } = await merged({ json: true })

@@ -53,11 +53,13 @@ export interface MergeReport {
 /**
  * Joins results files.
  *
+ * @param onRead called after each file with the number of those that were read
  * @throws RangeError for a file that cannot be read, and for files of different versions or settings
  */
-export function mergeResults(paths: readonly string[]): MergeReport {
-  const files = paths.map(path => {
+export function mergeResults(paths: readonly string[], onRead?: (done: number) => void): MergeReport {
+  const files = paths.map((path, index) => {
     const read = readResults(path)
+    onRead?.(index + 1)
     if (read === undefined) throw new RangeError(`Failed to merge ${path}: it has no whole line. Run that shard again.`)
     return { path, ...read }
   })

@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, truncate
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { merge } from '../../../../src/cli/commands/merge.ts'
 import { mergeResults } from '../../../../src/workbench/explore/shards/merge.ts'
 import { playShard, type RunnableTest, type SeedOutcome } from '../../../../src/workbench/explore/shards/play-shard.ts'
@@ -14,6 +14,8 @@ import {
   type ResultsHeader,
   type TestSeed,
 } from '../../../../src/workbench/explore/shards/results.ts'
+import { commandOutput } from '../../../cli/command-output.ts'
+import { wall } from '../../../setup/wall-clock.ts'
 
 let folder: string
 beforeEach(() => {
@@ -236,9 +238,30 @@ describe('merge', () => {
 
   test('a file that is given twice counts once', async () => {
     const { path } = await play()
-    const written: string[] = []
-    await merge({ files: [path, folder], json: true, known: undefined }, text => written.push(text), folder)
-    expect(JSON.parse(written.join(''))).toMatchObject({ files: 1, runs: 60, repeated: 0 })
+    const { written, output } = commandOutput()
+    await merge({ files: [path, folder], json: true, known: undefined }, output, folder)
+    expect(JSON.parse(written.out)).toMatchObject({ files: 1, runs: 60, repeated: 0 })
+  })
+
+  test('shows its progress on a terminal, and removes it before the report', async () => {
+    await shards(3)
+    onTestFinished(() => {
+      wall.now = undefined
+    })
+    wall.now = 0
+    const shown: string[] = []
+    const io = {
+      out: () => void shown.push('report'),
+      error: (text: string) => void shown.push(text),
+      // It is asked before each text, so reading a file takes three seconds here.
+      get isTerminal() {
+        wall.now! += 3000
+        return true
+      },
+    }
+    await merge({ files: [folder], json: true, known: undefined }, io, folder)
+    expect(shown[0]).toMatch(/^\r\[#{20}\.{10}\] 2 of 3 files read, about \d+ s left/)
+    expect(shown.slice(-2)).toEqual(['\r\u001b[K', 'report'])
   })
 
   test('any division into shards gives what one process gives', async () => {
