@@ -118,7 +118,7 @@ class ProcessRunner implements FlowRunner {
 
   get notes(): readonly string[] {
     const seconds = Math.round(this.#sleptMs / 1000)
-    const slept = `Each run waits ${seconds} s of real time in the sleeps of the client, and each fault is a run. Replace the sleeps by simulated time: step 2 of docs/explore-command.md.`
+    const slept = `Each run waits ${seconds} s of real time in the sleeps of the client, and each fault is a run. A script in Python or a shell need not change for simulated time, and others replace their sleeps: step 2 of docs/explore-command.md.`
     const left = `In ${plural(this.#leavingRuns, 'run')}, the command left a process in a session of its own, which held its output open. It was not waited for, and may still run. Make the command end what it starts.`
     return [...(seconds < NOTED_SECONDS ? [] : [slept]), ...(this.#leavingRuns === 0 ? [] : [left])]
   }
