@@ -34,6 +34,7 @@ const REPOSITORY = { GITHUB_SERVER_URL: 'https://github.com', GITHUB_REPOSITORY:
 const ALONE = ['unshare', '--map-root-user', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
 const canBeAlone = spawnSync(ALONE[0]!, [...ALONE.slice(1), 'true']).status === 0
 const RUNNERS = ['vitest', 'jest', 'node-test', 'playwright']
+const hasPytest = spawnSync('python3', ['-c', 'import sys, pytest; sys.exit(sys.version_info < (3, 11))']).status === 0
 
 const home = mkdtempSync(join(tmpdir(), 'modelhost-sim-rehearsal-'))
 const published = join(home, 'published')
@@ -155,5 +156,15 @@ describe(`a project that installs the packed file${canBeAlone ? '' : ' (its netw
     })
     expect([said, code]).toEqual([expect.stringMatching(/[1-9]\d* pass|[#ℹ] pass [1-9]/), 0])
     expect(existsSync(join(folder, 'node_modules/modelhost-sim/src'))).toBe(false)
+  })
+
+  const skipped = hasPytest ? '' : ' (skipped: there is no pytest for Python 3.11 on this machine)'
+  test.skipIf(!hasPytest)(`runs the tests of its Python example by pytest${skipped}`, async () => {
+    const python = join(project, 'node_modules/modelhost-sim/clients/python')
+    cpSync(join(python, 'example'), join(project, 'pytest'), { recursive: true })
+    // What pip installs: the package, and the plugin that its entry point names.
+    const command = ['python3', '-m', 'pytest', '-q', '-p', 'modelhost_sim.pytest_plugin', '-p', 'no:cacheprovider']
+    const { code, said } = await alone(join(project, 'pytest'), command, { PYTHONPATH: join(python, 'src') })
+    expect([said, code]).toEqual([expect.stringMatching(/[1-9]\d* passed/), 0])
   })
 })
