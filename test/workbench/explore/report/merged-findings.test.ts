@@ -73,6 +73,23 @@ describe('a client that breaks a rule at several places by one cause', () => {
   })
 })
 
+test('a line that fails after answers of several operations is one finding', async () => {
+  const careless: FlowFunction = async ({ fetch, url, token }) => {
+    const count = async (path: string) => {
+      const answer = await fetch(url + path, {
+        headers: { authorization: `Bearer ${token}` },
+        signal: AbortSignal.timeout(30_000),
+      })
+      return ((await answer.json()) as { data: unknown[] }).data.length
+    }
+    return [await count('/v1/batches'), await count('/v1/files')]
+  }
+  const { findings } = await explore(careless, { fixtures: 'empty', faults: 'singles', classes: ['status503'] })
+  expect(findings).toMatchObject([
+    { signature: 'recovers@listBatches/crash', also: [{ signature: 'recovers@listFiles/crash' }] },
+  ])
+})
+
 test('findings are sorted by harm: own invariants, wrong results, money, ends, conduct', () => {
   const story = { invariant: '', what: '', expected: '', causes: [], inputs: '', requests: '' }
   const words = { ...story, tooLateFrom: '', necessary: '', leftOut: '', also: [], advice: '' }
