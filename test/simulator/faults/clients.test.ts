@@ -303,6 +303,7 @@ const LEGAL: Drift[] = [
     field: '',
     differs: ['[]: undefined'],
   },
+  { on: 'listBatches', path: '/v1/batches', change: 'trueBoolean', field: 'has_more', differs: ['has_more: true'] },
 ]
 
 const ILLEGAL: Drift[] = [

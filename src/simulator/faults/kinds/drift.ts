@@ -13,6 +13,7 @@ const COMPATIBLE_CHANGES = [
   'unknownValue',
   'keyOrder',
   'missingElement',
+  'trueBoolean',
 ] as const
 /** Changes that violate the interface document. */
 const BREAKING_CHANGES = ['missingField', 'numberAsString', 'unlistedValue', 'nullElement'] as const
@@ -28,6 +29,7 @@ interface SchemaField {
   readonly isOptional: boolean
   readonly isNullable: boolean
   readonly isNumber: boolean
+  readonly isBoolean: boolean
   readonly isList: boolean
   readonly isEnum: boolean
   /** Whether the document allows further values. */
@@ -43,7 +45,10 @@ export const drift = defineFaultKind({
   }),
   answers: 'another',
   summary: 'An answer that differs from the declared one',
-  finding: ({ change }, operation) => `the answer to ${operation} differed from the interface document (${change})`,
+  finding: ({ change, field }, operation) =>
+    change === 'trueBoolean' && field !== undefined
+      ? `each answer to ${operation} said ${field}: true`
+      : `the answer to ${operation} differed from the interface document (${change})`,
   example: { kind: 'drift', change: 'unlistedValue', field: '[].status' },
   appliesTo: ({ change, field }, endpoint) =>
     endpoint.produces === 'application/json' &&
@@ -140,6 +145,7 @@ const CAN_CHANGE: Readonly<Record<Exclude<Change, 'extraField' | 'keyOrder'>, (f
   unlistedValue: ({ isEnum, isOpen }) => isEnum && !isOpen,
   nullElement: ({ isList }) => isList,
   missingElement: ({ isList }) => isList,
+  trueBoolean: ({ isBoolean }) => isBoolean,
 }
 
 /** Returns all fields of a schema, nested ones included. */
@@ -189,6 +195,7 @@ function toSchemaField(path: string, schema: z.ZodType): SchemaField {
     isOptional: schema.safeParse(undefined).success,
     isNullable: schema.safeParse(null).success,
     isNumber: inner instanceof z.ZodNumber,
+    isBoolean: inner instanceof z.ZodBoolean,
     isList: inner instanceof z.ZodArray,
     isEnum: inner instanceof z.ZodEnum || inner instanceof z.ZodLiteral,
     isOpen: inner.meta()?.['x-open'] === true,
@@ -216,7 +223,9 @@ function isElementChange(change: Change): change is 'nullElement' | 'missingElem
 
 /** Returns whether a value has a place at which the change does something. A list must have an element to lose. */
 function canChange(value: unknown, segments: readonly string[], change: Change): boolean {
-  return hasPath(value, segments) && (!isElementChange(change) || applyChange(value, segments, change) !== value)
+  if (!hasPath(value, segments)) return false
+  const mustDiffer = isElementChange(change) || change === 'trueBoolean'
+  return !mustDiffer || JSON.stringify(applyChange(value, segments, change)) !== JSON.stringify(value)
 }
 
 function hasPath(value: unknown, segments: readonly string[]): boolean {
@@ -253,6 +262,8 @@ function applyChange(value: unknown, segments: readonly string[], change: Change
       return { ...value, [segment]: null }
     case 'numberAsString':
       return { ...value, [segment]: String(current) }
+    case 'trueBoolean':
+      return { ...value, [segment]: true }
     case 'unknownValue':
     case 'unlistedValue':
       return { ...value, [segment]: 'not_in_the_document' }

@@ -36,9 +36,18 @@ export const truncated = defineFaultKind({
       return withBody(answer, null, headers)
     }
     // At least one byte is missing.
-    const after = Math.max(0, Math.min(bytes ?? Math.floor(body.byteLength / 2), body.byteLength - 1))
+    const half = bytes ?? (end === 'close' ? middleOfRow(body) : Math.floor(body.byteLength / 2))
+    const after = Math.max(0, Math.min(half, body.byteLength - 1))
     if (end === 'reset') return new WireFaultResponse({ kind: 'cut', after, chunked }, withBody(answer, body, headers))
     const part = withBody(answer, body.slice(0, after), headers)
     return end === 'close' ? part : new WireFaultResponse({ kind: 'silent' }, part)
   },
 })
+
+/** Returns half of the length of a body, or a little less: rows that are whole would look like a shorter file. */
+function middleOfRow(body: ArrayBuffer): number {
+  const bytes = new Uint8Array(body)
+  let at = Math.floor(bytes.length / 2)
+  while (at > 0 && /[}\n]/.test(String.fromCharCode(bytes[at - 1]!))) at--
+  return at
+}
