@@ -7,8 +7,8 @@ import type { Fault, FaultRule } from '../../../simulator/faults/rules.ts'
 import type { Coordinate } from './coordinates.ts'
 import { WHOLE_RUN } from './plan.ts'
 
-/** How a client sees a request that met a fault. `ok`: an answer that looks right. */
-export type SeenAs = 'transient' | 'silence' | 'ok'
+/** How a client sees a request that met a fault. `refusal`: to ask again does not help. `ok`: an answer that looks right. */
+export type SeenAs = 'transient' | 'refusal' | 'silence' | 'ok'
 
 interface ClassDeclaration {
   readonly name: string
@@ -18,8 +18,13 @@ interface ClassDeclaration {
   readonly effect: 'before' | 'after'
   /** Whether the fault can last: that of an outage. */
   readonly canLast?: true
-  /** It strikes the first request of an operation alone: of a stream, of a model, one that is read for its answer, or any. */
-  readonly firstOf?: 'stream' | 'model' | 'answer' | 'any'
+  /**
+   * It strikes the first request of an operation alone: of a stream, of a model, one that is read for its answer, one whose
+   * answer is text, or any.
+   */
+  readonly firstOf?: 'stream' | 'model' | 'answer' | 'text' | 'any'
+  /** False: no temporary fault, so the client may end with an error. */
+  readonly passes?: false
   /** Tried only if the option `classes` names it: many careful clients do not know this form. */
   readonly isByName?: true
   /** Why no client can survive it without help of the service. A violation after it is reported apart. */
@@ -60,6 +65,8 @@ const DECLARATIONS = [
     ...REFUSED_FIRST,
     firstOf: 'answer',
   },
+  { name: 'forbidden', fault: { kind: 'status', status: 403 }, ...REFUSED_FIRST, seenAs: 'refusal', passes: false },
+  { name: 'endsEarly', fault: { kind: 'truncated', end: 'close' }, ...DONE, firstOf: 'text' },
   { name: 'slowBody', fault: { kind: 'slowBody', bytesPerSecond: 50 }, ...FIRST },
   { name: 'silentBody', fault: { kind: 'truncated', bytes: 0, end: 'silence' }, ...FIRST, seenAs: 'silence' },
   { name: 'coldStart', fault: { kind: 'latency', delay: '90s' }, ...FIRST, firstOf: 'model' },
@@ -107,6 +114,17 @@ export function variationsOf(coordinates: readonly Coordinate[], endpoints: Oper
   })
 }
 
+/** Returns the fault that lets each page of the lists that were read say that there is more; undefined without such a list. */
+export function endlessPagesOf(
+  coordinates: readonly Coordinate[],
+  endpoints: Operations,
+): Omit<FaultRule, 'name'> | undefined {
+  const fault = { kind: 'drift', change: 'trueBoolean', field: 'has_more' } as const
+  const paged = coordinates.filter(({ operation }) => FAULT_KINDS.drift.appliesTo!(fault, endpoints[operation]!))
+  const on = [...new Set(paged.map(({ operation }) => operation))]
+  return on.length === 0 ? undefined : { on, nth: 1, for: WHOLE_RUN, fault }
+}
+
 /** A class of faults. Its position in `FAULT_CLASSES` is its rank: simple classes come first. */
 export interface FaultClass extends ClassDeclaration {
   readonly name: FaultClassName
@@ -136,7 +154,10 @@ export function classesOf(
 ): FaultClass[] {
   const isModel = endpoint.acceptsScopedTokens
   // Of a write, the status says enough.
-  const isOf = { stream: isStream, model: isModel, answer: isModel || endpoint.method === 'GET', any: true }
+  const answer = isModel || endpoint.method === 'GET'
+  // Sound without a length does not tell that it is a part.
+  const text = answer && !isStream && (endpoint.produces === 'application/json' || endpoint.fileLine !== undefined)
+  const isOf = { stream: isStream, model: isModel, answer, text, any: true }
   return classes.filter(
     one => (one.firstOf === undefined || (nthOfOperation === 1 && isOf[one.firstOf])) && appliesTo(one, endpoint),
   )

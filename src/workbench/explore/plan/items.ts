@@ -10,8 +10,8 @@ import type { PlanItem } from './plan.ts'
 export const OUTAGE: Duration = '60s'
 
 /** Returns the item that changes one request. */
-export function requestItem({ operation, path, nth }: Coordinate, { fault }: FaultClass): PlanItem {
-  return { fault: withContentName({ on: operation, path, nth, fault }) }
+export function requestItem({ operation, path, nth }: Coordinate, { fault, passes }: FaultClass): PlanItem {
+  return { fault: withContentName({ on: operation, path, nth, fault }), ...(passes === false && { passes }) }
 }
 
 /** Returns the item that changes the n-th request of all, whatever it asks for. */

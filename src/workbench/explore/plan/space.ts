@@ -6,7 +6,7 @@ import type { Fault } from '../../../simulator/faults/rules.ts'
 import type { Boundary, RunResult } from '../run/run-result.ts'
 import { withContentName } from './canonical.ts'
 import type { Choices } from './choices.ts'
-import { classesOf, DEFAULT_CLASSES, type FaultClass, variationsOf } from './classes.ts'
+import { classesOf, DEFAULT_CLASSES, endlessPagesOf, type FaultClass, variationsOf } from './classes.ts'
 import { type Coordinate, type CoordinateOptions, coordinatesOf } from './coordinates.ts'
 import { OUTAGE, outageItem, requestItem } from './items.ts'
 import type { CheckedFault } from './own-faults.ts'
@@ -153,7 +153,12 @@ export function spaceOf(
     outage: firstOfEachOperation(coordinates).map(coordinate => outagePlace(coordinate, operations, classes)),
     world:
       after === undefined
-        ? [...worldPlaces(run), ...notServingPlaces(run, coordinates, operations), ...revokedPlaces(coordinates)]
+        ? [
+            ...worldPlaces(run),
+            ...notServingPlaces(run, coordinates, operations),
+            ...endlessPlaces(coordinates, operations),
+            ...revokedPlaces(coordinates),
+          ]
         : [],
     crash: coordinates.map(crashPlace),
     own: own.flatMap(fault => ownPlaces(fault, coordinates, after)),
@@ -266,6 +271,14 @@ function revokedPlaces(coordinates: readonly Coordinate[]): Place[] {
   const item = { fault: withContentName(rule) }
   const reason = 'the token is revoked, so a client cannot clean up with it'
   return [placeOf('world', middle.operation, 'tokenRevoked', `request ${middle.index}`, item, reason)]
+}
+
+function endlessPlaces(coordinates: readonly Coordinate[], operations: Operations): Place[] {
+  const rule = endlessPagesOf(coordinates, operations)
+  if (rule === undefined) return []
+  return [
+    placeOf('world', [rule.on].flat().join(' | '), 'endlessPages', 'the whole run', { fault: withContentName(rule) }),
+  ]
 }
 
 function variationPlaces(coordinates: readonly Coordinate[], operations: Operations): Place[] {

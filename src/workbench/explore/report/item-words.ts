@@ -8,7 +8,7 @@ import { FAULT_KINDS } from '../../../simulator/faults/kinds/index.ts'
 import type { FaultKind } from '../../../simulator/faults/kinds/kind.ts'
 import type { FaultRule } from '../../../simulator/faults/rules.ts'
 import type { ObservedRequest } from '../../../simulator/judge/observation.ts'
-import type { Anchor, PlanItem } from '../plan/plan.ts'
+import { type Anchor, type PlanItem, WHOLE_RUN } from '../plan/plan.ts'
 import { hitsOf } from '../shrink/cut.ts'
 
 /** Returns what happened because of an item of a plan, as the main clause of a sentence. */
@@ -47,7 +47,7 @@ function describeRule(rule: FaultRule, hits: readonly ObservedRequest[]): string
   // A variation acts on the whole run.
   if (rule.for !== undefined && rule.fault.kind !== 'variation') {
     const begin = first === undefined ? `the ${ordinal(rule.nth ?? 1)} ${operation}` : `request ${first.index}`
-    return `for ${format(rule.for)} from ${begin} on, ${happened}`
+    return `${rule.for === WHOLE_RUN ? '' : `for ${format(rule.for)} `}from ${begin} on, ${happened}`
   }
   if (first === undefined) return rule.nth === undefined ? happened : `${happened} (its ${ordinal(rule.nth)} request)`
   if (hits.length === 1) return `${happened} (request ${first.index})`

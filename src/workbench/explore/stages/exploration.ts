@@ -1,5 +1,6 @@
 /** What the stages of an exploration share: the runner, the budget, and what was found so far. */
 
+import { type PlanItem, WHOLE_RUN } from '../plan/plan.ts'
 import { groupByCause } from '../report/merged-findings.ts'
 import type { Learned, RunResult } from '../run/run-result.ts'
 import { type FlowRunner, RunStopped, unlessStopped } from '../run/runner.ts'
@@ -215,9 +216,7 @@ export class Exploration {
   async #shrink(finding: Finding, { inputs }: RunOrigin): Promise<void> {
     const { shrinker, signal } = this.#options
     const { plan, signature } = finding
-    // A variation acts on a whole run, so nothing is simpler.
-    const isVariation = plan.some(item => 'fault' in item && item.fault.fault.kind === 'variation')
-    if (shrinker === undefined || signal?.aborted || isVariation) return
+    if (shrinker === undefined || signal?.aborted || (plan.length === 1 && plan.every(actsOnWholeRun))) return
     const shrunk = await unlessStopped(shrinker.shrink({ plan, inputs, signature, runner: this.#runner, signal }))
     if (shrunk === undefined) return
     this.runsOf.shrinking += shrunk.runs
@@ -247,4 +246,9 @@ export class Exploration {
     const notes = this.#runner.notes ?? []
     onProgress?.({ flow, stage, runs, findings, newest, points, notes, chanceOfNew: this.novelty.chanceOfNew })
   }
+}
+
+/** Tells whether an item acts on each request of a run: nothing is simpler. */
+function actsOnWholeRun(item: PlanItem): boolean {
+  return 'fault' in item && (item.fault.fault.kind === 'variation' || item.fault.for === WHOLE_RUN)
 }

@@ -49,7 +49,7 @@ describe('singles', () => {
     const cellsOf = (operation: string) => report.matrix.filter(cell => cell.operation === operation)
     expect(cellsOf('createLlmDeployment').map(cell => cell.class)).toEqual([
       ...['status503', 'rateLimit', 'reset', 'refused', 'html', 'status503Done', 'resetDone', 'empty', 'truncated'],
-      ...['garbled', 'hang', 'hangDone', 'latency', 'slowBody', 'silentBody'],
+      ...['garbled', 'hang', 'hangDone', 'latency', 'forbidden', 'slowBody', 'silentBody'],
       ...['duplicate', 'drift'],
       ...['status503', 'rateLimit', 'reset', 'refused', 'html', 'hang'].map(name => `${name} for 60s`),
       'crash',
