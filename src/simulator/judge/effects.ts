@@ -48,8 +48,11 @@ export function effectsOf(
       const changes = verb === 'changed' ? changesOf(sim, request, kind, keys) : []
       for (const [what, value] of changes) touch(what, name).value = value
     }
-    if (isNew) touch(noun, name).made += typeof entry.fields?.cents === 'number' ? entry.fields.cents : 1
-    else if (verb === 'deleted') touch(noun, name).deleted++
+    if (isNew) {
+      const effect = touch(noun, name)
+      effect.made += typeof entry.fields?.cents === 'number' ? entry.fields.cents : 1
+      if (noun === 'file') effect.hash = entry.fields?.hash
+    } else if (verb === 'deleted') touch(noun, name).deleted++
     else if (SETTINGS.test(entry.kind)) touch(entry.kind, keys.get(id) ?? '').value = JSON.stringify(entry.fields)
     else if (ORDERS.test(entry.kind)) touch(`${noun} order`, name).value = verb.slice(0, 4)
   }

@@ -40,7 +40,8 @@ export interface ObservedRequest extends Pick<Exchange, SeenField>, Partial<Pick
 
 /** How the client ended. */
 export type ClientEnd =
-  | { readonly kind: 'returned'; readonly result: unknown }
+  /** `blobs`: those of the result, with their base64. */
+  | { readonly kind: 'returned'; readonly result: unknown; readonly blobs?: ReadonlyMap<unknown, string> }
   | { readonly kind: 'threw'; readonly error: unknown }
   /**
    * It did not end within the bound of the rule `settles`. It waits for nothing if it sent more requests than a run may
@@ -194,6 +195,8 @@ export interface Effect {
   deleted: number
   /** The last value of a setting, or the last order. */
   value: string | undefined
+  /** The hash of what a file has. */
+  hash?: unknown
   /** The last request that changed it. */
   request: ObservedRequest
   /** The id of the thing. */

@@ -36,13 +36,19 @@ export class AnswerBody {
   /** The text so far. That of sound and pictures is their base64. */
   get text(): string {
     if (this.#text === undefined) {
-      const bytes = concatBytes(this.#parts)
-      this.#parts = [bytes]
-      // Files of rows are sent as bytes, too.
-      const isBinary = /^(?:audio|image|video)\//.test(this.#type) || bytes.includes(0)
-      this.#text = isBinary ? encodeBase64(bytes) : new TextDecoder().decode(bytes)
+      this.#text = this.isSoundOrPicture ? encodeBase64(this.#bytes) : new TextDecoder().decode(this.#bytes)
     }
     return this.#text
+  }
+
+  /** Whether it has no text. Files of rows are sent as bytes, too. */
+  get isSoundOrPicture(): boolean {
+    return /^(?:audio|image|video)\//.test(this.#type) || this.#bytes.includes(0)
+  }
+
+  get #bytes(): Uint8Array<ArrayBuffer> {
+    this.#parts = [concatBytes(this.#parts)]
+    return this.#parts[0]!
   }
 }
 

@@ -21,8 +21,8 @@ export const comparisonOf = oncePer((observation: Observation): Comparison | und
   const { end, base } = observation
   if (end.kind !== 'returned' || (base !== undefined && base.end.kind !== 'returned')) return undefined
   const answers = new RunAnswers(observation, base?.answers)
-  const usual = readResult(base?.end.kind === 'returned' ? base.end.result : undefined)
-  const read = readResult(end.result)
+  const usual = base?.end.kind === 'returned' ? readResult(base.end.result, base.end.blobs) : readResult(undefined)
+  const read = readResult(end.result, end.blobs)
   return { answers, usual, read, tellers: findTellers(usual, read, answers, badEndsIn(observation)) }
 })
 

@@ -27,16 +27,23 @@ export interface Teller {
   readonly tells: 'always' | 'ifQuiet' | 'perhaps'
 }
 
+/** A digest of 16 to 64 bytes, in hexadecimal digits or in base64. */
+const DIGEST =
+  /^(?:\w{2,8}[:-])?(?:[\da-f]{32}|[\da-f]{40}|[\da-f]{56}|[\da-f]{64}|[\da-f]{96}|[\da-f]{128}|[\w+/]{22}==|[\w+/-]{27}=|[\w+/-]{43}=|[\w+/-]{86}==)$/i
 const MAX_DEPTH = 12
 const MAX_LEAVES = 100_000
 
-/** Returns the leaves of a result. An empty list or object is a leaf too. */
-export function leavesOf(result: unknown): Leaf[] {
+/**
+ * Returns the leaves of a result. An empty list or object is a leaf too.
+ *
+ * @param blobs the base64 of the blobs in it, which take time to read
+ */
+export function leavesOf(result: unknown, blobs?: ReadonlyMap<unknown, string>): Leaf[] {
   const leaves: Leaf[] = []
   const seen = new Set<object>()
   const visit = (value: unknown, place: Place): void => {
     if (leaves.length === MAX_LEAVES) return
-    const single = attempt(() => toSingle(value))
+    const single = blobs?.get(value) ?? attempt(() => toSingle(value))
     if (single !== value || typeof value !== 'object' || value === null) {
       leaves.push({ place, value: single })
       return
@@ -72,6 +79,11 @@ export function valueAt(result: unknown, place: Place): unknown {
   let value = result
   for (const key of place) value = childrenOf(value).find(([name]) => name === key)?.[1]
   return value
+}
+
+/** Tells whether a leaf has the form of a digest. */
+export function isDigest(value: unknown): boolean {
+  return typeof value === 'string' && DIGEST.test(value)
 }
 
 /** Returns a place as text, as in `answers[2].text`. */
@@ -121,7 +133,9 @@ function toSingle(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Date) return attempt(() => value.toISOString()) ?? ''
   if (value instanceof ArrayBuffer) return encodeBase64(new Uint8Array(value))
-  if (value instanceof Uint8Array) return encodeBase64(value)
+  if (value instanceof Uint8Array || value instanceof DataView) {
+    return encodeBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+  }
   if (ArrayBuffer.isView(value)) return JSON.stringify([...(value as unknown as Iterable<unknown>)])
   return isVector(value) ? JSON.stringify(value) : value
 }

@@ -16,7 +16,7 @@ import type {
   Question,
 } from '../observation.ts'
 import { type Comparison, comparisonOf, tellsLoss } from './comparison.ts'
-import { formatPlace, type Leaf, type Place, patternOf } from './leaves.ts'
+import { formatPlace, isDigest, type Leaf, type Place, patternOf } from './leaves.ts'
 import { isTelling } from './run-answers.ts'
 import { isEffort, speaksOfFailure, tellersFor } from './telling.ts'
 
@@ -68,14 +68,14 @@ class LossSearch {
   #changes(): string[] {
     const isEqual = (leaf: Leaf) => this.#numbers.has(`${patternOf(leaf.place)} ${leaf.value}`)
     return this.#comparison.usual.leaves
-      .filter(leaf => isNumeric(leaf) && !isEqual(leaf))
+      .filter(leaf => isDerived(leaf) && !isEqual(leaf))
       .map(({ place }) => `number ${patternOf(place)}`)
   }
 
   #judge(leaf: Leaf): Loss | undefined {
     const cause = this.#causeOf(leaf)
     if (cause === undefined) return undefined
-    const isChange = isNumeric(leaf) && !this.#isSourced(leaf)
+    const isChange = isDerived(leaf) && !this.#isSourced(leaf)
     const isNumber = typeof leaf.value === 'number' || isChange
     const instead = isNumber ? this.#insteadOfNumber(leaf) : this.#instead(leaf)
     if (instead === undefined) return undefined
@@ -118,7 +118,7 @@ class LossSearch {
     const text = this.#said.normalise(value)
     if (text.length < LEAST_TEXT) return undefined
     const sources = this.#sourcesOf(text)
-    if (sources.length === 0) return value.startsWith('[') ? (first?.open ?? bad) : undefined
+    if (sources.length === 0) return isDerived({ value }) ? (first?.open ?? bad) : undefined
     for (const { key } of sources) {
       const { open } = this.#comparison.answers.questions.get(key) ?? { open: first?.open }
       if (open !== undefined) return open
@@ -151,7 +151,7 @@ class LossSearch {
     if (now === 0) return '0'
     return typeof now === 'number' && typeof value === 'number' && now < value
       ? `${now} in place of ${value}`
-      : 'another number'
+      : `another ${isDigest(value) ? 'digest' : 'number'}`
   }
 
   /** Says what the client has in place of a text; undefined if it has the text, or another answer. */
@@ -209,9 +209,9 @@ function asText(leaf: Leaf): Leaf {
   return isPrecise ? { place, value: String(value) } : leaf
 }
 
-/** Tells whether a leaf is a number or a vector. */
-function isNumeric({ value }: Leaf): boolean {
-  return typeof value === 'number' || (typeof value === 'string' && /^\[-?\d/.test(value))
+/** Tells whether a leaf can follow from an answer that does not have it: a number, a vector or a digest. */
+function isDerived({ value }: Pick<Leaf, 'value'>): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && (/^\[-?\d/.test(value) || isDigest(value)))
 }
 
 /** A thing that ended otherwise than without faults, and not by its client. */

@@ -116,10 +116,11 @@ function isAnsweredWhole(request: ObservedRequest, normalise: Normalise, isRead:
   addContents(seen, read, normalise)
   said.texts.delete(normalise(truth.text))
   if (said.texts.size > 0) return [...said.texts].every(text => seen.texts.has(text))
-  // Without texts in it, an answer is its numbers, or the whole text.
+  // Without texts in it, JSON is its numbers. Sound, pictures and other files have no other form.
+  const [whole, got] = [tryParseJson(truth.text), tryParseJson(read.text)]
+  if (whole === undefined || got === undefined) return false
   if (said.numbers.size > 0) return [...said.numbers].every(number => seen.numbers.has(number))
-  const [whole, got] = [truth.text, read.text].map(text => JSON.stringify(tryParseJson(text) ?? text))
-  return whole === got
+  return JSON.stringify(whole) === JSON.stringify(got)
 }
 
 /** Returns the ids that the requests made, each with a label that follows from the field that names it. */

@@ -3,6 +3,7 @@
 import {
   childrenOf,
   formatPlace,
+  isDigest,
   isWithin,
   type Leaf,
   leavesOf,
@@ -31,6 +32,8 @@ const FAILURE =
 /** A label: a word or a few, without digits. */
 const LABEL = /^\p{L}[\p{L} _:.-]{0,39}$/u
 const COUNT_OF = /\b(\d+) ?(?:of|\/|out of) ?(\d+)\b/g
+/** A longer one is base64. */
+const LONGEST_WORD = 100
 const MARKS = /[\s,;|"]+/
 /** Marks that stand for a value in a text. */
 const PLACEHOLDER = /^(?:[-–—?…]|\p{So}\p{M}*|n\/a|\(.*\)|\[.*\])$/iu
@@ -41,8 +44,8 @@ export interface ReadResult {
   readonly leaves: readonly Leaf[]
 }
 
-export function readResult(result: unknown): ReadResult {
-  return { result, leaves: leavesOf(result) }
+export function readResult(result: unknown, blobs?: ReadonlyMap<unknown, string>): ReadResult {
+  return { result, leaves: leavesOf(result, blobs) }
 }
 
 /** Tells whether a place is named for effort or time. */
@@ -133,7 +136,7 @@ class TellerSearch {
         this.#add(place, 'words', 'always')
     } else if (LABEL.test(value) && LABEL.test(before)) {
       this.#add(place, 'label', isFailure ? 'always' : 'ifQuiet')
-    } else if (this.#hasOwnWords(before, value)) this.#add(place, 'words', 'always')
+    } else if (!isDigest(value) && this.#hasOwnWords(before, value)) this.#add(place, 'words', 'always')
   }
 
   /** Tells whether a text has words of the client's own that its usual text does not have. */
@@ -143,7 +146,7 @@ class TellerSearch {
     const own = wordsOf(value).filter(word => !usualWords.has(word) && !said.has(word))
     const countsPart = (text: string) => [...text.matchAll(COUNT_OF)].some(([, part, whole]) => part !== whole)
     if (countsPart(value) && !countsPart(before)) return true
-    if (own.some(word => /\p{L}{2}|n\/a/u.test(word))) return true
+    if (own.some(word => word.length < LONGEST_WORD && /\p{L}{2}|n\/a/u.test(word))) return true
     const usualMarks = new Set(before.split(MARKS))
     return value.split(MARKS).some(mark => PLACEHOLDER.test(mark) && !usualMarks.has(mark))
   }

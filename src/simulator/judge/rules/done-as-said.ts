@@ -3,9 +3,9 @@ import { type Comparison, comparisonOf, tellsLoss } from '../answers/comparison.
 import { lossesOf } from '../answers/losses.ts'
 import { missingEffects } from '../effects.ts'
 import { violationAt } from '../facts.ts'
-import type { Observation } from '../observation.ts'
+import type { Effect, Observation } from '../observation.ts'
 import { defineRule } from '../rule.ts'
-import { nameRequest } from '../words.ts'
+import { nameRequest, startSentence } from '../words.ts'
 
 /**
  * A client that returned what it returns without faults has done what it does without faults: created, deleted, set, paid,
@@ -25,8 +25,16 @@ export const doneAsSaid = defineRule({
     const comparison = comparisonOf(observation)
     if (comparison === undefined || base === undefined || crashes > 0) return []
     const missing = missingEffects(effects, base.effects, created)
-    if (missing.length === 0 || tells(observation, comparison)) return []
-    const { open } = comparison.answers
+    const { open, newQuestions } = comparison.answers
+    if (missing.length === 0) {
+      // What a client stores of a text depends on much else. Bytes it passes on.
+      const lost = open.find(({ key }) => base.answers.questions.get(key)?.last.read?.isSoundOrPicture === true)
+      const stored = lost === undefined || newQuestions.length > 0 ? undefined : otherFile(effects, base.effects)
+      if (stored === undefined || tells(observation, comparison)) return []
+      const words = `The client stored the file '${stored.name}' with other content. ${startSentence(nameRequest(lost!.open!))} was not answered whole.`
+      return [violationAt(lost!.open, words, { subject: stored.id })]
+    }
+    if (tells(observation, comparison)) return []
     const repeated = requests.some(({ fault }) => fault?.kind === 'duplicate')
     const [first] = missing as [(typeof missing)[number]]
     const cause = (open.find(({ operation }) => operation === first.effect.request.operation) ?? open[0])?.open
@@ -38,6 +46,12 @@ export const doneAsSaid = defineRule({
     return [violationAt(cause, words, { subject: first.effect.id })]
   },
 })
+
+/** Returns a file that has other content than without faults. */
+function otherFile(effects: Observation['effects'], usual: Observation['effects']): Effect | undefined {
+  const now = [...usual].map(([key, { hash }]) => ({ effect: effects.get(key), hash }))
+  return now.find(({ effect, hash }) => effect !== undefined && effect.hash !== hash)?.effect
+}
 
 function tells(observation: Observation, { tellers }: Comparison): boolean {
   const { tells, learned } = observation

@@ -1,6 +1,7 @@
 /** The end of a run: the world recovers, and the invariants are applied to what the client left in it. */
 
 import { type Duration, type Micros, micros } from '../../../kernel/duration.ts'
+import { encodeBase64 } from '../../../lib/base64.ts'
 import { once } from '../../../lib/once.ts'
 import { quote } from '../../../lib/quote.ts'
 import { formatPlace, leavesOf } from '../../../simulator/judge/answers/leaves.ts'
@@ -9,6 +10,7 @@ import { nameTellers } from '../../../simulator/judge/answers/telling.ts'
 import { toBase } from '../../../simulator/judge/base.ts'
 import { findCreatedThings } from '../../../simulator/judge/created-things.ts'
 import { effectsOf } from '../../../simulator/judge/effects.ts'
+import { walk } from '../../../simulator/judge/facts.ts'
 import type { ClientEnd, CreatedThing, Loss, Observation } from '../../../simulator/judge/observation.ts'
 import { gradeOf } from '../../../simulator/judge/recovery.ts'
 import { DEFAULT_POLLS_AT_MOST } from '../../../simulator/judge/rules/polls-at-most.ts'
@@ -68,7 +70,9 @@ export async function concludeRun(
   const endedAt = sim.clock.elapsed
   heal(sim, plan)
   await client.advance(RECOVERY)
-  const observation = observe(client, endedAt, options, base)
+  const blobs = await readBlobs(client.end)
+  const end = client.end.kind === 'returned' && blobs.size > 0 ? { ...client.end, blobs } : client.end
+  const observation = observe({ ...client, end }, endedAt, options, base)
   const entries = sim.journal.entries()
   const violations = judge(observation, invariants)
   const { losses, noise } = lossesOf(observation)
@@ -101,6 +105,17 @@ export async function concludeRun(
     created: observation.created.map(({ id, isAlive }) => ({ id, isAlive })),
     base: base === undefined ? toBase(observation) : undefined,
   }
+}
+
+/** Returns the base64 of each blob in a result. */
+async function readBlobs(end: ClientEnd): Promise<ReadonlyMap<unknown, string>> {
+  const found = new Set<Blob>()
+  walk(end.kind === 'returned' ? end.result : undefined, value => {
+    if (value instanceof Blob) found.add(value)
+    return !(value instanceof Blob || ArrayBuffer.isView(value))
+  })
+  const read = async (blob: Blob) => [blob, encodeBase64(new Uint8Array(await blob.arrayBuffer()))] as const
+  return new Map(await Promise.all(Array.from(found, read)))
 }
 
 function observe(
