@@ -54,10 +54,13 @@ function toViolation(observation: Observation, thing: CreatedThing): Violation {
   })
 }
 
-/** Returns the oldest things of earlier starts by which there are more than in the base run. */
-function extraThings({ base, created, crashes }: Observation): CreatedThing[] {
+/**
+ * Returns the oldest things of earlier starts by which there are more than in the base run. What the error of the client
+ * names it took over, and could not end.
+ */
+function extraThings({ base, created, crashes, end, owned }: Observation): CreatedThing[] {
   if (base === undefined) return []
-  const effects = created.filter(countsAsEffect)
+  const effects = created.filter(thing => countsAsEffect(thing) && !(end.kind === 'threw' && owned.has(thing.id)))
   const kinds = [...new Set(effects.map(({ kind }) => kind))]
   return kinds.flatMap(kind => {
     const present = effects.filter(thing => thing.kind === kind)

@@ -101,6 +101,24 @@ describe('idempotentRestart', () => {
     )
   })
 
+  test('a restarted client that cannot stop what it took over, and says so, has not forgotten it', async () => {
+    const order = { name: 'bench', plan_id: 'small' }
+    const client: Client = async context => {
+      const [known] = await call(context, 'GET', '/v1/hosted')
+      const id = known?.id ?? (await call(context, 'POST', '/v1/hosted', order)).instance_id
+      await context.sleep(60_000)
+      await call(context, 'GET', `/v1/hosted/${id}`)
+      await call(context, 'POST', `/v1/hosted/${id}/stop`, {}).catch(() => {
+        throw new Error(`cannot stop ${id}`)
+      })
+      return 'stopped'
+    }
+    const faults = [{ on: 'stopHosted', times: 1, fault: { kind: 'status', status: 403 } }] as const
+    const observation = await observe(client, { base: await observe(client), crash: 3, faults })
+    expect(observation).toMatchObject({ crashes: 1, end: { kind: 'threw' }, created: [{ isAlive: true }] })
+    expect(violationsOf('idempotentRestart', observation)).toEqual([])
+  })
+
   test('after a failure of the world, a restarted client may end otherwise', async () => {
     const client: Client = async context => call(context, 'POST', '/deploy/llm', MODEL)
     const prepare = (sim: Simulator) => void sim.cluster.hub.down()
