@@ -169,6 +169,7 @@ export class SimulationContext implements Archived {
   scheduleCommand(delay: Micros, event: EventName, subject: number): EntryHandle {
     const { journal } = this
     const { cause } = journal
+    this.#mayHaveChanged = true
     journal.cause = journal.origin
     const handle = this.schedule(delay, event, subject)
     journal.cause = cause

@@ -510,6 +510,19 @@ describe('stale reads', () => {
     expect(lagging.sim.digest).toBe(present.sim.digest)
   })
 
+  test('a command that a listener scheduled is a part of the past', async () => {
+    const { sim, ask } = world({ faults: [{ on: 'listDeployments', fault: { kind: 'stale', lag: '30s' } }] })
+    const { deploy_id } = (await (await ask('/deploy/llm', { body: CHAT })).json()) as { deploy_id: string }
+    const stop = sim.journal.listen(({ kind }) => {
+      if (kind !== 'deployment.running') return
+      stop()
+      sim.world.commands.schedule({ verb: 'deployment.stop', target: deploy_id }, 1)
+    })
+    await sim.clock.advance('1h')
+    await sim.clock.advance('1h')
+    expect(await names(ask)).toEqual(['acme/chat stopped'])
+  })
+
   test("with reads: 'all' a get is stale too, but a token is checked against the present", async () => {
     const { sim, ask } = world()
     const { deploy_id } = (await (await ask('/deploy/llm', { body: CHAT })).json()) as { deploy_id: string }
