@@ -1,5 +1,5 @@
 import { countsAsEffect, effectsInBase } from '../equal-creates.ts'
-import { requestEvidence, thingEvidence, violationAt } from '../facts.ts'
+import { endsThing, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import { thingsLeftBehind } from '../left-behind.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
@@ -75,11 +75,19 @@ function isEndedByOthers({ sim, endedAt }: Observation): boolean {
   return sim.journal.entries().some(({ kind, cause, time }) => cause <= 0 && ends.test(kind) && time <= endedAt)
 }
 
+/** Tells whether an earlier start ended what it does not end without faults: it was cleaning up. */
+function hadGivenUp({ base, created, requests, crashes }: Observation): boolean {
+  const ended = created.filter(({ id }) => requests.some(one => one.start <= crashes && endsThing(one, id)))
+  return ended.some(
+    ({ kind, status }) => base?.created.some(one => one.kind === kind && one.status === status) !== true,
+  )
+}
+
 function findOtherEnd(observation: Observation): Violation | undefined {
   const { end, base, requests, crashes, sim, endedAt } = observation
   if (base?.end.kind !== 'returned' || end.kind !== 'threw') return undefined
   const ofLastStart = requests.filter(({ start }) => start > crashes)
-  if (ofLastStart.some(({ fault }) => fault !== undefined)) return undefined
+  if (ofLastStart.some(({ fault }) => fault !== undefined) || hadGivenUp(observation)) return undefined
   if (sim.journal.entries().some(({ kind, time }) => FAILURE.test(kind) && time <= endedAt)) return undefined
   const refused = ofLastStart.findLast(({ status }) => status >= 400)
   const message = end.error instanceof Error ? end.error.message : end.error

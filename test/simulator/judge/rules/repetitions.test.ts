@@ -119,6 +119,28 @@ describe('idempotentRestart', () => {
     expect(violationsOf('idempotentRestart', observation)).toEqual([])
   })
 
+  test('a restarted client whose first start had given up may give up, too', async () => {
+    const client: Client = async context => {
+      const { data } = await call(context, 'GET', '/v1/batches')
+      const id = data[0]?.id ?? (await createBatch(context, await upload(context, QUESTIONS)))
+      try {
+        const { status } = await call(context, 'GET', `/v1/batches/${id}`)
+        if (status === 'cancelled' || status === 'cancelling') throw new Error('the batch is cancelled')
+      } catch (error) {
+        if (data.length > 0) throw error
+        await call(context, 'POST', `/v1/batches/${id}/cancel`)
+        await call(context, 'GET', '/v1/models')
+        throw error
+      }
+      return awaitBatch(context, id)
+    }
+    const faults = [{ on: 'getBatch', nth: 1, fault: { kind: 'status', status: 403 } }] as const
+    const base = await observe(client)
+    const observation = await observe(client, { base, crash: 6, faults })
+    expect(observation).toMatchObject({ crashes: 1, end: { kind: 'threw' }, created: [{ status: 'cancelled' }] })
+    expect(violationsOf('idempotentRestart', observation)).toEqual([])
+  })
+
   test('after a failure of the world, a restarted client may end otherwise', async () => {
     const client: Client = async context => call(context, 'POST', '/deploy/llm', MODEL)
     const prepare = (sim: Simulator) => void sim.cluster.hub.down()
