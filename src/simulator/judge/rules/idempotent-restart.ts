@@ -76,8 +76,8 @@ function isEndedByOthers({ sim, endedAt }: Observation): boolean {
 }
 
 /** Tells whether an earlier start ended what it does not end without faults: it was cleaning up. */
-function hadGivenUp({ base, created, requests, crashes }: Observation): boolean {
-  const ended = created.filter(({ id }) => requests.some(one => one.start <= crashes && endsThing(one, id)))
+function hadGivenUp({ sim, base, created, requests, crashes }: Observation): boolean {
+  const ended = created.filter(({ id }) => requests.some(one => one.start <= crashes && endsThing({ sim }, one, id)))
   return ended.some(
     ({ kind, status }) => base?.created.some(one => one.kind === kind && one.status === status) !== true,
   )
