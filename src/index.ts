@@ -67,9 +67,9 @@ export { type ConductRule, defineRule, type Evidence, type Violation } from './s
 export type { ConductRuleName } from './simulator/judge/rules/conduct/index.ts'
 export type { RequestEvidence } from './simulator/requests/evidence.ts'
 export type { Moment, RequestFilter, RequestWindow } from './simulator/requests/find.ts'
-export type { NearMiss } from './simulator/requests/near-misses.ts'
 export type { RequestPattern, StatusPattern } from './simulator/requests/pattern.ts'
 export type {
+  NearMiss,
   RequestExpectation,
   Verification,
   VerifiedExpectation,

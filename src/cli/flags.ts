@@ -3,7 +3,7 @@
 import type { Argv, Options, PositionalOptions } from 'yargs'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { HIDDEN } from '../lib/text/secrets.ts'
-import { toSnakeCase } from '../lib/text/snake-case.ts'
+import { toSnakeCase } from '../lib/text/words.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { type Config, configSchema } from './config.ts'
 import { anyText, OuterValue, type Read } from './values.ts'

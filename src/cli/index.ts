@@ -1,10 +1,10 @@
 /** The command line: a list of commands, each loaded on demand. */
 import { formatSuggestion } from '../lib/did-you-mean.ts'
-import { escapeControls } from '../lib/text/control-characters.ts'
+import { escapeControls } from '../lib/text/words.ts'
 import { UsageError } from './command.ts'
 import { runCommandLine } from './command-line.ts'
-import { exitProcess } from './exit.ts'
 import type { Command } from './flags.ts'
+import { exitProcess } from './process-end.ts'
 
 /** The commands in the groups of the help. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<unknown>>>>> = {

@@ -1,8 +1,8 @@
 /** Reads the configuration file of the current folder, and shows where the value of each flag comes from. */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { escapeControls } from '../lib/text/control-characters.ts'
 import { HIDDEN } from '../lib/text/secrets.ts'
+import { escapeControls } from '../lib/text/words.ts'
 import { jsonPath, type Problem, problemsOf, WITHOUT_JIT } from '../lib/zod-problems.ts'
 import type { OwnEndpoints } from '../service/own-endpoints.ts'
 import { SNAPSHOT_ENDING } from '../simulator/checkpoint/file-ending.ts'

@@ -2,7 +2,7 @@
 
 import { DEPLOYMENT_STATUSES } from '../data/records/enums.ts'
 import { formatDuration, HOUR, SECOND } from '../kernel/duration.ts'
-import { formatCount, plural } from '../lib/text/format-count.ts'
+import { formatCount, plural } from '../lib/text/numbers.ts'
 import { formatEngine } from '../simulation/deployments/instance-speed.ts'
 import {
   COLD_START_PHASES,

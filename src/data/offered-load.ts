@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { DAY, formatDuration, type Micros, micros, SECOND } from '../kernel/duration.ts'
-import { attempt } from '../lib/attempt.ts'
+import { attempt } from '../lib/errors.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { formatValue } from '../lib/zod-problems.ts'
 import { isRequestTrace, REQUEST_COLUMNS, readRequestTrace } from './request-trace.ts'

@@ -1,6 +1,6 @@
 import { LIMITS } from '../lib/limits.ts'
 import { quote } from '../lib/quote.ts'
-import { formatYears } from '../lib/text/format-count.ts'
+import { formatYears } from '../lib/text/numbers.ts'
 
 /** A duration in the form of the user: `'90s'`, `'1h30m'`, `'PT1H'`, or a number of milliseconds. */
 export type Duration = string | number

@@ -1,4 +1,4 @@
-import { acceptCopies } from '../lib/copies.ts'
+import { acceptCopies } from '../lib/errors.ts'
 import { LIMITS } from '../lib/limits.ts'
 import type { Agenda } from './agenda.ts'
 import type { Clock } from './clock.ts'
@@ -99,4 +99,9 @@ export class Loop {
         `(${this.#byKind[hottest]}). Advance by less, or look for two things that keep waking each other.`,
     )
   }
+}
+
+/** The error of a wait or a move of time whose world was reset, restored or deleted. */
+export class WorldReplaced extends Error {
+  override readonly name = 'WorldReplaced'
 }

@@ -8,3 +8,12 @@ export function given<Fields extends object>(fields: Fields) {
 export function fieldsOf<Value, Name extends string>(value: Value, ...names: readonly Name[]): Record<Name, Value> {
   return Object.fromEntries(names.map(name => [name, value])) as Record<Name, Value>
 }
+
+/** Freezes a record and everything in it, so that it can be shared between worlds. Returns the same object. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const inner of Object.values(value)) deepFreeze(inner)
+  }
+  return value
+}

@@ -1,5 +1,5 @@
 /** Public keys of SSH, as the line of a `.pub` file: a type, the key in base64, and a comment. */
-import { decodeBase64 } from './base64.ts'
+import { decodeBase64 } from './bytes.ts'
 
 /** A valid public key. */
 export interface SshPublicKey {

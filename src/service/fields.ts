@@ -1,6 +1,6 @@
 /** The building blocks of requests: what the wire allows, with bounds that also show in the OpenAPI document. */
 import * as z from 'zod'
-import { isIntegerText, isNumberText } from '../lib/text/number-text.ts'
+import { isIntegerText, isNumberText } from '../lib/text/numbers.ts'
 import { NOT_AN_INTEGER } from './http/validation-errors.ts'
 
 /** A string whose length is counted in code points, so that an emoji is one. */

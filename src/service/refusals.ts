@@ -1,7 +1,7 @@
 /** Errors that end a request with a refusal. */
 
 import type { DecidedBy } from '../kernel/journal.ts'
-import { acceptCopies } from '../lib/copies.ts'
+import { acceptCopies } from '../lib/errors.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { quote } from '../lib/quote.ts'
 import type { ValidationDetail } from './http/validation-errors.ts'

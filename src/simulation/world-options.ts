@@ -2,7 +2,7 @@ import type { Profile } from '../data/profiles/load.ts'
 import type { Fixture } from '../data/records/fixture.ts'
 import * as fixtureRecords from '../data/records/fixture.ts'
 import type { EventLimits } from '../kernel/loop.ts'
-import { deepFreeze } from '../lib/deep-freeze.ts'
+import { deepFreeze } from '../lib/fields.ts'
 import type { LineAnswerer } from './batches/line-answering.ts'
 
 /** The options of a new world. */

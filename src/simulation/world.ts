@@ -7,7 +7,7 @@ import type { DecidedBy, Entry, EntryFields, Journal, RequestEntry } from '../ke
 import { DEFAULT_EVENT_LIMITS, type EventLimits, Loop } from '../kernel/loop.ts'
 import type { Chance } from '../kernel/random.ts'
 import type { Generation, Row } from '../kernel/row.ts'
-import { deepFreeze } from '../lib/deep-freeze.ts'
+import { deepFreeze } from '../lib/fields.ts'
 import type { Steps } from '../lib/slices.ts'
 import { AccountAccess } from './account/access/account-access.ts'
 import { ApiTokens } from './account/access/api-tokens.ts'

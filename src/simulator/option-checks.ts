@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { DEFAULT_EPOCH_MS, elapsedAt, MAX_WORLD_AGE } from '../kernel/clock.ts'
 import { LIMITS } from '../lib/limits.ts'
-import { formatCount } from '../lib/text/format-count.ts'
+import { formatCount } from '../lib/text/numbers.ts'
 import { isHost } from '../service/native/webhook-address.ts'
 
 export const NamedOrObject = z.custom(value => typeof value === 'string' || isObject(value), {

@@ -2,7 +2,7 @@
 import { formatSuggestion } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { quote } from '../lib/quote.ts'
-import { toSnakeCase } from '../lib/text/snake-case.ts'
+import { toSnakeCase } from '../lib/text/words.ts'
 import {
   type ForkOptions,
   OPTION_DECLARATIONS,

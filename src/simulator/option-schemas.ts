@@ -1,6 +1,6 @@
 /** The schemas of options: as fields of `POST /_sim/worlds`, and as keys of a scenario's `given`. */
 import type * as z from 'zod'
-import { toSnakeCase } from '../lib/text/snake-case.ts'
+import { toSnakeCase } from '../lib/text/words.ts'
 import { OPTIONS, type OptionDeclarations, type OptionName } from './options.ts'
 
 type SnakeCase<Text extends string> = Text extends `${infer First}${infer Rest}`

@@ -1,6 +1,6 @@
 /** Delivers the results of native inference to their webhooks: real requests, at the times that the world decides. */
 
-import { WorldReplaced } from '../kernel/world-replaced.ts'
+import { WorldReplaced } from '../kernel/loop.ts'
 import { Cancellation, type CancelSignal } from '../lib/cancellation.ts'
 import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
 import type { OperationName } from '../service/client/client.ts'

@@ -6,7 +6,7 @@ import { checkOwnFaults, type OwnFault } from '../../src/workbench/explore/plan/
 import type { CommandItem } from '../../src/workbench/explore/plan/plan.ts'
 import { spaceOf } from '../../src/workbench/explore/plan/space.ts'
 import { createFlowRunner } from '../../src/workbench/explore/run/flow-runner.ts'
-import type { RunResult } from '../../src/workbench/explore/run/run-result.ts'
+import type { RunResult } from '../../src/workbench/explore/run/runner.ts'
 import type { FieldClient } from './field-clients.ts'
 
 /** A section of the page. */

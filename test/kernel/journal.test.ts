@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { formatTraceLine } from '../../src/kernel/entry.ts'
 import { Journal } from '../../src/kernel/journal.ts'
 import { Generation, Row } from '../../src/kernel/row.ts'
-import { formatTraceLine } from '../../src/kernel/trace-line.ts'
 
 class Thing extends Row {}
 

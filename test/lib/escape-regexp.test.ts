@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { escapeRegExp } from '../../src/lib/escape-regexp.ts'
+import { escapeRegExp } from '../../src/lib/patterns.ts'
 
 const PRINTABLE = String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i))
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { globOf } from '../../src/lib/glob.ts'
+import { globOf } from '../../src/lib/patterns.ts'
 
 test('a pattern matches what the regular expression of it matches', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { withItem, withoutItem } from '../../src/lib/short-lists.ts'
+import { withItem, withoutItem } from '../../src/lib/lists.ts'
 
 const list = fc.uniqueArray(fc.integer(), { maxLength: 9 })
 

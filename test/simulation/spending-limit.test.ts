@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { FixturePatch } from '../../src/data/records/fixture.ts'
-import { accountBalance } from '../../src/simulation/reporting/account-balance.ts'
+import { accountBalance } from '../../src/simulation/reporting/monthly-usage.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 
 const MICROCENTS_PER_USD = 100_000_000

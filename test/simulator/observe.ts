@@ -4,7 +4,7 @@ import { type Duration, HOUR, micros } from '../../src/kernel/duration.ts'
 import { parseJsonOrText, tryParseJson } from '../../src/lib/json-text.ts'
 import type { FaultRule } from '../../src/simulator/faults/rules.ts'
 import { AnswerBody } from '../../src/simulator/judge/answers/answer-body.ts'
-import { toBase } from '../../src/simulator/judge/base.ts'
+import { toBase } from '../../src/simulator/judge/created-things.ts'
 import { effectsOf } from '../../src/simulator/judge/effects.ts'
 import type {
   ClientEnd,

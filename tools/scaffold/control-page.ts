@@ -1,6 +1,6 @@
 /** The sections of docs/control.md. */
 
-import { wrapText } from '../../src/lib/text/wrap.ts'
+import { wrapText } from '../../src/lib/text/words.ts'
 import { exampleRequest, parametersOf } from '../../src/server/control/describe.ts'
 import type { AnyEndpoint, Operations } from '../../src/service/endpoint.ts'
 

@@ -1,5 +1,5 @@
 /** The lists of docs/endpoints.md. */
-import { tableRow } from '../../src/cli/markdown.ts'
+import { tableRow } from '../../src/cli/commands/replay.ts'
 import type { Operations, Provenance } from '../../src/service/endpoint.ts'
 import { listAssumptions } from '../../src/service/openapi/openapi.ts'
 

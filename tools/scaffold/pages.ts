@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import * as z from 'zod'
+import { tableRow } from '../../src/cli/commands/replay.ts'
 import { figure, percent, setUpOf, signed } from '../../src/cli/commands/validate.ts'
-import { tableRow } from '../../src/cli/markdown.ts'
 import { type ListedScenario, list } from '../../src/cli/run/list.ts'
 import { compareRows, errorsByClass, publishedRows } from '../../src/cli/validate/rows.ts'
 import {
@@ -13,8 +13,8 @@ import {
   HOSTED_LIFECYCLE,
 } from '../../src/data/records/enums.ts'
 import type { Lifecycle } from '../../src/data/records/lifecycle.ts'
-import { groupBy } from '../../src/lib/group-by.ts'
 import { LIMIT_SECTIONS } from '../../src/lib/limits.ts'
+import { groupBy } from '../../src/lib/lists.ts'
 import { controlOperations } from '../../src/server/control/index.ts'
 import { operations } from '../../src/service/index.ts'
 import { COMMON_ASSUMPTIONS } from '../../src/service/openapi/openapi.ts'

@@ -1,7 +1,6 @@
 /** The generated part of the Python package: the control plane as typed methods. */
 import * as z from 'zod'
-import { toSnakeCase } from '../../src/lib/text/snake-case.ts'
-import { wrapText } from '../../src/lib/text/wrap.ts'
+import { toSnakeCase, wrapText } from '../../src/lib/text/words.ts'
 import { givenBody } from '../../src/server/control/describe.ts'
 import { controlOperations } from '../../src/server/control/index.ts'
 import { type AnyEndpoint, type FieldSchemas, routeParamNames } from '../../src/service/endpoint.ts'

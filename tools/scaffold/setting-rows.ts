@@ -14,7 +14,7 @@ import {
   warmUp,
 } from '../../src/data/profiles/setting-kinds.ts'
 import { formatDuration } from '../../src/kernel/duration.ts'
-import { toSnakeCase } from '../../src/lib/text/snake-case.ts'
+import { toSnakeCase } from '../../src/lib/text/words.ts'
 
 export interface SettingRow {
   /** The place in the file, as in `timings.image_pull`. */

@@ -1,6 +1,6 @@
 /** `modelhost-sim conform`: compares the simulator with an OpenAPI document of your provider. */
 
-import { plural } from '../../lib/text/format-count.ts'
+import { plural } from '../../lib/text/numbers.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import type { Conformance } from '../conform/conform.ts'

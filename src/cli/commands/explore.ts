@@ -1,11 +1,10 @@
 /** `modelhost-sim explore`: looks for what breaks a client. */
-import { startLoopWatchdog } from '../../workbench/scenario/runner/loop-watchdog.ts'
+import { startLoopWatchdog } from '../../workbench/scenario/runner/guards.ts'
 import { PROCESS_IO } from '../command.ts'
-import { exitWhenWritten } from '../exit.ts'
 import { EXPLORE_FLAGS, type ExploreArguments, exploreFlows } from '../explore/explore-flows.ts'
 import { words } from '../flags.ts'
+import { exitWhenWritten, onSignals } from '../process-end.ts'
 import { FINDING_EXIT_CODES } from '../shards/play.ts'
-import { onSignals } from '../signals.ts'
 
 export const command = 'explore [flows..]'
 export const describe = 'Look for what a client cannot survive, and shrink it to the fewest faults'

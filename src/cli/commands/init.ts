@@ -1,8 +1,8 @@
 /** `modelhost-sim init`: writes a configuration, a first test and a first scenario into a project. */
 import { cpSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describeFileError } from '../../lib/file-errors.ts'
-import { shippedFolder } from '../../workbench/scenario/runner/shipped.ts'
+import { describeFileError } from '../../lib/errors.ts'
+import { shippedFolder } from '../../workbench/scenario/runner/paths.ts'
 import { UsageError } from '../command.ts'
 import { CONFIG_FILES } from '../config.ts'
 import { makeFolders } from './fixture.ts'

@@ -1,8 +1,8 @@
 /** `modelhost-sim merge`: joins the results of shards. */
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { attempt } from '../../lib/attempt.ts'
-import { formatCount, plural } from '../../lib/text/format-count.ts'
+import { attempt } from '../../lib/errors.ts'
+import { formatCount, plural } from '../../lib/text/numbers.ts'
 import { type MergedFinding, type MergeReport, mergeResults } from '../../workbench/explore/shards/merge.ts'
 import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
 import { type CommandIo, PROCESS_IO, UsageError } from '../command.ts'

@@ -2,13 +2,12 @@
  * `modelhost-sim replay`: replays a recording, and compares each answer; with a change, it prints the consequences. With
  * `--export`, it writes the recording as a test or a scenario.
  */
-
 import { readFileSync, statSync } from 'node:fs'
+import { describeFileError } from '../../lib/errors.ts'
 import { given } from '../../lib/fields.ts'
-import { describeFileError } from '../../lib/file-errors.ts'
 import { shellQuote } from '../../lib/quote.ts'
-import { escapeControls } from '../../lib/text/control-characters.ts'
-import { plural } from '../../lib/text/format-count.ts'
+import { plural } from '../../lib/text/numbers.ts'
+import { escapeControls } from '../../lib/text/words.ts'
 import type { ParsedRecording } from '../../simulator/history/file.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
 import { recordSimulator } from '../../simulator/history/record.ts'
@@ -20,7 +19,6 @@ import { createSimulator } from '../../simulator/simulator.ts'
 import { PROCESS_IO, UsageError } from '../command.ts'
 import { exportRecording } from '../export-recording.ts'
 import { type ArgumentsOf, flag } from '../flags.ts'
-import { tableRow } from '../markdown.ts'
 import { progressOnTerminal } from '../progress.ts'
 import { endpointsFile, partial, readRecordingToEnd, withProjectEndpoints } from '../recording-files.ts'
 
@@ -173,4 +171,9 @@ async function playHarFile(args: Arguments, record: string): Promise<void> {
   for (const [difference, times] of differing) {
     process.stdout.write(`  ${difference}${times > 1 ? `, ${times} times` : ''}\n`)
   }
+}
+
+/** Returns a row of a Markdown table, with pipes escaped. */
+export function tableRow(cells: readonly string[]): string {
+  return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }

@@ -1,8 +1,8 @@
 /** `modelhost-sim validate`: how far the engine is from published measurements, or from your own. */
 import { loadProfile } from '../../data/profiles/load.ts'
 import { ProfileError } from '../../data/profiles/problems.ts'
-import { escapeControls } from '../../lib/text/control-characters.ts'
-import { plural } from '../../lib/text/format-count.ts'
+import { plural } from '../../lib/text/numbers.ts'
+import { escapeControls } from '../../lib/text/words.ts'
 import { UsageError } from '../command.ts'
 import { type ArgumentsOf, flag, toggle, words } from '../flags.ts'
 import { calibrate } from '../validate/calibration.ts'

@@ -1,7 +1,7 @@
 /** Compares the simulator with an OpenAPI document of a provider. */
 
 import { nearestWord } from '../../lib/did-you-mean.ts'
-import { escapeRegExp } from '../../lib/escape-regexp.ts'
+import { escapeRegExp } from '../../lib/patterns.ts'
 import type { AnyEndpoint, Operations } from '../../service/endpoint.ts'
 import type { NamesProfile } from '../../service/naming/names-profile.ts'
 import { createExampleRequest } from '../../service/openapi/examples.ts'

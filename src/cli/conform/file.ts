@@ -1,7 +1,7 @@
 /** Reads a document from a JSON or YAML file. */
 import { readFileSync, statSync } from 'node:fs'
 import { parseDocument } from 'yaml'
-import { describeFileError } from '../../lib/file-errors.ts'
+import { describeFileError } from '../../lib/errors.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
 import { UsageError } from '../command.ts'
 import { DocumentError } from './document.ts'

@@ -1,13 +1,13 @@
 /** Formats of explored flows: text for people, a line of JSON for each flow, and JUnit. */
 
 import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
-import { formatCount, plural } from '../../lib/text/format-count.ts'
+import { formatCount, plural } from '../../lib/text/numbers.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
-import { wrapText } from '../../lib/text/wrap.ts'
+import { wrapText } from '../../lib/text/words.ts'
 import type { ExplainedFinding, FlowReport } from '../../workbench/explore/explore-flow.ts'
 import type { Plan } from '../../workbench/explore/plan/plan.ts'
 import { describeCard, describeJudged } from '../../workbench/explore/report/card-words.ts'
-import { toLabelledTexts } from '../../workbench/explore/report/labelled-texts.ts'
+import { toLabelledTexts } from '../../workbench/explore/report/item-words.ts'
 import type { SortedFindings } from './known.ts'
 
 /** A flow that was explored. */

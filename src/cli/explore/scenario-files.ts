@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
-import { describeFileError } from '../../lib/file-errors.ts'
+import { describeFileError } from '../../lib/errors.ts'
 import type { ExplainedFinding } from '../../workbench/explore/explore-flow.ts'
 import type { ExplorableFlow } from '../../workbench/explore/flow.ts'
 import type { WorldChange } from '../../workbench/explore/flow-world.ts'

@@ -1,7 +1,7 @@
 /** Files that flags and arguments of commands name. Each is written whole or not at all. */
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { describeFileError } from '../../lib/file-errors.ts'
+import { describeFileError } from '../../lib/errors.ts'
 import { UsageError } from '../command.ts'
 
 /**

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { LoadError } from '../../workbench/scenario/runner/import-script.ts'
+import { shippedFolder } from '../../workbench/scenario/runner/paths.ts'
 import { isSelected, loadFiles, requireKnownTags, type ScenarioFile } from '../../workbench/scenario/runner/runner.ts'
-import { shippedFolder } from '../../workbench/scenario/runner/shipped.ts'
 import type { Scenario } from '../../workbench/scenario/scenario.ts'
 import type { CommandIo } from '../command.ts'
 

@@ -2,8 +2,8 @@
 
 import { type Recording, recordSimulator } from '../../simulator/history/record.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import type { FileResult, RunFilesOptions } from '../../workbench/scenario/runner/jobs.ts'
 import { loadFiles } from '../../workbench/scenario/runner/runner.ts'
+import type { FileResult, RunFilesOptions } from '../../workbench/scenario/runner/workers.ts'
 import { UsageError } from '../command.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 

@@ -2,8 +2,8 @@
 
 import { loadProfile } from '../../data/profiles/load.ts'
 import { formatDuration } from '../../kernel/duration.ts'
-import { groupBy } from '../../lib/group-by.ts'
-import { formatCount } from '../../lib/text/format-count.ts'
+import { groupBy } from '../../lib/lists.ts'
+import { formatCount } from '../../lib/text/numbers.ts'
 import { firstTokenOf } from '../../server/page/plots/report-charts.ts'
 import { readSteps, type Steps } from '../../server/page/plots/report-steps.ts'
 import type { Report } from '../../simulation/reporting/report-types.ts'

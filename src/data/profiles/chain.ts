@@ -2,8 +2,7 @@ import { openProfile } from '#fixture-files'
 import { parseJsonText } from '../../lib/json-text.ts'
 import { formatValue } from '../../lib/zod-problems.ts'
 import type { ProfileFile } from '../fixtures/files.ts'
-import { isRecord } from './is-record.ts'
-import { ProfileError } from './problems.ts'
+import { isRecord, ProfileError } from './problems.ts'
 import type { ProfileInput } from './schema.ts'
 
 /** The profile that a profile extends if it names no other one. */

@@ -1,9 +1,8 @@
-import { deepFreeze } from '../../lib/deep-freeze.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
+import { deepFreeze } from '../../lib/fields.ts'
 import { formatValue } from '../../lib/zod-problems.ts'
 import type { ProfileChain, ProfileLayer } from './chain.ts'
-import { isRecord } from './is-record.ts'
-import { ProblemReport } from './problems.ts'
+import { isRecord, ProblemReport } from './problems.ts'
 import { ProfileReader } from './reader.ts'
 import { PROFILE_SECTIONS, type Profile } from './schema.ts'
 

@@ -2,8 +2,9 @@
  * Provider profiles: the settings and policies of a service, as data. A file is read and checked once, and shared
  * frozen.
  */
-import { deepFreeze } from '../../lib/deep-freeze.ts'
+
 import { nearestWord } from '../../lib/did-you-mean.ts'
+import { deepFreeze } from '../../lib/fields.ts'
 import { DEFAULT_PROFILE, ProfileChain } from './chain.ts'
 import * as check from './check.ts'
 import type { Profile, ProfileInput } from './schema.ts'

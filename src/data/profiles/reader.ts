@@ -1,8 +1,8 @@
 import { describeUnknownField } from '../../lib/known-keys.ts'
 import { formatValue, type Problem } from '../../lib/zod-problems.ts'
 import type { ProfileLayer } from './chain.ts'
-import { isRecord } from './is-record.ts'
 import type { ProblemReport } from './problems.ts'
+import { isRecord } from './problems.ts'
 import { NamedSections, type ProfileSection, ProfileSetting, toCamelCase } from './setting.ts'
 import { readSetting } from './setting-kinds.ts'
 

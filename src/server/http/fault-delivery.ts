@@ -10,7 +10,7 @@ import {
   isStreamed,
   transferTime,
   type WireFaultResponse,
-} from '../../simulator/faults/broken-response.ts'
+} from '../../simulator/faults/deliver-in-process.ts'
 
 interface DeliveryOptions {
   /** Simulated seconds per real second; undefined if delays take no real time. */

@@ -7,15 +7,14 @@ import type { Exchange } from '../../service/http/exchange.ts'
 import type { HoldingWaiter, WaiterClock } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import type { BodyChunk, PulledBody, ResponseWaiter } from '../../service/results.ts'
-import { WireFaultResponse } from '../../simulator/faults/broken-response.ts'
+import { WireFaultResponse } from '../../simulator/faults/deliver-in-process.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import type { RoutedRequest } from '../routing/request-router.ts'
 import type { HttpRequest } from '../routing/world-routing.ts'
 import type { ServedWorld } from '../worlds/served-world.ts'
 import { cutWhenBroken, deliverFaultToSocket, sendUntyped } from './fault-delivery.ts'
-import { type HalfOpenConnections, untilClosed } from './half-open-clients.ts'
 import { createLatencyWaiter, type Latency } from './latency.ts'
-import { readTextOf } from './read-body.ts'
+import { type HalfOpenConnections, untilClosed } from './listen.ts'
 import type { ServedRequests } from './served-requests.ts'
 
 /** Real milliseconds after which a client that has closed its side counts as gone. */
@@ -201,4 +200,44 @@ function sendPulledBody(outgoing: ServerResponse, headers: Readonly<Record<strin
   }
   outgoing.writeHead(200, headers)
   readNext()
+}
+
+/** A message whose body has been read. The request listener takes a body from this field. */
+type ReadMessage = IncomingMessage & { rawBody?: Buffer }
+
+const NO_BYTES = Buffer.alloc(0)
+const REPLACEMENT = '\ufffd'
+const BYTE_ORDER_MARK = 0xfeff
+
+type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown
+
+/** What answers requests whose body has been read, or is empty, and all others. */
+export interface BodyListeners {
+  readonly onRead: Listener
+  readonly onUnread: Listener
+}
+
+/** Answers a request. If its whole body came with the head, the body is read first. */
+export function afterReadyBody(incoming: IncomingMessage, outgoing: ServerResponse, listeners: BodyListeners): void {
+  const { method, headers } = incoming
+  if (method === 'GET' || method === 'HEAD' || headers['transfer-encoding'] !== undefined) {
+    listeners.onUnread(incoming, outgoing)
+    return
+  }
+  const length = Number(headers['content-length'] ?? 0)
+  // The parser hands over the head first, and then in the same task the body that came with it.
+  process.nextTick(() => {
+    if (incoming.readableLength !== length || incoming.destroyed) return listeners.onUnread(incoming, outgoing)
+    ;(incoming as ReadMessage).rawBody = incoming.read() ?? NO_BYTES
+    listeners.onRead(incoming, outgoing)
+  })
+}
+
+/** Returns the text of a body that has been read; undefined for one that has not, or that may not be UTF-8. */
+export function readTextOf(incoming: IncomingMessage): string | undefined {
+  const { rawBody } = incoming as ReadMessage
+  if (rawBody === undefined) return undefined
+  const text = rawBody.toString('utf8')
+  // A mark of the byte order is omitted, and invalid bytes are refused, by what reads the bytes.
+  return text.charCodeAt(0) !== BYTE_ORDER_MARK && !text.includes(REPLACEMENT) ? text : undefined
 }

@@ -16,21 +16,20 @@ import { Cors } from '../routing/cors.ts'
 import { RequestRouter } from '../routing/request-router.ts'
 import { Worlds, type WorldsOptions } from '../worlds/worlds.ts'
 import { answerBadRequests, findBadTarget, toOriginForm } from './bad-requests.ts'
-import { HalfOpenConnections } from './half-open-clients.ts'
 import type { Latency } from './latency.ts'
 import {
   type Connections,
   closeGracefully,
   DEFAULT_HOST,
   DEFAULT_PORT,
+  HalfOpenConnections,
   ListenError,
   listen,
   reachableHost,
 } from './listen.ts'
 import { BUNDLED_PAGE_FILES } from './page-files.ts'
-import { afterReadyBody, type BodyListeners } from './read-body.ts'
 import { type ServedRequest, ServedRequests } from './served-requests.ts'
-import { type ServerContext, ServerRequest } from './server-request.ts'
+import { afterReadyBody, type BodyListeners, type ServerContext, ServerRequest } from './server-request.ts'
 
 /**
  * Sends the text of a response with its head in one plain write. Node's own `end` adds an empty chunk, and then a vectored

@@ -1,10 +1,10 @@
 /** Which world of a host a request belongs to, and its tokens on the way in and out. */
 
-import { WorldReplaced } from '../../kernel/world-replaced.ts'
+import { WorldReplaced } from '../../kernel/loop.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { type HeaderReader, KEY_HEADER, presentedToken, SECOND_KEY_HEADER } from '../../service/http/authentication.ts'
 import type { IncomingRequest } from '../../service/http/incoming-request.ts'
-import { WireFaultResponse } from '../../simulator/faults/broken-response.ts'
+import { WireFaultResponse } from '../../simulator/faults/deliver-in-process.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 import { DEFAULT_WORLD, type ServedWorld } from '../worlds/served-world.ts'
 import { type Destination, TooManyWorlds, type Worlds } from '../worlds/worlds.ts'

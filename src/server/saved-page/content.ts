@@ -1,8 +1,7 @@
 /** What a saved page is about: recordings of worlds, and where the control room begins. */
 
 import { strFromU8, strToU8, unzlibSync, Zlib } from 'fflate'
-import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
-import { concatBytes } from '../../lib/bytes.ts'
+import { concatBytes, decodeBase64, encodeBase64 } from '../../lib/bytes.ts'
 import type { Steps } from '../../lib/slices.ts'
 import type { Location } from '../page/store/place.ts'
 

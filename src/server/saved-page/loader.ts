@@ -1,6 +1,6 @@
 /** The first script of a saved page. It unpacks the others and runs them, as far as the policy of the page lets them. */
 
-import { decodeBase64 } from '../../lib/base64.ts'
+import { decodeBase64 } from '../../lib/bytes.ts'
 import { ELEMENTS, type PageParts } from './parts.ts'
 
 document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) => {

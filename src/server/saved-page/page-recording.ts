@@ -1,6 +1,6 @@
 /** Recordings for pages: without what a browser lacks, and with what the page needs to run them. */
 
-import { encodeBase64 } from '../../lib/base64.ts'
+import { encodeBase64 } from '../../lib/bytes.ts'
 import type { Steps } from '../../lib/slices.ts'
 import { operations } from '../../service/index.ts'
 import { parseInSteps } from '../../simulator/history/file.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
-import { formatCount } from '../../lib/text/format-count.ts'
+import { formatCount } from '../../lib/text/numbers.ts'
 import type { World } from '../../simulation/world.ts'
 import { neighbour } from '../endpoint.ts'
 import { looseObject, text } from '../fields.ts'

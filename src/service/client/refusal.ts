@@ -1,5 +1,5 @@
 /** The error of the typed client. In its own file, so that scripts import it without the declarations. */
-import { acceptCopies } from '../../lib/copies.ts'
+import { acceptCopies } from '../../lib/errors.ts'
 
 /**
  * An error answer of the service.

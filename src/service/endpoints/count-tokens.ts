@@ -4,8 +4,8 @@ import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { documented } from '../endpoint.ts'
 import { text } from '../fields.ts'
-import { countInputTokens, toPromptMessages } from '../messages/message-prompt.ts'
-import { qualifyModelName } from '../model-names.ts'
+import { qualifyModelName } from '../lookups.ts'
+import { countInputTokens, toPromptMessages } from '../messages/message-request.ts'
 import { refuse } from '../refusals.ts'
 
 const Block = z.looseObject({ type: text() })

@@ -9,11 +9,13 @@ import { credential, integer, text, words } from '../fields.ts'
 import {
   FUNDS_REFUSAL,
   GPU_QUOTA_REFUSAL,
+  isForeignModelName,
+  ModelName,
+  qualifyModelName,
   requireCurrentModel,
   requireDeployment,
   requireLanguageModel,
 } from '../lookups.ts'
-import { isForeignModelName, ModelName, qualifyModelName } from '../model-names.ts'
 import { DeployId, DeploymentRecord } from '../records.ts'
 import { refuse, refuseInput, rejectInput } from '../refusals.ts'
 import { JsonText } from '../results.ts'

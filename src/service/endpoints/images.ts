@@ -1,7 +1,6 @@
 /** Images in the OpenAI-compatible form: made from a prompt, from an upload and a prompt, or from an upload alone. */
 import * as z from 'zod'
-import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
-import { concatBytes } from '../../lib/bytes.ts'
+import { concatBytes, decodeBase64, encodeBase64 } from '../../lib/bytes.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'

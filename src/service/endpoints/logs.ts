@@ -4,8 +4,8 @@ import { type LogMessage, logMessages } from '../../simulation/reporting/log-mes
 import type { World } from '../../simulation/world.ts'
 import { neighbour } from '../endpoint.ts'
 import { queryInteger } from '../fields.ts'
+import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../list-params.ts'
 import { requireDeploymentOrdinal } from '../lookups.ts'
-import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../time-params.ts'
 
 /** The longest window of a log query: a month. */
 const LONGEST_WINDOW = 31 * DAY

@@ -4,8 +4,14 @@ import type { World } from '../../simulation/world.ts'
 import { requireFunds } from '../admission.ts'
 import { documented, neighbour } from '../endpoint.ts'
 import { text } from '../fields.ts'
-import { FUNDS_REFUSAL, isKnownModel, requireCurrentModel, requireLanguageModel } from '../lookups.ts'
-import { BareName, qualifyModelName } from '../model-names.ts'
+import {
+  BareName,
+  FUNDS_REFUSAL,
+  isKnownModel,
+  qualifyModelName,
+  requireCurrentModel,
+  requireLanguageModel,
+} from '../lookups.ts'
 import { DeployId, DeploymentRecord, LoraRecord, LoraStatus } from '../records.ts'
 import { refuse } from '../refusals.ts'
 import { JsonText } from '../results.ts'

@@ -5,9 +5,9 @@ import type { Deployment } from '../../simulation/deployments/deployment.ts'
 import { type DeploymentStats, deploymentStats, requestsByDeployment } from '../../simulation/reporting/stats.ts'
 import type { World } from '../../simulation/world.ts'
 import { neighbour } from '../endpoint.ts'
+import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../list-params.ts'
 import { requireDeployment } from '../lookups.ts'
 import { refuse } from '../refusals.ts'
-import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../time-params.ts'
 
 const MILLISECOND = SECOND / 1000
 

@@ -2,8 +2,8 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { RequestEntry } from '../../kernel/journal.ts'
+import { WorldReplaced } from '../../kernel/loop.ts'
 import { hash32Pair } from '../../kernel/random.ts'
-import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { byteLengthOf } from '../../lib/bytes.ts'
 import { Slices } from '../../lib/slices.ts'
 import { splitChunks } from '../../simulation/batches/files.ts'

@@ -1,7 +1,7 @@
 /** The input of an endpoint: the path, the query and the body of a request, validated. */
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
-import { isIntegerText, isNumberText } from '../../lib/text/number-text.ts'
+import { isIntegerText, isNumberText } from '../../lib/text/numbers.ts'
 import { readsInherited, withoutPrototypes } from '../../lib/zod-problems.ts'
 import type { FieldSchemas } from '../endpoint.ts'
 import type { RawBody } from './bodies/body.ts'

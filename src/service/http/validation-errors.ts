@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { LIMITS } from '../../lib/limits.ts'
-import { isIntegerText, MAX_NUMBER_LENGTH } from '../../lib/text/number-text.ts'
+import { isIntegerText, MAX_NUMBER_LENGTH } from '../../lib/text/numbers.ts'
 
 export interface ValidationDetail {
   /** Where: `body`, `query`, `path` or `header`, then names and positions, all strings. */

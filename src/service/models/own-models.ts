@@ -4,7 +4,7 @@ import type { DeploymentRow } from '../../simulation/deployments/deployment-row.
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { AccountModel } from '../../simulation/deployments/model-versions.ts'
 import type { World } from '../../simulation/world.ts'
-import { isForeignModelName } from '../model-names.ts'
+import { isForeignModelName } from '../lookups.ts'
 import { findContextLength } from '../openai/request-lifecycle.ts'
 import type { DeploymentModelEntry } from '../records.ts'
 

@@ -4,9 +4,9 @@
 
 import { openNames } from '#fixture-files'
 import { VARIANT_KEYS } from '../../data/records/enums.ts'
-import { globOf } from '../../lib/glob.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
 import type { OpenName } from '../../lib/open-name.ts'
+import { globOf } from '../../lib/patterns.ts'
 import { problemsOf } from '../../lib/zod-problems.ts'
 import type { ErrorShape } from '../endpoint.ts'
 import { operations } from '../index.ts'

@@ -1,7 +1,7 @@
 /** The sections of a names profile, and what their words can be. */
 import * as z from 'zod'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
-import { globOf } from '../../lib/glob.ts'
+import { globOf } from '../../lib/patterns.ts'
 import { type AnyEndpoint, ERROR_SHAPES, type Operations, routeParamNames } from '../endpoint.ts'
 import { vocabularyOf } from './vocabulary.ts'
 

@@ -2,8 +2,9 @@
  * Maps between neutral and vendor names. The places of neutral words are found once, in the declarations of the endpoints,
  * so free content is never changed.
  */
-import { escapeRegExp } from '../../lib/escape-regexp.ts'
+
 import { oncePer } from '../../lib/once.ts'
+import { escapeRegExp } from '../../lib/patterns.ts'
 import type { VendorNames } from '../api-scope.ts'
 import { type AnyEndpoint, endpointPaths, type Operations } from '../endpoint.ts'
 import type { Json } from '../openapi/json-schema.ts'

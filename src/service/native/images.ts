@@ -1,7 +1,7 @@
 /** Native inference of image models: PNG files from a prompt. */
 import * as z from 'zod'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
-import { encodeBase64 } from '../../lib/base64.ts'
+import { encodeBase64 } from '../../lib/bytes.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import type { World } from '../../simulation/world.ts'

@@ -1,7 +1,7 @@
 /** Native inference of rerankers: how well each document answers its query. */
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
-import { scoreRelevance } from '../../simulation/inference/reranking.ts'
+import { scoreRelevance } from '../../simulation/inference/embeddings.ts'
 import { text } from '../fields.ts'
 import { requireNoError } from '../openai/scripted-answers.ts'
 import { countTokens } from '../openai/tokenizer.ts'

@@ -1,7 +1,6 @@
 /** Native inference of speech models: audio of a text. */
 import * as z from 'zod'
-import { encodeBase64 } from '../../lib/base64.ts'
-import { concatBytes } from '../../lib/bytes.ts'
+import { concatBytes, encodeBase64 } from '../../lib/bytes.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { speechWork } from '../../simulation/inference/media-work.ts'
 import { DEFAULT_VOICE, requireKnownVoice, SPEECH_FORMAT, SpeechFormatName, Voice } from '../audio/speech-requests.ts'

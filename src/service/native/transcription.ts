@@ -1,7 +1,7 @@
 /** Native inference of speech recognition: what an audio file says. */
 import * as z from 'zod'
 import { hashBytes } from '../../kernel/random.ts'
-import { decodeBase64 } from '../../lib/base64.ts'
+import { decodeBase64 } from '../../lib/bytes.ts'
 import { transcriptionWork } from '../../simulation/inference/media-work.ts'
 import { AUDIO_SIZE_LIMIT, requireAudioSeconds } from '../audio/transcription-answers.ts'
 import type { UploadedFile } from '../endpoint.ts'

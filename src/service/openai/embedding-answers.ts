@@ -1,7 +1,7 @@
 /** The parts of embeddings that live requests and batch lines share. */
 
 import type { Chance } from '../../kernel/random.ts'
-import { encodeBase64 } from '../../lib/base64.ts'
+import { encodeBase64 } from '../../lib/bytes.ts'
 import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import { dimensionsOf, embed } from '../../simulation/inference/embeddings.ts'
 import type { World } from '../../simulation/world.ts'

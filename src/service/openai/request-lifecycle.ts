@@ -1,8 +1,8 @@
 /** Lifecycle of an inference request, by token or of a media model: submit, wait, answer. */
 
 import type { ModelTask } from '../../data/records/enums.ts'
+import { WorldReplaced } from '../../kernel/loop.ts'
 import { hash32Pair } from '../../kernel/random.ts'
-import { WorldReplaced } from '../../kernel/world-replaced.ts'
 import { Cancellation } from '../../lib/cancellation.ts'
 import type { CallerToken, TokenScope } from '../../simulation/account/access/scoped-tokens.ts'
 import { contextOf } from '../../simulation/deployments/instance-speed.ts'

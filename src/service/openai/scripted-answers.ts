@@ -1,7 +1,7 @@
 /** Answers that a test scripts in place of generated answers. Rules are tried in order; the first match answers. */
 import * as z from 'zod'
-import { acceptCopies } from '../../lib/copies.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { acceptCopies } from '../../lib/errors.ts'
 import { formatValue, jsonPath, problemsOf } from '../../lib/zod-problems.ts'
 import { RETRY_AFTER } from '../../simulation/inference/request-admission.ts'
 import { text } from '../fields.ts'

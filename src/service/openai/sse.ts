@@ -3,7 +3,7 @@
 import type { Micros } from '../../kernel/duration.ts'
 import { normalQuantile } from '../../kernel/exact-math.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
-import { createConnectionClosedError } from '../../lib/connection-closed.ts'
+import { createConnectionClosedError } from '../../lib/errors.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { World } from '../../simulation/world.ts'
 import { type BodyChunk, ByteStream, type PulledBody, type ResponseWaiter, ServerSentEvents } from '../results.ts'

@@ -5,7 +5,6 @@ import { LayeredMap } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
-import { AccountRow } from './ledger-row.ts'
 import type {
   AccountObserver,
   ChargedTokens,
@@ -15,6 +14,7 @@ import type {
   SuspensionReason,
   TopupRule,
 } from './ledger-types.ts'
+import { AccountRow } from './ledger-types.ts'
 import { Meters } from './meters.ts'
 import { MICROCENTS_PER_CENT, type Microcents, tokenCost } from './money.ts'
 import { PastUsage, toBilledSeconds } from './past-usage.ts'

@@ -1,8 +1,7 @@
 import { type Archive, copyState } from '../../kernel/archive.ts'
 import type { SimulationContext } from '../context.ts'
 import { Part } from '../part.ts'
-import type { AccountRow, AccountTable } from './ledger-row.ts'
-import type { AccountObserver, SuspensionReason } from './ledger-types.ts'
+import type { AccountObserver, AccountRow, AccountTable, SuspensionReason } from './ledger-types.ts'
 import type { Microcents } from './money.ts'
 
 /** The suspension of the account: its reasons, and the grace after which nothing runs any more. */

@@ -3,8 +3,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import { Part } from '../part.ts'
 import { drawTopupDecline, drawTopupDelay } from './chaos-draws.ts'
-import type { AccountRow, AccountTable } from './ledger-row.ts'
-import type { TopupRule } from './ledger-types.ts'
+import type { AccountRow, AccountTable, TopupRule } from './ledger-types.ts'
 import { MICROCENTS_PER_CENT, type Microcents } from './money.ts'
 
 /** The automatic top-ups of the ledger: their rule, and the charge under way. The ledger posts the money. */

@@ -1,7 +1,7 @@
 import type { BatchStatus } from '../../data/records/enums.ts'
 import type { SimulationContext } from '../context.ts'
+import type { BatchTable } from './batch-row.ts'
 import { type BatchRow, doneLinesAt, progressOf, type TimestampedStatus } from './batch-row.ts'
-import type { BatchTable } from './batch-table.ts'
 
 /** A batch as the API sends it. */
 export type BatchRecord = ReturnType<typeof toBatchRecord>

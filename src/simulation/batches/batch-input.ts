@@ -5,10 +5,10 @@ import { type Steps, withoutPause } from '../../lib/slices.ts'
 import type { SimulationContext } from '../context.ts'
 import type { ModelTarget } from '../deployments/model-lookup.ts'
 import { BatchLines } from './batch-lines.ts'
+import { countLines } from './batch-output.ts'
 import type { BatchRow, BatchWork } from './batch-row.ts'
 import { readInput } from './fixture-content.ts'
 import type { BatchEndpoint, BatchError, InvalidBody, LineRequest, OnLine, TranslateLine } from './input-lines.ts'
-import { countLines } from './jsonl-writer.ts'
 import type { LineAnswer, LineAnswerer, LineError, LineWorld } from './line-answering.ts'
 
 const ORDER = purpose('batch.lineOrder')

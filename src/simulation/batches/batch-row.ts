@@ -1,8 +1,12 @@
 import type { BatchStatus } from '../../data/records/enums.ts'
+import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
+import { LayeredMap } from '../../kernel/layered-map.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
+import type { SimulationContext } from '../context.ts'
 import { type LiveLoad, spareSeconds } from '../load/serving.ts'
+import { TablePart } from '../part.ts'
 import type { BatchLines } from './batch-lines.ts'
 import type { FileContent } from './files.ts'
 import type { BatchEndpoint, BatchError } from './input-lines.ts'
@@ -148,4 +152,56 @@ export function doneLinesAt({ tokensBefore, lines }: BatchWork, position: number
     else high = middle - 1
   }
   return low
+}
+
+/** The rows of all batches, with an index by id and the list of active batches. */
+export class BatchTable<Parts = unknown, Ports = unknown> extends TablePart<BatchRow, Parts, Ports> {
+  readonly #byId: LayeredMap<number>
+  readonly #jsonTexts: (string | undefined)[]
+  /** Ordinals of the batches whose status is not terminal. */
+  #active: readonly number[]
+
+  constructor(context: SimulationContext, parts: Parts, origin: BatchTable<Parts, Ports> | undefined) {
+    super(context, parts, BatchRow, origin)
+    this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
+    this.#jsonTexts = origin ? origin.#jsonTexts.slice() : []
+    this.#active = origin ? origin.#active : []
+  }
+
+  override archive(archive: Archive): void {
+    super.archive(archive)
+    this.#byId.archive(archive)
+    this.#active = archive.value(this.#active)
+  }
+
+  /** Ordinals of the batches whose status is not terminal. */
+  get active(): readonly number[] {
+    return this.#active
+  }
+
+  ordinalOf(id: string): number | undefined {
+    return this.#byId.get(id)
+  }
+
+  addRow(row: BatchRow): number {
+    const ordinal = this.table.add(row)
+    this.#byId.set(row.id, ordinal)
+    this.#active = [...this.#active, ordinal]
+    return ordinal
+  }
+
+  /** Removes a batch from the active batches. */
+  deactivate(ordinal: number): void {
+    this.#active = this.#active.filter(other => other !== ordinal)
+  }
+
+  /** Returns the JSON of a batch from a cache, or makes it. */
+  jsonOf(ordinal: number, make: () => string): string {
+    this.#jsonTexts[ordinal] ??= make()
+    return this.#jsonTexts[ordinal]!
+  }
+
+  invalidateJson(ordinal: number): void {
+    this.#jsonTexts[ordinal] = undefined
+  }
 }

@@ -12,17 +12,16 @@ import { type AnsweredLines, answerLines, type FindTarget, readFixtureLines } fr
 import {
   type ComposedFiles,
   composeOutput,
+  countLines,
   type ProgressedBatch,
   toFileIds,
   toUnfinishedError,
   writeFiles,
 } from './batch-output.ts'
 import { BatchPacing, type BatchPacingParts } from './batch-pacing.ts'
-import { BatchRow, type BatchSpec, doneLinesAt, type FixtureBatch, progressOf } from './batch-row.ts'
-import { BatchTable } from './batch-table.ts'
+import { BatchRow, type BatchSpec, BatchTable, doneLinesAt, type FixtureBatch, progressOf } from './batch-row.ts'
 import type { Files } from './files.ts'
 import type { BatchError } from './input-lines.ts'
-import { countLines } from './jsonl-writer.ts'
 import type { LineAnswerer, LineWorld } from './line-answering.ts'
 
 const VALIDATION = purpose('batch.validation')

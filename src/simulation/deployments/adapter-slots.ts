@@ -4,8 +4,8 @@ import { Part } from '../part.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import type { Deployments } from './deployments.ts'
 import type { InstanceRow, ResidentAdapter } from './instance-row.ts'
+import type { WorkPorts } from './instance-speed.ts'
 import type { Instances } from './instances.ts'
-import type { WorkPorts } from './work.ts'
 
 /** The parts below that it uses. */
 export interface AdapterSlotsParts {

@@ -7,9 +7,9 @@ import { Part } from '../part.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import { engineArgsProblem } from './engine-args.ts'
 import type { InstanceState } from './instance-row.ts'
+import type { InstanceFailures } from './instance-speed.ts'
 import { ENGINE_CRASH } from './instance-startup.ts'
 import type { Instances } from './instances.ts'
-import type { InstanceFailures } from './work.ts'
 
 /** The states of an instance in which its engine runs. */
 const HAS_ENGINE: ReadonlySet<InstanceState> = new Set(['loading', 'warming', 'ready'])

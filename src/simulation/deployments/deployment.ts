@@ -1,7 +1,7 @@
 import type { DeploymentStatus, DeploymentType, ModelTask } from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { type DeploymentRecord, type DeploymentRow, isParked } from './deployment-row.ts'
-import type { AdapterFollower } from './work.ts'
+import type { AdapterFollower } from './instance-speed.ts'
 
 /** What the handle of a deployment reads and does. */
 export interface DeploymentControls {

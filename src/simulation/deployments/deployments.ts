@@ -15,7 +15,7 @@ import {
 import { DeploymentScaling, type DeploymentScalingParts, type DeploymentScalingPorts } from './deployment-scaling.ts'
 import { DeploymentTable } from './deployment-table.ts'
 import type { InstanceState } from './instance-row.ts'
-import type { AdapterFollower, InstanceOwner } from './work.ts'
+import type { AdapterFollower, InstanceOwner } from './instance-speed.ts'
 
 /** The journal kind of each status. The texts are made once, because the engine hashes every new text. */
 const STATUS_ENTRY_KIND = Object.fromEntries(DEPLOYMENT_STATUSES.map(status => [status, `deployment.${status}`])) as {

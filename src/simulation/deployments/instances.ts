@@ -2,7 +2,7 @@ import { draw } from '../../data/profiles/distribution.ts'
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
-import { withItem, withoutItem } from '../../lib/short-lists.ts'
+import { withItem, withoutItem } from '../../lib/lists.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventName, type EventOf } from '../events.ts'
@@ -14,8 +14,8 @@ import type { UsageHistory } from '../recording/history.ts'
 import { InstanceTimeline, type Loss } from '../recording/instance-timeline.ts'
 import type { DeploymentRow } from './deployment-row.ts'
 import { entryKindOf, InstanceRow, type InstanceState } from './instance-row.ts'
+import type { InstancesPorts } from './instance-speed.ts'
 import { InstanceStartup, type InstanceStartupParts } from './instance-startup.ts'
-import type { InstancesPorts } from './work.ts'
 
 const PLACEMENT = purpose('instance.placement')
 const CONTAINER_START = purpose('instance.containerStart')

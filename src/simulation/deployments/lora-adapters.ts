@@ -19,8 +19,8 @@ import {
   isTerminal,
 } from './deployment-row.ts'
 import type { Deployments } from './deployments.ts'
+import type { AdapterFollower } from './instance-speed.ts'
 import type { Instances } from './instances.ts'
-import type { AdapterFollower } from './work.ts'
 
 const ADDRESS = /^https?:\/\/[^/\s?#]+\/([^\s?#]+?)\/?$/
 

@@ -3,7 +3,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import { withItem } from '../../lib/short-lists.ts'
+import { withItem } from '../../lib/lists.ts'
 import type { SimulationContext } from '../context.ts'
 import { TablePart } from '../part.ts'
 

@@ -1,5 +1,5 @@
 import type { Micros } from '../../kernel/duration.ts'
-import { withItem, withoutItem } from '../../lib/short-lists.ts'
+import { withItem, withoutItem } from '../../lib/lists.ts'
 import type { CachedImage, CachedWeights, NodeRow } from './node-row.ts'
 
 /** An entry of a cache of a node. */

@@ -1,4 +1,4 @@
-import { acceptCopies } from '../../lib/copies.ts'
+import { acceptCopies } from '../../lib/errors.ts'
 
 /** The invariants by number. `docs/model.md` describes each of them. */
 export const INVARIANTS = {

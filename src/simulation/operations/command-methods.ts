@@ -2,7 +2,7 @@
 
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
-import type { ArgumentKind, ArgumentOf } from './command-arguments.ts'
+import type { ArgumentKind, ArgumentOf } from './command-definition.ts'
 import { COMMANDS, type Command, type CommandArguments, CommandError } from './commands.ts'
 
 /** When a command takes effect: now, or after a while. */

@@ -13,8 +13,8 @@ import { assertHandled, type EventOf } from '../events.ts'
 import { TablePart } from '../part.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
-import { ARGUMENTS, toNotice } from './command-arguments.ts'
 import {
+  ARGUMENTS,
   assertTarget,
   type CommandArguments,
   type CommandDefinition,
@@ -27,6 +27,7 @@ import {
   requireHosted,
   requirePool,
   requireZone,
+  toNotice,
 } from './command-definition.ts'
 import { CommandLog } from './command-log.ts'
 import { HUB_COMMANDS } from './hub-commands.ts'

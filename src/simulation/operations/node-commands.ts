@@ -1,6 +1,5 @@
 import { CommandError } from '../command-error.ts'
-import { toNotice } from './command-arguments.ts'
-import { type CommandTable, requireDeployment, requireGpu, requireNode } from './command-definition.ts'
+import { type CommandTable, requireDeployment, requireGpu, requireNode, toNotice } from './command-definition.ts'
 
 /** Commands to nodes, their disks and GPUs, and the engines that run on them. */
 export const NODE_COMMANDS = {

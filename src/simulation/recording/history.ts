@@ -7,16 +7,22 @@ import type { SimulationContext } from '../context.ts'
 import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
 import type { RequestOutcome, RequestTotals, RequestWorkDone } from '../load/request-totals.ts'
 import type { DeploymentLoad } from '../load/serving.ts'
-import { CAPACITY, EVENT, LINES, PERIOD, SEGMENT, STATUS, TIMELINE } from './history-columns.ts'
 import {
+  CAPACITY,
   COUNTED_EVENT_INDEX,
   COUNTED_EVENTS,
   type CountedEvent,
+  EVENT,
+  LINES,
+  PERIOD,
   type RecordedDeployment,
   type RecordedRental,
   type RecordedTimeline,
+  SEGMENT,
   type ServingSegment,
   type ServingTotals,
+  STATUS,
+  TIMELINE,
 } from './history-records.ts'
 import { type InstanceTimeline, LOSS_CAUSES, type LossCause } from './instance-timeline.ts'
 import { RequestLog } from './request-log.ts'

@@ -6,10 +6,10 @@ import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { INSTANCE_STATES, type InstanceState } from '../deployments/instance-row.ts'
 import { INSTANCE_STAGES, type LossCause } from '../recording/instance-timeline.ts'
 import type { World } from '../world.ts'
-import { type CountedWindow, isWithin } from './counted-window.ts'
 import { toSeconds } from './figures.ts'
 import { instanceTimelines } from './instance-timelines.ts'
 import type { ColdStartPhase } from './report-types.ts'
+import { type CountedWindow, isWithin } from './report-window.ts'
 
 /** The phases of a cold start, in microseconds. */
 export type ColdStart = Readonly<Record<ColdStartPhase, Micros>>

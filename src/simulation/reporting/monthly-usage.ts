@@ -3,6 +3,7 @@ import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Microcents } from '../account/money.ts'
 import type { PricingType } from '../account/request-cost.ts'
+import { startOfPeriod } from '../account/spending-limit.ts'
 import type { World } from '../world.ts'
 import { compareTexts, sumBy } from './figures.ts'
 
@@ -170,4 +171,20 @@ function invoiceOf(world: World, month: Month): string | null {
   // A function of the seed and the month, so it is equal whenever it is read.
   const { chance } = world
   return `invoice_${chance.letters(24, chance.key('invoice', formatMonth(month), 0), INVOICE)}`
+}
+
+/** The money of the account as invoices show it. */
+export interface AccountBalance {
+  /** Negative for prepaid credit, positive for debt. It changes when money comes and when an invoice closes. */
+  readonly owed: Microcents
+  /** The use since the last invoice. `-(owed + recent)` is the balance of the ledger. */
+  readonly recent: Microcents
+}
+
+/** Returns the balance of the last invoice, with the money that has come since, and the use since then. */
+export function accountBalance(world: World): AccountBalance {
+  const items = usageItems(world, startOfPeriod(world, world.clock.now), world.clock.now)
+  const recent = sumBy(items, item => item.microcents)
+  // Avoids minus zero for an empty balance.
+  return { owed: 0 - (world.ledger.balance + recent), recent }
 }

@@ -1,6 +1,6 @@
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
 import { LIMITS } from '../../lib/limits.ts'
-import { formatCount } from '../../lib/text/format-count.ts'
+import { formatCount } from '../../lib/text/numbers.ts'
 import type { World } from '../world.ts'
 import type { ReportWindow } from './report-types.ts'
 
@@ -78,4 +78,22 @@ function parseTime({ clock }: World, name: string, input: TimeInput): Micros {
     )
   }
   return time
+}
+
+/** A window without its start. A window that begins at the epoch of the world includes its start. */
+export interface CountedWindow {
+  readonly from: Micros
+  readonly to: Micros
+  /** The last time before the window: `from`, or -1 for the epoch. */
+  readonly after: Micros
+}
+
+/** Returns the last time before a window that begins at `from`. */
+export function exclusiveStart(from: Micros): Micros {
+  return from === 0 ? -1 : from
+}
+
+/** Whether a time is in the window. */
+export function isWithin({ after, to }: CountedWindow, at: Micros): boolean {
+  return at > after && at <= to
 }

@@ -1,12 +1,11 @@
 import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import { HOUR, SECOND } from '../../kernel/duration.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../../lib/lists.ts'
 import type { MeteredUsage } from '../account/ledger-types.ts'
 import { gpuTimeCost, MICROCENTS_PER_CENT, type Microcents } from '../account/money.ts'
 import { COUNTED_EVENTS, type CountedEvent } from '../recording/history-records.ts'
 import { LOSS_CAUSES } from '../recording/instance-timeline.ts'
 import type { World } from '../world.ts'
-import { type CountedWindow, exclusiveStart, isWithin } from './counted-window.ts'
 import { allDeploymentFigures, type DeploymentFigures } from './deployment-report.ts'
 import type { ColdStart } from './deployment-times.ts'
 import { compareTexts, countByName, gpuHours, ratio, sumBy, summarizeDurations } from './figures.ts'
@@ -19,6 +18,7 @@ import {
   type Report,
   type ReportWindow,
 } from './report-types.ts'
+import { type CountedWindow, exclusiveStart, isWithin } from './report-window.ts'
 import { sumRequests } from './request-counts.ts'
 import { reportSeries } from './time-series.ts'
 

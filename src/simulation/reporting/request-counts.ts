@@ -5,9 +5,9 @@ import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
 import { requestsInProgress } from '../load/request-totals.ts'
 import type { World } from '../world.ts'
-import { exclusiveStart } from './counted-window.ts'
 import { sumBy } from './figures.ts'
 import type { RequestCounts, TokenCounts } from './report-types.ts'
+import { exclusiveStart } from './report-window.ts'
 
 /** Returns the requests of the offered load between two states of its flow. */
 export function loadRequestsBetween(from: RequestFlow, to: RequestFlow): RequestCounts {

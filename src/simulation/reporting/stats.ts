@@ -5,9 +5,9 @@ import { engineOf } from '../deployments/instance-speed.ts'
 import type { EnginePoint } from '../load/engine.ts'
 import { type TimedPhase, timeOfKey } from '../load/request-totals.ts'
 import type { World } from '../world.ts'
-import { exclusiveStart } from './counted-window.ts'
 import { deploymentReport } from './deployment-report.ts'
 import { sumBy } from './figures.ts'
+import { exclusiveStart } from './report-window.ts'
 import { clientRequestsBetween, loadRequestsBetween } from './request-counts.ts'
 
 /** What a deployment did between two moments. */

@@ -1,9 +1,8 @@
 /** The envelope of a snapshot: its description, its checksum, and the versions that can read it. */
 
 import { hashBytes } from '../../kernel/random.ts'
-import { attempt } from '../../lib/attempt.ts'
 import { byteLengthOf, concatBytes } from '../../lib/bytes.ts'
-import { acceptCopies } from '../../lib/copies.ts'
+import { acceptCopies, attempt } from '../../lib/errors.ts'
 import { VERSION } from '../../lib/version.ts'
 
 /** The version of the file format. */

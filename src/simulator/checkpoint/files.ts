@@ -1,7 +1,7 @@
 /** Snapshot files. A browser build uses `files.browser.ts` instead. */
 import { readFileSync } from 'node:fs'
 import { removeStaleDrafts, writeFileAtomically } from '../../lib/atomic-write.ts'
-import { describeFileError } from '../../lib/file-errors.ts'
+import { describeFileError } from '../../lib/errors.ts'
 import { SnapshotError } from './envelope.ts'
 
 /**

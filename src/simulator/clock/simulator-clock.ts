@@ -1,7 +1,7 @@
 /** The public clock of a simulator: its mode, its holds, its moves, and the clients that sleep on it. */
 
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
-import { WorldReplaced } from '../../kernel/world-replaced.ts'
+import { WorldReplaced } from '../../kernel/loop.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { clearRealTimeout, setRealTimeout } from '../../lib/real-time.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'

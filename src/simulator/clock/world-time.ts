@@ -5,7 +5,7 @@
 
 import { MAX_WORLD_AGE } from '../../kernel/clock.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { WorldReplaced } from '../../kernel/world-replaced.ts'
+import { WorldReplaced } from '../../kernel/loop.ts'
 import type { World } from '../../simulation/world.ts'
 import { FakeTimers, TIMER_NAMES, warn } from './fake-timers.ts'
 import { ClockHolds } from './holds.ts'

@@ -1,6 +1,6 @@
 /** Which things of a world a request is about. */
 
-import { attempt } from '../../lib/attempt.ts'
+import { attempt } from '../../lib/errors.ts'
 import { OPERATIONS } from '../../service/declarations.ts'
 import type { Exchange } from '../../service/http/exchange.ts'
 import type { Routes } from '../../service/operation-table.ts'

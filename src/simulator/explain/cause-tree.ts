@@ -1,7 +1,7 @@
 /** What caused a journal entry, back to the first cause, and everything that came of it, up to the money. */
 
 import type { Entry } from '../../kernel/journal.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../../lib/lists.ts'
 import type { Simulator } from '../simulator.ts'
 import { Causes } from './causes.ts'
 import { findEntry, withoutRepeats } from './explain.ts'

@@ -1,10 +1,10 @@
 /** Causes and effects in a journal: the recorded cause of an entry, or a nearer one that follows from other entries. */
 
 import type { Entry, RequestEntry } from '../../kernel/journal.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../../lib/lists.ts'
 import type { ReceivedRequest } from '../exchanges/request-log.ts'
 import type { Simulator } from '../simulator.ts'
-import { findDecidingEntry, type KeptEntries } from './deciding-entry.ts'
+import { findDecidingEntry, type KeptEntries } from './first-cause.ts'
 
 /** The most entries that are read for a nearer cause of the same moment. */
 const MAX_SIBLINGS = 200

@@ -1,7 +1,7 @@
 /** Where the money of the account goes: by owner, now and since the start of the world, and in steps of time. */
 
 import { HOUR, type Micros } from '../../kernel/duration.ts'
-import type { MeterRow } from '../../simulation/account/ledger-row.ts'
+import type { MeterRow } from '../../simulation/account/ledger-types.ts'
 import type { Microcents } from '../../simulation/account/money.ts'
 import { RentReader } from '../../simulation/reporting/rent-reader.ts'
 import type { World } from '../../simulation/world.ts'

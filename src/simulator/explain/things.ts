@@ -9,10 +9,10 @@ import type { World } from '../../simulation/world.ts'
 import type { Simulator } from '../simulator.ts'
 import type { Causes } from './causes.ts'
 import { describeDeployment, describeInstance } from './deployment-words.ts'
+import type { Thing, ThingKind } from './explanation.ts'
 import { describeEntry } from './kind-sentences.ts'
-import { describeRule } from './rule-words.ts'
+import { describeRule } from './request-words.ts'
 import { formatCents, formatNumberOf, formatValue, quoteText } from './sentence.ts'
-import type { Thing, ThingKind } from './thing.ts'
 import { waitOf, waitOfInstance } from './waits.ts'
 
 /** What a finder says of a thing. Default: the id is the one that was asked for, and its own entries have it as subject. */

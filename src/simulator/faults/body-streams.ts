@@ -1,6 +1,6 @@
 /** Bodies that are changed chunk by chunk. If the client cancels, the source is cancelled. */
 import { concatBytes } from '../../lib/bytes.ts'
-import { createConnectionClosedError } from '../../lib/connection-closed.ts'
+import { createConnectionClosedError } from '../../lib/errors.ts'
 
 type Bytes = Uint8Array<ArrayBuffer>
 type Body = ReadableStream<Bytes>

@@ -1,4 +1,4 @@
-import { acceptCopies } from '../../lib/copies.ts'
+import { acceptCopies } from '../../lib/errors.ts'
 
 /** An invalid rule. The message names the field and a remedy. */
 export class FaultError extends RangeError {

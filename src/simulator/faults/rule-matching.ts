@@ -1,7 +1,7 @@
 /** Decides which requests a fault rule matches, and for which of them its trigger fires. */
 import { type Micros, micros } from '../../kernel/duration.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
-import { globOf } from '../../lib/glob.ts'
+import { globOf } from '../../lib/patterns.ts'
 import { isCredential } from '../../lib/text/credential-hash.ts'
 import { KEY_HEADERS } from '../../service/http/authentication.ts'
 import * as multipart from '../../service/http/bodies/multipart.ts'

@@ -1,7 +1,7 @@
 /** Bodies as values of a recording. */
 
 import { hashBytes } from '../../kernel/random.ts'
-import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
+import { decodeBase64, encodeBase64 } from '../../lib/bytes.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { hashCredential } from '../../lib/text/credential-hash.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'

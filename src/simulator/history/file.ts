@@ -1,13 +1,13 @@
 /** Recordings as text: one JSON object a line. Each line has a checksum of itself and of all lines before it. */
 
-import { acceptCopies } from '../../lib/copies.ts'
+import { acceptCopies } from '../../lib/errors.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { quote } from '../../lib/quote.ts'
 import { type Steps, withoutPause } from '../../lib/slices.ts'
 import { VERSION } from '../../lib/version.ts'
 import type { OwnEndpoints } from '../../service/own-endpoints.ts'
-import { createCrc32, formatCrc32 } from './crc32.ts'
 import { findLineProblem } from './line-schemas.ts'
+import { createCrc32, formatCrc32 } from './line-writer.ts'
 import { type HeaderLine, type Numbered, RECORDING_VERSION, type StepLines } from './lines.ts'
 import { StepReader } from './repetitions.ts'
 

@@ -2,7 +2,7 @@
 
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { hash32Pair } from '../../kernel/random.ts'
-import { decodeBase64, encodeBase64 } from '../../lib/base64.ts'
+import { decodeBase64, encodeBase64 } from '../../lib/bytes.ts'
 import { hashCredential } from '../../lib/text/credential-hash.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import { VERSION } from '../../lib/version.ts'

@@ -1,6 +1,4 @@
 /** Writes the lines of a recording: one JSON object a line, with a checksum of itself and of all lines before it. */
-
-import { createCrc32, formatCrc32 } from './crc32.ts'
 import type { AnswerLine, HeaderLine, RequestLine, StepLines } from './lines.ts'
 import { RepeatedBodies, RepeatedHeaders } from './repetitions.ts'
 
@@ -99,4 +97,32 @@ export class LineWriter {
 /** Returns whether an answer came at the position of its request. */
 function isNextOf({ request, at }: RequestLine, answer: AnswerLine): boolean {
   return answer.answer === request && (answer.at === at || (answer.at[0] === at[0] && answer.at[1] === at[1]))
+}
+
+/** The checksum CRC-32 of text in UTF-8. */
+
+/** Returns the CRC-32 of a text, continued from that of the text before it. The first one continues from 0. */
+export type Crc32 = (text: string, before: number) => number
+
+/** Returns the fastest form of the checksum: Node has it in native code. */
+export function createCrc32(): Crc32 {
+  const { crc32 } = (globalThis.process?.getBuiltinModule?.('node:zlib') ?? {}) as { readonly crc32?: Crc32 }
+  return crc32 ?? portableCrc32
+}
+
+/** Returns the same where there is no Node. */
+export function portableCrc32(text: string, before: number): number {
+  let crc = ~before
+  for (const byte of new TextEncoder().encode(text)) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
+  }
+  return ~crc >>> 0
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+/** Formats a checksum as 8 hexadecimal digits. */
+export function formatCrc32(sum: number): string {
+  return HEX[sum >>> 24]! + HEX[(sum >>> 16) & 255]! + HEX[(sum >>> 8) & 255]! + HEX[sum & 255]!
 }

@@ -1,6 +1,6 @@
 /** Reads files of recordings. */
 
-import { describeFileError } from '../../lib/file-errors.ts'
+import { describeFileError } from '../../lib/errors.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import { type ParsedRecording, parseRecording, RecordingError } from './file.ts'
 

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** Starts recordings: in memory, or to a file that is complete up to its last line at any moment. */
 
-import { describeFileError } from '../../lib/file-errors.ts'
+import { describeFileError } from '../../lib/errors.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
 import { setRealTimeout } from '../../lib/real-time.ts'

@@ -1,11 +1,11 @@
 /** Records what reaches a simulator from outside, in the order in which its world performs it. */
 
-import { encodeBase64 } from '../../lib/base64.ts'
+import { encodeBase64 } from '../../lib/bytes.ts'
 import { type IncomingRequest, LOCALHOST } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import { sourceOf } from '../../service/http/response-source.ts'
 import type { World } from '../../simulation/world.ts'
-import { isStreamed, WireFaultResponse } from '../faults/broken-response.ts'
+import { isStreamed, WireFaultResponse } from '../faults/deliver-in-process.ts'
 import {
   type AnswerRequest,
   alreadyRecordedError,

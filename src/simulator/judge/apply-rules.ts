@@ -1,12 +1,12 @@
 /** Applies rules of conduct to the clients of a request log. */
 
-import { attempt } from '../../lib/attempt.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { attempt } from '../../lib/errors.ts'
+import { groupBy } from '../../lib/lists.ts'
 import { quote } from '../../lib/quote.ts'
-import { formatEvidence } from './evidence-lines.ts'
 import type { JudgeFinding } from './judgement.ts'
 import type { Conduct, CreatedThing, ObservedRequest } from './observation.ts'
 import type { ConductRule, Evidence, Violation } from './rule.ts'
+import { formatEvidence } from './text.ts'
 
 const CONTEXT = 'Failed to judge'
 const VIOLATIONS = 'Return a list of { words, operation, evidence }, which is empty if the rule holds.'

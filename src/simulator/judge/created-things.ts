@@ -1,10 +1,20 @@
 /** The things that a client created, from the journal and the ledger of its world. */
-
-import { BATCH_LIFECYCLE } from '../../data/records/enums.ts'
+import { BATCH_LIFECYCLE, type BatchStatus } from '../../data/records/enums.ts'
+import { groupBy } from '../../lib/lists.ts'
 import type { Simulator } from '../simulator-interface.ts'
-import { isPayment } from './facts.ts'
-import { isTerminalStatus } from './lifecycles.ts'
-import type { CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'
+import { RunAnswers } from './answers/run-answers.ts'
+import { askedLines, canonical, inputText } from './batch-rows.ts'
+import { endsThing, isPayment, knewId, lastStartOf } from './facts.ts'
+import { isTerminalStatus, statusSince } from './lifecycles.ts'
+import { tellsEnd } from './list-reads.ts'
+import type {
+  BaseObservation,
+  Conduct,
+  CreatedKind,
+  CreatedThing,
+  Observation,
+  ObservedRequest,
+} from './observation.ts'
 
 const CREATED = /^(deployment|adapter|hosted|container|batch|ownRecord)\.created$/
 
@@ -54,4 +64,105 @@ function stateOf(sim: Simulator, kind: CreatedKind, id: string): Pick<CreatedThi
   }
   const { status, hasEnded } = world.ownRecords.findRow(id, kind) ?? { status: 'deleted', hasEnded: true }
   return { status, isAlive: !hasEnded }
+}
+
+/** Returns what later runs compare with. */
+export function toBase(observation: Observation): BaseObservation {
+  const { end, created, requests, effects, output } = observation
+  const answered = [...askedLines(observation).values()].filter(({ outputRows }) => outputRows.length > 0)
+  return {
+    ...{ end, requests, effects, output, answers: new RunAnswers(observation) },
+    created: created.map(({ kind, id, isAlive, microcents, status }) => ({ kind, id, isAlive, microcents, status })),
+    answered: new Set(answered.map(({ customId }) => customId)),
+  }
+}
+
+/** Fields of a create that name the new thing. Two things with other names can still be the same work. */
+const NAME_FIELDS: ReadonlySet<string> = new Set(['model_name', 'name', 'metadata', 'input_file_id'])
+
+/** Tells whether a thing is alive, or is a batch that was charged and ran to its end. */
+export function countsAsEffect({ kind, isAlive, microcents, status }: CreatedThing): boolean {
+  const isCharged = kind === 'batch' && microcents > 0
+  return isAlive || (isCharged && (status === 'completed' || !BATCH_LIFECYCLE.terminal.has(status as BatchStatus)))
+}
+
+/** Returns how many things of a kind the base run has alive, or charged if they are batches. */
+export function effectsInBase({ created }: BaseObservation, kind: CreatedKind): number {
+  return created.filter(thing => thing.kind === kind && (thing.isAlive || (kind === 'batch' && thing.microcents > 0)))
+    .length
+}
+
+/**
+ * Returns the groups of two or more things that count as effects of equal creates of one start of the client. Creates
+ * are equal if their bodies are, names and metadata excepted, and those of batches also if their input has the same
+ * text. The base run has no groups, and the things of a kind that it has are not repetitions.
+ */
+export function repeatedEffects(observation: Conduct): readonly (readonly CreatedThing[])[] {
+  const { base, created } = observation
+  if (base === undefined || created.length < 2) return []
+  const byKind = groupBy(created.filter(countsAsEffect), ({ kind }) => kind)
+  return [...byKind].flatMap(([kind, effects]) => {
+    if (effects.length < 2 || effects.length <= effectsInBase(base, kind)) return []
+    const groups = groupBy(effects, thing => keyOf(observation, thing))
+    return [...groups.values()].filter(group => group.length > 1)
+  })
+}
+
+function keyOf({ sim }: Conduct, { kind, id, request }: CreatedThing): string {
+  const { operation, body, start } = request
+  const input = kind === 'batch' ? inputText(sim, id) : ''
+  return JSON.stringify([kind, operation, start, canonical(withoutNames(body)), input])
+}
+
+function withoutNames(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !NAME_FIELDS.has(name)))
+}
+
+/**
+ * Whose fault it is that a thing was left behind. Each thing has one reason, so that one rule reports it:
+ * - `given up`: the client threw, although it had read the id. It could have deleted the thing, or named it.
+ * - `forgotten`: an earlier start of the client created it, and the restarted client did not take it over.
+ * - `leaked`: the client returned without it, or ended or waits without ever having read its id.
+ */
+export type LeftReason = 'given up' | 'forgotten' | 'leaked'
+
+/** Returns the things that the client created, that are not owned and that cost money, with the reason of each. */
+export function thingsLeftBehind(
+  observation: Observation,
+): readonly { readonly thing: CreatedThing; readonly reason: LeftReason }[] {
+  const unowned = observation.created.filter(
+    thing => !observation.owned.has(thing.id) && costsMoney(observation, thing),
+  )
+  if (unowned.length === 0) return []
+  // The rule `noDouble` reports a batch that was charged twice.
+  const repeated = new Set(repeatedEffects(observation).flat())
+  return unowned.flatMap(thing => {
+    const reason = !thing.isAlive && repeated.has(thing) ? undefined : reasonOf(observation, thing)
+    return reason === undefined ? [] : [{ thing, reason }]
+  })
+}
+
+/**
+ * A thing costs money while it is alive, a record of a user's own only if it has a price. A batch did so too if it was
+ * charged and its end was not read.
+ */
+function costsMoney(observation: Observation, thing: CreatedThing): boolean {
+  const { sim } = observation
+  const isFree = isOwnRecord(thing) && thing.microcents === 0 && sim.world.ledger.meters.rateOf(thing.id) === 0
+  if (thing.isAlive) return !isFree
+  if (thing.kind !== 'batch' || thing.microcents === 0 || thing.status === 'cancelled') return false
+  const endedAt = statusSince(observation, thing)
+  return !observation.requests.some(
+    request => tellsEnd(observation, request, thing, endedAt) || endsThing(observation, request, thing.id),
+  )
+}
+
+function reasonOf(observation: Observation, { id, request }: CreatedThing): LeftReason | undefined {
+  const { end } = observation
+  const isKnown = knewId(observation, id)
+  if (end.kind === 'threw' && isKnown) return 'given up'
+  // The client may still take it over: the rule `settles` reports that it does not end.
+  if (end.kind === 'unsettled' && isKnown) return undefined
+  return request.start < lastStartOf(observation) ? 'forgotten' : 'leaked'
 }

@@ -1,6 +1,6 @@
 /** Facts of an observation that several rules need, and the evidence for them. */
 
-import { attempt } from '../../lib/attempt.ts'
+import { attempt } from '../../lib/errors.ts'
 import type { Role, RoleVerb } from '../../service/endpoint.ts'
 import type { Conduct, CreatedThing, ObservedRequest } from './observation.ts'
 import type { Evidence, Violation } from './rule.ts'

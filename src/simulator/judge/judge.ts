@@ -1,18 +1,20 @@
 /** Judges the conduct of the clients of a world. */
 
-import { attempt } from '../../lib/attempt.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { attempt } from '../../lib/errors.ts'
+import { deepFreeze } from '../../lib/fields.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
+import { groupBy } from '../../lib/lists.ts'
+import { once } from '../../lib/once.ts'
 import { quote } from '../../lib/quote.ts'
+import { bodyOf, type Exchange, faultOf } from '../../service/http/exchange.ts'
 import { compilePattern } from '../requests/pattern.ts'
 import { hideSecretsIn } from '../requests/secrets.ts'
 import type { Simulator } from '../simulator-interface.ts'
 import { applyRules } from './apply-rules.ts'
 import { findCreatedThings } from './created-things.ts'
 import type { Judgement, JudgeOptions } from './judgement.ts'
-import { conductOfLog } from './logged-conduct.ts'
-import type { Conduct } from './observation.ts'
+import type { Conduct, ObservedRequest } from './observation.ts'
 import { chooseRules } from './rule-choice.ts'
 import { DEFAULT_POLLS_AT_MOST } from './rules/polls-at-most.ts'
 
@@ -75,4 +77,41 @@ export function requireCreated(keep: readonly string[], created: readonly string
   throw new RangeError(
     `${CONTEXT}: no client created ${quote(unknown)}, which keep names. ${formatSuggestion(String(unknown), created, known)}`,
   )
+}
+
+/** The part of a conduct that a log tells. */
+type LoggedConduct = Omit<Conduct, 'sim' | 'created' | 'owned' | 'endedAt'>
+
+/**
+ * Returns the conduct of the clients of a log, in the order in which they sent their requests. They count as clients that
+ * returned.
+ *
+ * @param numbers the number of each request, by the position of its journal entry
+ */
+export function conductOfLog(
+  exchanges: readonly Exchange[],
+  numbers: ReadonlyMap<number, number>,
+  pollsAtMost: number | undefined = DEFAULT_POLLS_AT_MOST,
+): LoggedConduct {
+  const requests = exchanges.map(one => toObserved(one, numbers)).sort((one, other) => one.index - other.index)
+  return {
+    ...{ requests, crashes: 0, isFromLog: true, startedAt: 0 },
+    end: { kind: 'returned', result: undefined },
+    settings: { pollsAtMost },
+  }
+}
+
+/** Returns a request as rules read it. Its body is parsed when it is first read. A rule cannot change it. */
+function toObserved(exchange: Exchange, numbers: ReadonlyMap<number, number>): ObservedRequest {
+  const { seq = 0, client, operation, method, path, sentAt, endedAt, status, retryAfter, decidedBy } = exchange
+  const body = once(() => deepFreeze(bodyOf(exchange)))
+  return Object.freeze({
+    index: numbers.get(seq)!,
+    ...{ start: 1, seq, client, operation, method, path, sentAt, endedAt, status, retryAfter, decidedBy },
+    ...{ outcome: status === 0 ? 'failed' : 'answered', fault: faultOf(exchange) },
+    ...{ answer: undefined, readError: undefined },
+    get body() {
+      return body()
+    },
+  } as const)
 }

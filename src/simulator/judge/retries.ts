@@ -1,7 +1,7 @@
 /** Retries: requests that a client sends again because they failed. */
 
 import type { Micros } from '../../kernel/duration.ts'
-import { groupBy } from '../../lib/group-by.ts'
+import { groupBy } from '../../lib/lists.ts'
 import { canonical } from './batch-rows.ts'
 import type { ObservedRequest } from './observation.ts'
 

@@ -1,9 +1,12 @@
 /** A judgement as text, for terminals. */
 
-import { escapeControls } from '../../lib/text/control-characters.ts'
-import { plural } from '../../lib/text/format-count.ts'
-import { wrapText } from '../../lib/text/wrap.ts'
+import { formatSeconds, formatTraceLine } from '../../kernel/entry.ts'
+import { plural } from '../../lib/text/numbers.ts'
+import { escapeControls, wrapText } from '../../lib/text/words.ts'
 import type { JudgedClient, JudgeFinding, Judgement } from './judgement.ts'
+import type { ObservedRequest } from './observation.ts'
+import type { Evidence } from './rule.ts'
+import { shortenPath } from './words.ts'
 
 const LINE_CHARACTERS = 110
 
@@ -40,4 +43,21 @@ function formatFinding(finding: JudgeFinding, number: number, { clients, worlds 
 /** Breaks a text into lines with an indentation of three spaces. */
 function indented(text: string): string[] {
   return wrapText(text, LINE_CHARACTERS, '   ')
+}
+
+/** Returns a fact as one line. */
+export function formatEvidence(evidence: Evidence): string {
+  if (evidence.kind === 'entry') return formatTraceLine(evidence.entry)
+  if (evidence.kind === 'request') return formatRequest(evidence.request)
+  const { time, kind, subject, microcents } = evidence.posting
+  return `${formatSeconds(time)} ${kind} ${subject} $${(-microcents / 1e8).toFixed(6)}`
+}
+
+/** Returns a request and its end as one line: seconds since the epoch of the world, then what the client saw. */
+export function formatRequest(request: ObservedRequest): string {
+  const { index, sentAt, method, path, outcome, status, readError } = request
+  const failure = readError === undefined ? '' : ` (${readError})`
+  const result =
+    outcome === 'answered' ? `${status}${failure}` : outcome === 'failed' ? `no connection${failure}` : 'no answer'
+  return `${formatSeconds(sentAt)} request ${index}: ${method} ${shortenPath(path)} → ${result}`
 }

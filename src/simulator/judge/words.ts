@@ -1,7 +1,7 @@
 /** The words of violations: things, requests, times and amounts for people. */
 
 import { formatDuration, type Micros } from '../../kernel/duration.ts'
-import { attempt } from '../../lib/attempt.ts'
+import { attempt } from '../../lib/errors.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../../simulation/account/money.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from './observation.ts'

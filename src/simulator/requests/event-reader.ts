@@ -7,11 +7,11 @@
 
 import type { Entry } from '../../kernel/journal.ts'
 import { nearestWord } from '../../lib/did-you-mean.ts'
-import { globOf } from '../../lib/glob.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { LIMITS } from '../../lib/limits.ts'
+import { globOf } from '../../lib/patterns.ts'
 import { clearRealTimeout, eventLoopTurn, setRealTimeout } from '../../lib/real-time.ts'
-import { formatCount } from '../../lib/text/format-count.ts'
+import { formatCount } from '../../lib/text/numbers.ts'
 import { JOURNAL_KINDS } from '../../simulation/journal-kinds.ts'
 import type { ReceivedRequest } from '../exchanges/request-log.ts'
 import type { Simulator } from '../simulator-interface.ts'

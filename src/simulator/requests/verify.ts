@@ -1,15 +1,19 @@
 /** Verifies what a client sent: `sim.verify`, `POST /_sim/verify`, and the matcher `toHaveReceived`. */
-
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { once } from '../../lib/once.ts'
 import { quote } from '../../lib/quote.ts'
-import { formatCount } from '../../lib/text/format-count.ts'
+import { formatCount } from '../../lib/text/numbers.ts'
 import type { ReceivedRequest } from '../exchanges/request-log.ts'
 import type { Simulator } from '../simulator-interface.ts'
 import { assertWhole, compileWindow, type RequestWindow, WINDOW_FIELDS } from './find.ts'
-import { type NearMiss, nearMissesOf } from './near-misses.ts'
-import { type CompiledPattern, compilePattern, PATTERN_FIELDS, type RequestPattern } from './pattern.ts'
+import {
+  type CompiledPattern,
+  compilePattern,
+  formatDifference,
+  PATTERN_FIELDS,
+  type RequestPattern,
+} from './pattern.ts'
 import { hideSecretsIn } from './secrets.ts'
 
 /** Which requests a client has to send, and how many. Without a count: at least one. */
@@ -285,4 +289,45 @@ function formatFailure(
       `\n  request ${numbers().get(seq)}: ${method} ${path} → ${status === 0 ? 'no answer' : status}${differs.map(one => `\n    ${one}`).join('')}`,
   )
   return `${requests}: ${problem}${lines.join('')}`
+}
+
+/** A request that almost matches, and what differs. */
+export interface NearMiss extends Pick<ReceivedRequest, 'seq' | 'operation' | 'method' | 'path' | 'status' | 'sentAt'> {
+  /** As in `body.model: expected "a", received "b"`. */
+  readonly differs: readonly string[]
+}
+
+const MAX_NEAR = 3
+/** The most differences that are listed of a request. */
+const MAX_DIFFERENCES = 10
+
+/**
+ * How far a difference takes a request from a pattern. Another operation is another intent; another status or body is
+ * the same intent with another outcome.
+ */
+const WEIGHTS: Readonly<Record<string, number>> = { operation: 10, path: 6, method: 3, subject: 3, token: 2 }
+
+/** Returns the closest requests with what differs, closest first. At equal distance, a newer request comes first. */
+export function nearMissesOf(pattern: CompiledPattern, requests: readonly ReceivedRequest[]): NearMiss[] {
+  return requests
+    .map(request => {
+      const found = pattern.mismatches(request)
+      const distance = found.reduce((sum, { path }) => sum + (WEIGHTS[path] ?? 1), 0)
+      return { request, found, distance }
+    })
+    .sort((one, other) => one.distance - other.distance || other.request.seq - one.request.seq)
+    .slice(0, MAX_NEAR)
+    .map(({ request: { seq, operation, method, path, status, sentAt }, found }) => {
+      const more = found.length - MAX_DIFFERENCES
+      const differs = found.slice(0, MAX_DIFFERENCES).map(formatDifference)
+      return {
+        seq,
+        operation,
+        method,
+        path,
+        status,
+        sentAt,
+        differs: more > 0 ? [...differs, `${more} more`] : differs,
+      }
+    })
 }

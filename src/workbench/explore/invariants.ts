@@ -1,8 +1,8 @@
 /** The invariants of a flow: rules by name, their settings, and functions of the user. */
 
 import { type Duration, micros } from '../../kernel/duration.ts'
-import { attempt } from '../../lib/attempt.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { attempt } from '../../lib/errors.ts'
 import { quote } from '../../lib/quote.ts'
 import type { Observation } from '../../simulator/judge/observation.ts'
 import { CONDUCT_RULES } from '../../simulator/judge/rules/conduct/index.ts'

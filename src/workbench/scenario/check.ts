@@ -1,5 +1,4 @@
 import type { EntryFields } from '../../kernel/journal.ts'
-import { acceptCopies } from '../../lib/copies.ts'
 import {
   createDifference,
   type Difference,
@@ -9,6 +8,7 @@ import {
   joinPath,
   truncate,
 } from '../../lib/differences.ts'
+import { acceptCopies } from '../../lib/errors.ts'
 import { HIDDEN } from '../../lib/text/secrets.ts'
 import { Refusal } from '../../service/client/refusal.ts'
 

@@ -23,8 +23,8 @@ export type { Result, RunOptions } from './play/run-scenario.ts'
 export type { SendOptions, SentAnswer, SentRequest } from './play/sent-request.ts'
 export type { Always, Condition, LeadsTo, TemporalAssertion } from './play/temporal-assertions.ts'
 export type { At, Every, ScheduledStep } from './play/timeline.ts'
-export type { FileResult, RunFilesOptions } from './runner/jobs.ts'
 export type { TraceDifference } from './runner/trace.ts'
+export type { FileResult, RunFilesOptions } from './runner/workers.ts'
 export {
   type CountOf,
   type Eventually,

@@ -2,7 +2,7 @@
  * Plays scenarios, and loads the simulator only then. A script that only declares a scenario loads faster.
  */
 import type { Result, RunOptions } from './play/run-scenario.ts'
-import type { FileResult, RunFilesOptions } from './runner/jobs.ts'
+import type { FileResult, RunFilesOptions } from './runner/workers.ts'
 import type { Scenario } from './scenario.ts'
 
 /**

@@ -16,7 +16,7 @@ import type { InputValues } from '../explore/input.ts'
 import { assertInvariants, type InvariantSettings } from '../explore/invariants.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import * as planForm from '../explore/plan/plan-form.ts'
-import type { BrokenInvariant } from '../explore/run/run-result.ts'
+import type { BrokenInvariant } from '../explore/run/runner.ts'
 import { withInputs } from '../explore/values.ts'
 import { createScenario, type FlowOutcome, type RunFlow, type Scenario } from './scenario.ts'
 

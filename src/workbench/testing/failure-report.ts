@@ -1,13 +1,13 @@
 /** Formats the report of a failed test: what happened in its simulator, and the command that repeats the test. */
 
+import { formatSeconds, formatTraceLine } from '../../kernel/entry.ts'
 import type { Entry } from '../../kernel/journal.ts'
-import { formatSeconds, formatTraceLine } from '../../kernel/trace-line.ts'
-import { escapeRegExp } from '../../lib/escape-regexp.ts'
+import { formatJsonValue } from '../../lib/differences.ts'
+import { escapeRegExp } from '../../lib/patterns.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import type { ReceivedRequest } from '../../simulator/exchanges/request-log.ts'
 import type { FaultView } from '../../simulator/faults/fault-controls.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import { formatRequestLine } from './request-line.ts'
 
 const LAST_REQUESTS = 10
 const LAST_EVENTS = 30
@@ -73,4 +73,10 @@ function touchedSubjects(
     .map(({ subject }) => subject)
   const isKnown = (id: string) => world.deployments.get(id) !== undefined || world.batches.get(id) !== undefined
   return new Set([...created, ...[...pathParts].filter(isKnown)])
+}
+
+/** Returns method, path, status and body of a request. */
+export function formatRequestLine({ method, path, status, body }: ReceivedRequest): string {
+  const end = body === undefined ? '' : ` ${formatJsonValue(body)}`
+  return `${method} ${path} → ${status === 0 ? 'no answer' : status}${end}`
 }

@@ -12,7 +12,7 @@ import * as refusals from '../../simulator/explain/refusal.ts'
 import { type CompiledPattern, compilePattern, formatDifference } from '../../simulator/requests/pattern.ts'
 import { verifyRequests } from '../../simulator/requests/verify.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
-import { formatRequestLine } from './request-line.ts'
+import { formatRequestLine } from './failure-report.ts'
 import { type SurviveOptions, toSurvive, type Verdict } from './to-survive.ts'
 
 export type { SurviveOptions } from './to-survive.ts'

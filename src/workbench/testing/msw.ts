@@ -1,9 +1,9 @@
 /** Transport: the simulator as MSW handlers, for `setupServer` and `setupWorker`. */
 
 import { http } from 'msw'
-import { escapeRegExp } from '../../lib/escape-regexp.ts'
+import { escapeRegExp } from '../../lib/patterns.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
-import { WireFaultResponse } from '../../simulator/faults/broken-response.ts'
+import { WireFaultResponse } from '../../simulator/faults/deliver-in-process.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 
 /** Bodies that MSW can copy without blocking the client. */

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describeFileError } from '../../lib/file-errors.ts'
+import { describeFileError } from '../../lib/errors.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import { createSavedPage } from '../../server/saved-page/create-page.ts'
 import { type Recording, recordSimulator } from '../../simulator/history/record.ts'

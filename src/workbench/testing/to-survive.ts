@@ -2,7 +2,7 @@
 
 import { nearestWord } from '../../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
-import { plural } from '../../lib/text/format-count.ts'
+import { plural } from '../../lib/text/numbers.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import type { ExploreFlowOptions, PlanReport } from '../explore/explore-flow.ts'
 import { WORLD_OPTIONS, type WorldChange } from '../explore/flow-world.ts'
@@ -10,7 +10,7 @@ import type { InvariantSettings } from '../explore/invariants.ts'
 import type { FaultClassName } from '../explore/plan/classes.ts'
 import type { Plan } from '../explore/plan/plan.ts'
 import { describeCard, describeJudged } from '../explore/report/card-words.ts'
-import { toLabelledTexts } from '../explore/report/labelled-texts.ts'
+import { toLabelledTexts } from '../explore/report/item-words.ts'
 import { mergeFindings, splitFinding } from '../explore/report/merged-findings.ts'
 
 /** What a flow must survive. */

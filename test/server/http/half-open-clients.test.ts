@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { HalfOpenConnections } from '../../../src/server/http/half-open-clients.ts'
+import { HalfOpenConnections } from '../../../src/server/http/listen.ts'
 
 test('a client that closed its side before its request began to wait has left as well', async () => {
   let left = false

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Accrual } from '../../../src/simulation/account/accrual.ts'
-import type { MeterRow } from '../../../src/simulation/account/ledger-row.ts'
+import type { MeterRow } from '../../../src/simulation/account/ledger-types.ts'
 import type { PostingLog } from '../../../src/simulation/account/posting-log.ts'
 import type { BatchRow } from '../../../src/simulation/batches/batch-row.ts'
 import type { InferenceRow } from '../../../src/simulation/inference/request-row.ts'

@@ -1,7 +1,7 @@
 /** Rules for the requests of one thing (`path`), and faults that continue for a time (`nth` with `for`). */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { globOf } from '../../../src/lib/glob.ts'
+import { globOf } from '../../../src/lib/patterns.ts'
 import { operations } from '../../../src/service/index.ts'
 import { canHavePath } from '../../../src/simulator/faults/path-pattern.ts'
 import type { Fault, FaultRule } from '../../../src/simulator/faults/rules.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createCrc32, portableCrc32 } from '../../../src/simulator/history/crc32.ts'
+import { createCrc32, portableCrc32 } from '../../../src/simulator/history/line-writer.ts'
 import { anyText } from '../../lib/any-text.ts'
 
 test('crc32 gives the check value of its definition, and the same in both forms', () => {

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
-import { createCrc32, formatCrc32 } from '../../../src/simulator/history/crc32.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { createHeader } from '../../../src/simulator/history/header.ts'
-import { LineWriter } from '../../../src/simulator/history/line-writer.ts'
+import { createCrc32, formatCrc32, LineWriter } from '../../../src/simulator/history/line-writer.ts'
 import type { AnswerLine, Position, RequestLine, StepLines } from '../../../src/simulator/history/lines.ts'
 
 const header = createHeader(createSimulator())

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { endpoint, replay } from '../../../src/index.ts'
-import { decodeBase64 } from '../../../src/lib/base64.ts'
+import { decodeBase64 } from '../../../src/lib/bytes.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import type { RequestLine } from '../../../src/simulator/history/lines.ts'
 import { recordSimulator } from '../../../src/simulator/history/record.ts'

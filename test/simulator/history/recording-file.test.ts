@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { endpoints } from '../../../examples/own-endpoints/pods.ts'
 import { createSimulator } from '../../../src/index.ts'
-import { createCrc32, formatCrc32 } from '../../../src/simulator/history/crc32.ts'
+import { createCrc32, formatCrc32 } from '../../../src/simulator/history/line-writer.ts'
 import { commanded } from '../../cli/commanded.ts'
 
 function temporaryFolder(): string {

@@ -100,7 +100,7 @@ describe('determinism', () => {
       'cli/flags.ts',
       'service/openai/tokenizer.ts',
       'workbench/scenario/runner/import-script.ts',
-      'workbench/scenario/runner/process-guard.ts',
+      'workbench/scenario/runner/guards.ts',
       'server/page/store/session.ts',
     ]
     expect(breaches.filter(breach => !ofTheProcess.some(path => breach.startsWith(path)))).toEqual([])

@@ -1,7 +1,6 @@
 /** Contents that an operation is likely to accept, where its schema leaves that open: rules, commands, moves of time. */
 import fc from 'fast-check'
-import type { ArgumentKind } from '../../../src/simulation/operations/command-arguments.ts'
-import type { CommandTarget } from '../../../src/simulation/operations/command-definition.ts'
+import type { ArgumentKind, CommandTarget } from '../../../src/simulation/operations/command-definition.ts'
 import { COMMANDS } from '../../../src/simulation/operations/commands.ts'
 import { FAULT_KINDS } from '../../../src/simulator/faults/kinds/index.ts'
 import type { Content } from './sent-request.ts'

@@ -8,8 +8,7 @@ import { toFutureTime } from '../../../simulator/clock/moves/arguments.ts'
 import type { MoveResult } from '../../../simulator/clock/moves/result.ts'
 import type { ClockMode } from '../../../simulator/clock/settings.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { control, refuseInvalid } from '../endpoint.ts'
-import { DurationField } from '../time-fields.ts'
+import { control, DurationField, refuseInvalid } from '../endpoint.ts'
 import { ClockModeSchema, clockModeOf } from '../world-view.ts'
 
 const ClockView = z.object({

@@ -7,8 +7,7 @@ import type { CommandDefinition } from '../../../simulation/operations/command-d
 import { COMMANDS } from '../../../simulation/operations/commands.ts'
 import { isDuration } from '../../../simulator/faults/kinds/fields.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { control, refuseInvalid } from '../endpoint.ts'
-import { DurationField } from '../time-fields.ts'
+import { control, DurationField, refuseInvalid } from '../endpoint.ts'
 
 const NodeSchema = z.object({
   name: z.string(),

@@ -4,8 +4,7 @@ import type { FaultView as View } from '../../../simulator/faults/fault-controls
 import * as faultFields from '../../../simulator/faults/kinds/fields.ts'
 import * as faultKinds from '../../../simulator/faults/kinds/index.ts'
 import type { FaultRule } from '../../../simulator/faults/rules.ts'
-import { control, refuseInvalid } from '../endpoint.ts'
-import { DurationField, describeBareNumber } from '../time-fields.ts'
+import { control, DurationField, describeBareNumber, refuseInvalid } from '../endpoint.ts'
 
 const FaultViewSchema = z.object({
   id: z.string(),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { fieldsOf, given } from '../../../lib/fields.ts'
-import { splitCommas } from '../../../lib/text/comma-list.ts'
+import { splitCommas } from '../../../lib/text/words.ts'
 import { queryInteger } from '../../../service/fields.ts'
 import { ServerSentEvents } from '../../../service/results.ts'
 import { compileKinds, EventReader } from '../../../simulator/requests/event-reader.ts'

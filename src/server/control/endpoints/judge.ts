@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { fieldsOf, given } from '../../../lib/fields.ts'
-import { splitCommas } from '../../../lib/text/comma-list.ts'
+import { splitCommas } from '../../../lib/text/words.ts'
 import * as judging from '../../../simulator/judge/judge.ts'
 import type { Judgement, JudgeOptions } from '../../../simulator/judge/judgement.ts'
 import { type Answered, control, refuseInvalid } from '../endpoint.ts'

@@ -5,8 +5,7 @@ import { refuse } from '../../../service/refusals.ts'
 import type { Report } from '../../../simulation/reporting/report-types.ts'
 import type { TimeInput } from '../../../simulation/reporting/report-window.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { control, refuseInvalid } from '../endpoint.ts'
-import { parseTimeParam } from '../time-fields.ts'
+import { control, parseTimeParam, refuseInvalid } from '../endpoint.ts'
 
 /** The type declares all fields; docs/reports.md describes them. */
 const ReportSchema: z.ZodType<Report> = z.looseObject({

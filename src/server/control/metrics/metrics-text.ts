@@ -1,7 +1,7 @@
 /** Writes metrics as text: the Prometheus format 0.0.4, and OpenMetrics 1.0. */
 
 import { parseAccept } from 'hono/utils/accept'
-import { groupBy } from '../../../lib/group-by.ts'
+import { groupBy } from '../../../lib/lists.ts'
 import { HISTOGRAM_OF_METRIC } from './engine-metrics.ts'
 import { type Labels, type Metric, type MetricValues, widthOf } from './metric.ts'
 

@@ -8,8 +8,7 @@ import { parseReportWindow } from '../../../simulation/reporting/report-window.t
 import type { World } from '../../../simulation/world.ts'
 import * as moneyTracker from '../../../simulator/explain/money-tracker.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
-import { control, refuseInvalid } from '../endpoint.ts'
-import { parseTimeParam } from '../time-fields.ts'
+import { control, parseTimeParam, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../world-view.ts'
 
 const UsageSchema = z.object({

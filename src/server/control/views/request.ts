@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { LIMITS } from '../../../lib/limits.ts'
-import { formatCount } from '../../../lib/text/format-count.ts'
+import { formatCount } from '../../../lib/text/numbers.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { type CodedRequest, writeCode } from '../../../simulator/history/export/request-code.ts'
 import type { Past } from '../../../simulator/history/past/past.ts'

@@ -1,9 +1,9 @@
 /** Texts of times and amounts. Times of the world are ISO 8601 in UTC. */
 
-import { formatYears } from '../../../lib/text/format-count.ts'
+import { formatYears } from '../../../lib/text/numbers.ts'
 import { formatFigure } from '../plots/ticks.ts'
 
-export { formatCount, plural } from '../../../lib/text/format-count.ts'
+export { formatCount, plural } from '../../../lib/text/numbers.ts'
 
 /** Returns the kind of a thing in words: `SSH key`. */
 export function kindWords(kind: string): string {

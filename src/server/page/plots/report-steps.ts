@@ -1,4 +1,4 @@
-import { groupBy } from '../../../lib/group-by.ts'
+import { groupBy } from '../../../lib/lists.ts'
 import type { AnswersByRoute } from '../../control/client/index.ts'
 import type { ChartMark } from './chart.ts'
 

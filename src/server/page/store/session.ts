@@ -1,7 +1,7 @@
 /** What the page knows and does: one world of one simulator, its live events, and what the person did. */
 
 import { computed, signal } from '@preact/signals'
-import { attempt } from '../../../lib/attempt.ts'
+import { attempt } from '../../../lib/errors.ts'
 import { monotonicMs, setRealTimeout } from '../../../lib/real-time.ts'
 import {
   type AnswersByRoute,

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { plural } from '../../../lib/text/format-count.ts'
+import { plural } from '../../../lib/text/numbers.ts'
 import type { ControlRequest } from '../../control/client/index.ts'
 import { CopyButton, Small } from '../parts/buttons.tsx'
 import { FilterField } from '../parts/fields.tsx'

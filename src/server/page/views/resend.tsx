@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
-import { plural } from '../../../lib/text/format-count.ts'
+import { plural } from '../../../lib/text/numbers.ts'
 import type { ControlRequest } from '../../control/client/index.ts'
 import { Small } from '../parts/buttons.tsx'
 import { formatTime } from '../parts/format.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { MICROCENTS_PER_USD } from '../../../simulation/account/money.ts'
 import { deleteAccount } from '../../../simulation/operations/account-deletion.ts'
-import { accountBalance } from '../../../simulation/reporting/account-balance.ts'
+import { accountBalance } from '../../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../../simulation/world.ts'
 import { neighbour } from '../../endpoint.ts'
 import { queryFlag, text } from '../../fields.ts'

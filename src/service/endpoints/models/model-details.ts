@@ -6,7 +6,7 @@ import type { AccountModel, ModelDetails } from '../../../simulation/deployments
 import type { World } from '../../../simulation/world.ts'
 import { neighbour } from '../../endpoint.ts'
 import { text } from '../../fields.ts'
-import { qualifyModelName } from '../../model-names.ts'
+import { qualifyModelName } from '../../lookups.ts'
 import { findOwnModel } from '../../models/own-models.ts'
 import { EmptyRecord } from '../../records.ts'
 import { refuse } from '../../refusals.ts'

@@ -1,6 +1,7 @@
 /** Reads the body of a request that is text in UTF-8. */
-import { attempt } from '../../../lib/attempt.ts'
+
 import { concatBytes } from '../../../lib/bytes.ts'
+import { attempt } from '../../../lib/errors.ts'
 import { RefusalError } from '../../refusals.ts'
 
 /** Reads the text of a body. Refuses one that is too large, is not UTF-8, or breaks off. */

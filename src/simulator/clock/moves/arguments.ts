@@ -1,6 +1,8 @@
 /** Validates the arguments of moves, before anything has moved. */
 import { type Clock, MAX_WORLD_AGE } from '../../../kernel/clock.ts'
 import type { Micros } from '../../../kernel/duration.ts'
+import { EventCapError } from '../../../kernel/loop.ts'
+import { LIMITS } from '../../../lib/limits.ts'
 
 /**
  * Returns the time to move to in microseconds since the epoch of the world.
@@ -38,5 +40,19 @@ export function assertPredicate(predicate: unknown): void {
   if (typeof predicate === 'function') return
   throw new TypeError(
     "Failed to move time: until takes a function that returns a boolean. Give one, as in until(() => status === 'running').",
+  )
+}
+
+/**
+ * Bounds a move to the next change. Without a bound, a world whose events no client can see would move on for ever.
+ *
+ * @throws EventCapError if so many events have left no change. They stay.
+ */
+export function assertFewSilentEvents(count: number, visible: boolean): void {
+  if (count < LIMITS.silentEvents) return
+  const change = visible ? 'a change that a client could see' : 'an entry of the journal'
+  throw new EventCapError(
+    `Failed to move to the next change: ${count} events were fired without ${change}. ` +
+      'Give the longest wait, as in next({ within: "1h" }), or advance by a duration.',
   )
 }

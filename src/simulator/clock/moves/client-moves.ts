@@ -4,9 +4,9 @@
 
 import type { Micros } from '../../../kernel/duration.ts'
 import type { WorldTime } from '../world-time.ts'
+import { assertFewSilentEvents } from './arguments.ts'
 import type { MovingClients } from './moves.ts'
 import type { MoveDriver } from './runner.ts'
-import { assertFewSilentEvents } from './silent-events.ts'
 
 export class ClientMoves implements MoveDriver {
   readonly clients: MovingClients

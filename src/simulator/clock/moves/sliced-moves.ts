@@ -4,9 +4,9 @@ import type { Micros } from '../../../kernel/duration.ts'
 import { inSlices, Slices } from '../../../lib/slices.ts'
 import type { World } from '../../../simulation/world.ts'
 import type { WorldTime } from '../world-time.ts'
+import { assertFewSilentEvents } from './arguments.ts'
 import { type MovingClients, NO_LIMIT } from './moves.ts'
 import type { MoveDriver } from './runner.ts'
-import { assertFewSilentEvents } from './silent-events.ts'
 
 export class SlicedMoves implements MoveDriver {
   readonly clients: MovingClients

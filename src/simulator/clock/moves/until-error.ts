@@ -1,6 +1,6 @@
 import { formatDuration, type Micros } from '../../../kernel/duration.ts'
-import { formatTraceLine } from '../../../kernel/trace-line.ts'
-import { acceptCopies } from '../../../lib/copies.ts'
+import { formatTraceLine } from '../../../kernel/entry.ts'
+import { acceptCopies } from '../../../lib/errors.ts'
 import type { World } from '../../../simulation/world.ts'
 
 /** The condition of `until` was not true within its limit of time. */

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { DURATION_PATTERN, type Duration, micros } from '../../../kernel/duration.ts'
-import { attempt } from '../../../lib/attempt.ts'
+import { attempt } from '../../../lib/errors.ts'
 
 /** A duration of at least 0. */
 export const duration = z

@@ -1,6 +1,6 @@
 /** A request as code of other tools: curl, `fetch`, a vitest test, a pytest test, a step of a scenario. */
 
-import { encodeBase64 } from '../../../lib/base64.ts'
+import { encodeBase64 } from '../../../lib/bytes.ts'
 import { shellQuote } from '../../../lib/quote.ts'
 
 /** A request that is written as code. */

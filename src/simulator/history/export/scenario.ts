@@ -1,10 +1,10 @@
 /** Writes a recording as a scenario, in YAML or TypeScript. */
 
 import { stringify } from 'yaml'
-import { decodeBase64 } from '../../../lib/base64.ts'
+import { decodeBase64 } from '../../../lib/bytes.ts'
 import { LIMITS } from '../../../lib/limits.ts'
-import { toSource } from '../../../lib/text/source.ts'
-import { wrapText } from '../../../lib/text/wrap.ts'
+import { toSource } from '../../../lib/quote.ts'
+import { wrapText } from '../../../lib/text/words.ts'
 import type { Command } from '../../../simulation/operations/commands.ts'
 import { Snapshot } from '../../checkpoint/snapshot.ts'
 import { OPTIONS } from '../../options.ts'

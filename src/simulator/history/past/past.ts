@@ -14,8 +14,18 @@ import type { HeaderLine, StepLines } from '../lines.ts'
 import { Recorder, type RecordingSink } from '../recorder.ts'
 import { Mismatch, type PlayEnd, Player } from '../replay/player.ts'
 import { listExchanges, type WholeExchange } from '../timeline.ts'
-import { type Checkpoint, createFromCheckpoint, entryOf, isReached, type Moment } from './checkpoint.ts'
-import { isInput, isStep, OpenRequests, requestOf, sizeOf } from './past-lines.ts'
+import {
+  type Checkpoint,
+  createFromCheckpoint,
+  entryOf,
+  isInput,
+  isReached,
+  isStep,
+  type Moment,
+  OpenRequests,
+  requestOf,
+  sizeOf,
+} from './checkpoint.ts'
 
 /** Inputs and journal entries after which the next quiet moment becomes a checkpoint. */
 const CHECKPOINT_AFTER = { inputs: 200, entries: 10_000 } as const

@@ -1,6 +1,6 @@
 /** Performs the actions of a recording. */
 
-import { decodeBase64 } from '../../../lib/base64.ts'
+import { decodeBase64 } from '../../../lib/bytes.ts'
 import type { WebhookAttempt } from '../../../simulation/inference/webhooks.ts'
 import { type ControlAction, recordUserWrite } from '../../observer.ts'
 import type { Simulator } from '../../simulator-interface.ts'

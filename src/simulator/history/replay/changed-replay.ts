@@ -3,7 +3,7 @@
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import { quote } from '../../../lib/quote.ts'
-import { plural } from '../../../lib/text/format-count.ts'
+import { plural } from '../../../lib/text/numbers.ts'
 import type { SimulatorOptions } from '../../options.ts'
 import { type ParsedRecording, RecordingError } from '../file.ts'
 import { createRecordedSimulator } from '../header.ts'

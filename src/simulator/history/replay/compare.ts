@@ -2,7 +2,7 @@
 
 import { CREDENTIAL_HASH, hashCredential } from '../../../lib/text/credential-hash.ts'
 import { hideSecrets } from '../../../lib/text/secrets.ts'
-import { isStreamed, WireFaultResponse } from '../../faults/broken-response.ts'
+import { isStreamed, WireFaultResponse } from '../../faults/deliver-in-process.ts'
 import { encodeAnswer, encodeBytes } from '../bodies.ts'
 import type { AnswerLine, RecordedBody } from '../lines.ts'
 

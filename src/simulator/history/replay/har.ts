@@ -2,7 +2,7 @@
 
 import { elapsedAt } from '../../../kernel/clock.ts'
 import { MAX_DURATION } from '../../../kernel/duration.ts'
-import { decodeBase64 } from '../../../lib/base64.ts'
+import { decodeBase64 } from '../../../lib/bytes.ts'
 import { parseJsonText } from '../../../lib/json-text.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'

@@ -1,6 +1,6 @@
 /** Performs the lines of a recording in a simulator of this process, and compares each answer. */
 
-import { formatTraceLine } from '../../../kernel/trace-line.ts'
+import { formatTraceLine } from '../../../kernel/entry.ts'
 import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
 import type { ControlAction } from '../../observer.ts'
 import type { Simulator } from '../../simulator-interface.ts'

@@ -1,7 +1,6 @@
 /** The body of an answer, as far as one has read it. */
 
-import { encodeBase64 } from '../../../lib/base64.ts'
-import { concatBytes } from '../../../lib/bytes.ts'
+import { concatBytes, encodeBase64 } from '../../../lib/bytes.ts'
 
 /** A body that is read: by a client, or by a fault that changes it. */
 export class AnswerBody {

@@ -1,7 +1,7 @@
 /** The contents of answers: the texts and numbers in them, and what one can count. */
 
-import { attempt } from '../../../lib/attempt.ts'
-import { decodeBase64 } from '../../../lib/base64.ts'
+import { decodeBase64 } from '../../../lib/bytes.ts'
+import { attempt } from '../../../lib/errors.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
 import type { AnswerBody } from './answer-body.ts'
 

@@ -1,7 +1,7 @@
 /** The leaves of what a client returned: its texts, numbers and other single values, each with its place. */
 
-import { attempt } from '../../../lib/attempt.ts'
-import { encodeBase64 } from '../../../lib/base64.ts'
+import { encodeBase64 } from '../../../lib/bytes.ts'
+import { attempt } from '../../../lib/errors.ts'
 import { isVector } from './contents.ts'
 
 /** Keys from the result to a value. Numbers are positions in lists. */

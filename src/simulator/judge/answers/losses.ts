@@ -1,6 +1,6 @@
 /** What a client lost: values of the result without faults that this result lacks, because the service did not say them. */
 
-import { attempt } from '../../../lib/attempt.ts'
+import { attempt } from '../../../lib/errors.ts'
 import { oncePer } from '../../../lib/once.ts'
 import { type AskedLine, askedLines } from '../batch-rows.ts'
 import { endsThing, lastStartOf } from '../facts.ts'

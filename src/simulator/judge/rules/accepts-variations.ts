@@ -1,4 +1,4 @@
-import { attempt } from '../../../lib/attempt.ts'
+import { attempt } from '../../../lib/errors.ts'
 import { comparisonOf } from '../answers/comparison.ts'
 import { violationAt } from '../facts.ts'
 import type { Observation } from '../observation.ts'

@@ -1,4 +1,4 @@
-import { groupBy } from '../../../lib/group-by.ts'
+import { groupBy } from '../../../lib/lists.ts'
 import { childrenOf, formatPlace, type Leaf, leavesOf, type Place, patternOf, valueAt } from '../answers/leaves.ts'
 import { isTelling } from '../answers/run-answers.ts'
 import { type AskedLine, askedLines, type BatchRowRecord } from '../batch-rows.ts'

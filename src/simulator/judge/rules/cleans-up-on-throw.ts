@@ -1,5 +1,5 @@
+import { thingsLeftBehind } from '../created-things.ts'
 import { isAbout, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
-import { thingsLeftBehind } from '../left-behind.ts'
 import { defineRule } from '../rule.ts'
 import { formatCost, formatSince, nameRequest, nameThing, quoteText } from '../words.ts'
 

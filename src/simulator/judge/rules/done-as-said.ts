@@ -1,4 +1,4 @@
-import { plural } from '../../../lib/text/format-count.ts'
+import { plural } from '../../../lib/text/numbers.ts'
 import { type Comparison, comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { lossesOf } from '../answers/losses.ts'
 import { missingEffects } from '../effects.ts'

@@ -1,6 +1,5 @@
-import { countsAsEffect, effectsInBase } from '../equal-creates.ts'
+import { countsAsEffect, effectsInBase, thingsLeftBehind } from '../created-things.ts'
 import { endsThing, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
-import { thingsLeftBehind } from '../left-behind.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatCost, formatSince, kindWord, nameRequest, nameThing, quoteText } from '../words.ts'

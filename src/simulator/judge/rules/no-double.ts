@@ -1,5 +1,5 @@
+import { repeatedEffects } from '../created-things.ts'
 import { extraEffects } from '../effects.ts'
-import { repeatedEffects } from '../equal-creates.ts'
 import { kindFor, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'

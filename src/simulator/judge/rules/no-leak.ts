@@ -1,5 +1,5 @@
+import { thingsLeftBehind } from '../created-things.ts'
 import { thingEvidence, violationAt } from '../facts.ts'
-import { thingsLeftBehind } from '../left-behind.ts'
 import { defineRule } from '../rule.ts'
 import { describeEnd, formatCost, formatSince, nameRequest, nameThing, startSentence } from '../words.ts'
 

@@ -1,4 +1,4 @@
-import { encodeBase64 } from '../../../lib/base64.ts'
+import { encodeBase64 } from '../../../lib/bytes.ts'
 import { violationAt, walk } from '../facts.ts'
 import type { Observation, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'

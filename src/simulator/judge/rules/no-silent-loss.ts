@@ -1,4 +1,4 @@
-import { groupBy } from '../../../lib/group-by.ts'
+import { groupBy } from '../../../lib/lists.ts'
 import { comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { formatPlace, valueAt } from '../answers/leaves.ts'
 import { badEndsOf, lossesOf } from '../answers/losses.ts'

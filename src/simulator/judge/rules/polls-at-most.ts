@@ -1,5 +1,5 @@
 import { SECOND } from '../../../kernel/duration.ts'
-import { groupBy } from '../../../lib/group-by.ts'
+import { groupBy } from '../../../lib/lists.ts'
 import { requestEvidence, thingPathOf, violationAt } from '../facts.ts'
 import type { Conduct, ObservedRequest } from '../observation.ts'
 import { defineRule } from '../rule.ts'

@@ -1,6 +1,6 @@
 import { DEPLOYMENT_LIFECYCLE } from '../../../data/records/enums.ts'
 import type { Micros } from '../../../kernel/duration.ts'
-import { repeatedEffects } from '../equal-creates.ts'
+import { repeatedEffects } from '../created-things.ts'
 import {
   endsThing,
   entryEvidence,

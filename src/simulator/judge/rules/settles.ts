@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../kernel/duration.ts'
 import { LIMITS } from '../../../lib/limits.ts'
-import { formatCount } from '../../../lib/text/format-count.ts'
+import { formatCount } from '../../../lib/text/numbers.ts'
 import { requestEvidence, violationAt } from '../facts.ts'
 import type { ClientEnd, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'

@@ -2,7 +2,7 @@
 
 import { availableParallelism } from 'node:os'
 import { type Duration, micros } from '../../../kernel/duration.ts'
-import { plural } from '../../../lib/text/format-count.ts'
+import { plural } from '../../../lib/text/numbers.ts'
 import { type Server, serve } from '../../../server/http/server.ts'
 import { commandEnvironment, DEFAULT_WORLD, type ServedWorld } from '../../../server/worlds/served-world.ts'
 import type { Operations } from '../../../service/endpoint.ts'
@@ -12,8 +12,15 @@ import type { CommandFlow } from '../flow.ts'
 import { worldOf } from '../flow-world.ts'
 import type { Plan } from '../plan/plan.ts'
 import { JOURNAL_LIMIT } from '../run/conclude.ts'
-import { Learned, type RunResult } from '../run/run-result.ts'
-import { type FlowRunner, isOwnSetting, type RunOptions, RunStopped, settingKey } from '../run/runner.ts'
+import {
+  type FlowRunner,
+  isOwnSetting,
+  Learned,
+  type RunOptions,
+  type RunResult,
+  RunStopped,
+  settingKey,
+} from '../run/runner.ts'
 import { ProcessGroups, StartError } from './client-process.ts'
 import { CommandRun } from './command-run.ts'
 import { explainSilence, explainStart, UnusableCommand } from './unusable-command.ts'

@@ -2,8 +2,8 @@
 
 import { readdirSync } from 'node:fs'
 import { delimiter } from 'node:path'
-import { attempt } from '../../../lib/attempt.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
+import { attempt } from '../../../lib/errors.ts'
 import { hideSecrets } from '../../../lib/text/secrets.ts'
 import type { ProcessEnd, StartError } from './client-process.ts'
 

@@ -1,10 +1,10 @@
 /** The items of plans, each made from where it strikes and what it is. */
 
 import type { Duration } from '../../../kernel/duration.ts'
-import { withContentName } from './canonical.ts'
 import type { FaultClass } from './classes.ts'
 import type { Coordinate } from './coordinates.ts'
 import type { PlanItem } from './plan.ts'
+import { withContentName } from './plan.ts'
 
 /** How long an outage lasts. */
 export const OUTAGE: Duration = '60s'

@@ -1,6 +1,7 @@
 /** Plans: the faults of one run, each at a coordinate in the requests of the flow or in the events of the world. */
-
 import type { Duration } from '../../../kernel/duration.ts'
+import { hashBytes } from '../../../kernel/random.ts'
+import { stableJson } from '../../../lib/json-values.ts'
 import type { Command } from '../../../simulation/operations/commands.ts'
 import type { FaultRule } from '../../../simulator/faults/rules.ts'
 
@@ -42,3 +43,37 @@ export type PlanItem =
 
 /** The faults of one run, in an order that has no meaning. */
 export type Plan = readonly PlanItem[]
+
+/** Returns the canonical text of a plan: JSON with sorted fields and items, without the names of rules. */
+export function canonicalText(plan: Plan): string {
+  return `[${plan.map(itemText).sort().join(',')}]`
+}
+
+/** Returns the items of a plan, each once. */
+export function withoutRepeats(plan: Plan): Plan {
+  return [...new Map(plan.map(item => [itemText(item), item])).values()]
+}
+
+/**
+ * Returns the rule with a name made from its content, as in `getDeployment-3-reset-9f2c01ab`. Draws of a rule depend on
+ * its name, so no other item of the plan changes them.
+ */
+export function withContentName(rule: Omit<FaultRule, 'name'>): FaultRule {
+  const operation = [rule.on]
+    .flat()
+    .join('.')
+    .replaceAll('*', 'any')
+    .replaceAll(/[^\w.-]/g, '-')
+  const words = [operation.slice(0, 30), ...(rule.nth === undefined ? [] : [rule.nth]), rule.fault.kind]
+  return { ...rule, name: `${words.join('-')}-${hashOf(stableJson(rule)).slice(0, 8)}` }
+}
+
+function itemText(item: PlanItem): string {
+  if (!('fault' in item)) return stableJson(item)
+  const { name: _, ...rule } = item.fault
+  return stableJson({ fault: rule })
+}
+
+function hashOf(text: string): string {
+  return hashBytes(new TextEncoder().encode(text))
+}

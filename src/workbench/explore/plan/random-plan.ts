@@ -1,9 +1,9 @@
 /** Random plans: some faults of a space, with some features left out (swarm testing, Groce et al., ISSTA 2012). */
 
-import { withoutRepeats } from './canonical.ts'
 import type { Choices } from './choices.ts'
 import { anyRequestItem, laterItem } from './items.ts'
 import type { Plan, PlanItem } from './plan.ts'
+import { withoutRepeats } from './plan.ts'
 import { type Place, type Point, pickPoint, placeOfClasses, type Space } from './space.ts'
 
 /** Numbers of items of a plan. Few items find what is rare alone, many find what needs company. */

@@ -3,14 +3,13 @@
 import type { Operations } from '../../../service/endpoint.ts'
 import type { Command } from '../../../simulation/operations/commands.ts'
 import type { Fault } from '../../../simulator/faults/rules.ts'
-import type { Boundary, RunResult } from '../run/run-result.ts'
-import { withContentName } from './canonical.ts'
+import type { Boundary, RunResult } from '../run/runner.ts'
 import type { Choices } from './choices.ts'
 import { classesOf, DEFAULT_CLASSES, endlessPagesOf, type FaultClass, variationsOf } from './classes.ts'
 import { type Coordinate, type CoordinateOptions, coordinatesOf } from './coordinates.ts'
 import { OUTAGE, outageItem, requestItem } from './items.ts'
 import type { CheckedFault } from './own-faults.ts'
-import { type PlanItem, WHOLE_RUN } from './plan.ts'
+import { type PlanItem, WHOLE_RUN, withContentName } from './plan.ts'
 
 interface VerbRule {
   /** Boundaries of these kinds. */

@@ -1,8 +1,8 @@
 /** The card of an exploration in words: what the client did, before what was found. */
 
-import { groupBy } from '../../../lib/group-by.ts'
-import { formatCount, plural } from '../../../lib/text/format-count.ts'
-import { wrapText } from '../../../lib/text/wrap.ts'
+import { groupBy } from '../../../lib/lists.ts'
+import { formatCount, plural } from '../../../lib/text/numbers.ts'
+import { wrapText } from '../../../lib/text/words.ts'
 import { GRADES } from '../../../simulator/judge/observation.ts'
 import { type Card, countGrades, type Grades } from '../stages/card.ts'
 

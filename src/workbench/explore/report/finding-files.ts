@@ -1,8 +1,8 @@
 /** Findings as files: a scenario in YAML, and the same in TypeScript. */
 
 import { stringify } from 'yaml'
-import { toSource } from '../../../lib/text/source.ts'
-import { wrapText } from '../../../lib/text/wrap.ts'
+import { toSource } from '../../../lib/quote.ts'
+import { wrapText } from '../../../lib/text/words.ts'
 import type { WorldChange } from '../flow-world.ts'
 import type { InputValues } from '../input.ts'
 import { PLAN_VERSION, type Plan } from '../plan/plan.ts'

@@ -2,15 +2,14 @@
 
 import { formatDuration, type Micros } from '../../../kernel/duration.ts'
 import { quote } from '../../../lib/quote.ts'
-import { formatCount } from '../../../lib/text/format-count.ts'
+import { formatCount } from '../../../lib/text/numbers.ts'
 import type { ObservedRequest } from '../../../simulator/judge/observation.ts'
 import { shortenPath } from '../../../simulator/judge/words.ts'
 import type { InputValues } from '../input.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { BrokenInvariant } from '../run/run-result.ts'
-import type { Inevitability } from '../shrink/inevitability.ts'
-import { describeItem, nameOperation } from './item-words.ts'
-import { type FindingWords, WITHOUT_FAULT } from './labelled-texts.ts'
+import type { BrokenInvariant } from '../run/runner.ts'
+import type { Inevitability } from '../shrink/shrink.ts'
+import { describeItem, type FindingWords, nameOperation, WITHOUT_FAULT } from './item-words.ts'
 
 export interface FindingStory {
   readonly violation: Pick<BrokenInvariant, 'invariant' | 'words'>

@@ -1,10 +1,10 @@
 /** Findings as a reader gets them: one for each cause, those that do the most harm first. */
 
-import { groupBy } from '../../../lib/group-by.ts'
+import { groupBy } from '../../../lib/lists.ts'
 import { OPTIONAL_RULE_NAMES, RULE_NAMES } from '../../../simulator/judge/rules/index.ts'
-import type { BrokenInvariant } from '../run/run-result.ts'
+import type { BrokenInvariant } from '../run/runner.ts'
 import { toParagraph } from './finding-words.ts'
-import type { FindingWords } from './labelled-texts.ts'
+import type { FindingWords } from './item-words.ts'
 
 type OfCause = Pick<BrokenInvariant, 'invariant' | 'signature' | 'words' | 'cause'>
 

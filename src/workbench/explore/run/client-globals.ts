@@ -4,7 +4,7 @@
  */
 
 import { type Clock, withGlobal } from '@sinonjs/fake-timers'
-import { attempt } from '../../../lib/attempt.ts'
+import { attempt } from '../../../lib/errors.ts'
 import { followFetch } from './saved-fetch.ts'
 
 const { syncBuiltinESMExports } = globalThis.process?.getBuiltinModule?.('node:module') ?? {}

@@ -3,7 +3,7 @@
 import type { Entry } from '../../../kernel/journal.ts'
 import type { Observation, ObservedRequest } from '../../../simulator/judge/observation.ts'
 import type { AppliedPlan } from './applied-plan.ts'
-import type { Boundary } from './run-result.ts'
+import type { Boundary } from './runner.ts'
 import type { NamedViolation } from './verdict.ts'
 
 const THINGS = /^(deployment|adapter|instance|hosted|container|batch)\./

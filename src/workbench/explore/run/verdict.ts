@@ -1,13 +1,13 @@
 /** Applies the invariants to an observation, and names the root cause of each violation. */
 
 import { given } from '../../../lib/fields.ts'
-import { formatEvidence } from '../../../simulator/judge/evidence-lines.ts'
 import type { Observation, ObservedRequest } from '../../../simulator/judge/observation.ts'
 import type { Rule, Violation } from '../../../simulator/judge/rule.ts'
 import { OPTIONAL_RULES } from '../../../simulator/judge/rules/conduct/index.ts'
 import { RULES } from '../../../simulator/judge/rules/index.ts'
+import { formatEvidence } from '../../../simulator/judge/text.ts'
 import type { InvariantSettings, OwnInvariant } from '../invariants.ts'
-import type { BrokenInvariant } from './run-result.ts'
+import type { BrokenInvariant } from './runner.ts'
 
 /** A violation with the name of its invariant and its signature. */
 export interface NamedViolation extends Violation {

@@ -3,7 +3,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import * as z from 'zod'
-import { attempt as attemptRead } from '../../../lib/attempt.ts'
+import { attempt as attemptRead } from '../../../lib/errors.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
 import { WITHOUT_JIT } from '../../../lib/zod-problems.ts'
 

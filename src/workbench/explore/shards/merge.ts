@@ -1,7 +1,7 @@
 /** Joins the results files of shards: which runs are missing, which were played twice, and what was found. */
 
 import { createHash } from 'node:crypto'
-import { groupBy } from '../../../lib/group-by.ts'
+import { groupBy } from '../../../lib/lists.ts'
 import { runsOf } from './play-shard.ts'
 import { findDifference, keyOf, readResults, type SeedFinding, type SeedResult, type TestSeed } from './results.ts'
 import { parseSeedRange } from './shard.ts'

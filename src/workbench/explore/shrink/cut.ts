@@ -1,6 +1,6 @@
 /** Removes items from a plan. */
 
-import { globOf } from '../../../lib/glob.ts'
+import { globOf } from '../../../lib/patterns.ts'
 import type { CommandDefinition } from '../../../simulation/operations/command-definition.ts'
 import { COMMANDS } from '../../../simulation/operations/commands.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'

@@ -2,10 +2,10 @@
 
 import { micros } from '../../../kernel/duration.ts'
 import type { Fault, FaultRule } from '../../../simulator/faults/rules.ts'
-import { canonicalText, withContentName } from '../plan/canonical.ts'
 import { FAULT_CLASSES } from '../plan/classes.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
-import type { RunResult } from '../run/run-result.ts'
+import { canonicalText, withContentName } from '../plan/plan.ts'
+import type { RunResult } from '../run/runner.ts'
 
 /** Fault kinds from the simplest one. A fault after the effect comes after every fault before it. */
 const KIND_ORDER: readonly string[] = ['status', 'rateLimit', 'reset', 'empty', 'truncated', 'garbled']

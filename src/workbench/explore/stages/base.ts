@@ -6,9 +6,8 @@ import { hideSecrets } from '../../../lib/text/secrets.ts'
 import type { ObservedRequest } from '../../../simulator/judge/observation.ts'
 import { visibleStatus } from '../plan/coordinates.ts'
 import { FLOW_URL } from '../run/client.ts'
-import type { RunResult } from '../run/run-result.ts'
-import type { FlowRunner } from '../run/runner.ts'
-import { ExploreError } from './explore-error.ts'
+import type { FlowRunner, RunResult } from '../run/runner.ts'
+import { ExploreError } from './budget.ts'
 
 const STAY_ADVICE =
   'A request has left the world, because it was not sent with the fetch of the flow. Send it with that fetch, or with ' +

@@ -1,9 +1,7 @@
 /** How long an exploration goes on. */
-
 import { type Duration, micros } from '../../../kernel/duration.ts'
-import { attempt } from '../../../lib/attempt.ts'
+import { acceptCopies, attempt } from '../../../lib/errors.ts'
 import { quote } from '../../../lib/quote.ts'
-import { ExploreError } from './explore-error.ts'
 
 /** Runs of an exploration unless it has a budget. */
 export const DEFAULT_BUDGET = 2000
@@ -43,3 +41,9 @@ export class Budget {
     return runs >= this.#runs || (!this.isReproducible && this.#realTime() >= this.#endsAt)
   }
 }
+
+/** A flow that cannot be explored. The message names the flow and a remedy. */
+export class ExploreError extends Error {
+  override readonly name = 'ExploreError'
+}
+acceptCopies(ExploreError, 'ExploreError')

@@ -4,7 +4,7 @@ import { GRADES, type Grade } from '../../../simulator/judge/observation.ts'
 import { RULES, type RuleName } from '../../../simulator/judge/rules/index.ts'
 import type { InvariantSettings } from '../invariants.ts'
 import type { Point } from '../plan/space.ts'
-import type { RunTelling } from '../run/run-result.ts'
+import type { RunTelling } from '../run/runner.ts'
 
 /** How many runs ended in which way. */
 export type Grades = Readonly<Record<Grade, number>>

@@ -2,12 +2,12 @@
 
 import { type PlanItem, WHOLE_RUN } from '../plan/plan.ts'
 import { groupByCause } from '../report/merged-findings.ts'
-import type { Learned, RunResult } from '../run/run-result.ts'
+import type { Learned, RunResult } from '../run/runner.ts'
 import { type FlowRunner, RunStopped, unlessStopped } from '../run/runner.ts'
 import { InvariantThrew } from '../run/verdict.ts'
 import type { Budget } from './budget.ts'
+import { ExploreError } from './budget.ts'
 import { CardWriter } from './card.ts'
-import { ExploreError } from './explore-error.ts'
 import { type Finding, Findings, type RunOrigin, type StageName } from './findings.ts'
 import type { Shrinker } from './shrinker.ts'
 

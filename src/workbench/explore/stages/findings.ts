@@ -4,7 +4,7 @@ import type { ObservedRequest } from '../../../simulator/judge/observation.ts'
 import type { InputValues } from '../input.ts'
 import type { Interpreted } from '../plan/choices.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
-import type { BrokenInvariant, RunResult } from '../run/run-result.ts'
+import type { BrokenInvariant, RunResult } from '../run/runner.ts'
 import type { ShrunkFinding } from './shrinker.ts'
 
 const LATE_LIST =

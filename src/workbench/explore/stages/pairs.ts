@@ -3,7 +3,7 @@
 import { coordinatesOf } from '../plan/coordinates.ts'
 import type { PlanItem } from '../plan/plan.ts'
 import { type Point, type SpaceOptions, spaceOf } from '../plan/space.ts'
-import type { RunResult } from '../run/run-result.ts'
+import type { RunResult } from '../run/runner.ts'
 import type { Exploration } from './exploration.ts'
 import { pointsOf, type Single } from './singles.ts'
 

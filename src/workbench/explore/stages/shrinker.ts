@@ -4,8 +4,7 @@ import type { WorldChange } from '../flow-world.ts'
 import type { InputValues } from '../input.ts'
 import type { Interpreted } from '../plan/choices.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { RunResult } from '../run/run-result.ts'
-import type { FlowRunner } from '../run/runner.ts'
+import type { FlowRunner, RunResult } from '../run/runner.ts'
 
 /** A small plan with the violation. */
 export interface ShrunkFinding {

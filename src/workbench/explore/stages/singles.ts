@@ -1,7 +1,7 @@
 /** Every single fault of the base run. */
 
 import type { Point, Space } from '../plan/space.ts'
-import { type Learned, UNSETTLED } from '../run/run-result.ts'
+import { type Learned, UNSETTLED } from '../run/runner.ts'
 import { passes } from './card.ts'
 import type { Coverage } from './coverage.ts'
 import type { Exploration, Explored } from './exploration.ts'

@@ -2,7 +2,7 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import * as z from 'zod'
-import { describeFileError } from '../../../lib/file-errors.ts'
+import { describeFileError } from '../../../lib/errors.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { WITHOUT_JIT } from '../../../lib/zod-problems.ts'
 import { DocumentError, findMistakes, MistakeList } from './problems.ts'

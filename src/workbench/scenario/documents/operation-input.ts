@@ -1,7 +1,7 @@
 /** The input of an operation in a scenario in YAML or JSON: the fields of path, query and body in one map. */
 import * as z from 'zod'
 import { DURATION_PATTERN } from '../../../kernel/duration.ts'
-import { decodeBase64 } from '../../../lib/base64.ts'
+import { decodeBase64 } from '../../../lib/bytes.ts'
 import { type AnyEndpoint, routeParamNames } from '../../../service/endpoint.ts'
 import { operations } from '../../../service/index.ts'
 import { isDuration } from '../../../simulator/faults/kinds/fields.ts'

@@ -1,7 +1,7 @@
 /** Plays a scenario in YAML or JSON with the same API that scripts have. */
 
 import { formatDuration, micros } from '../../../kernel/duration.ts'
-import { decodeBase64 } from '../../../lib/base64.ts'
+import { decodeBase64 } from '../../../lib/bytes.ts'
 import { differences } from '../../../lib/differences.ts'
 import { UntilError } from '../../../simulator/clock/moves/until-error.ts'
 import { toCommandPath } from '../../../simulator/history/export/command-call.ts'

@@ -12,7 +12,7 @@ import { assertTargetPresence, requireGpuType } from '../../../simulation/operat
 import { assertArguments, COMMANDS, type CommandName } from '../../../simulation/operations/commands.ts'
 import { FaultError } from '../../../simulator/faults/fault-error.ts'
 import { parseRuleWithoutWindow } from '../../../simulator/faults/rules.ts'
-import { resolveRelative } from '../runner/beside.ts'
+import { resolveRelative } from '../runner/paths.ts'
 import { containsReference } from './operation-input.ts'
 import type { MistakeList, Path } from './problems.ts'
 import type { CommandStep, ScenarioData } from './schema.ts'

@@ -3,7 +3,7 @@
 import { type Duration, formatDuration, micros } from '../../../kernel/duration.ts'
 import type { EntryFields } from '../../../kernel/journal.ts'
 import { differences, formatJsonValue } from '../../../lib/differences.ts'
-import { plural } from '../../../lib/text/format-count.ts'
+import { plural } from '../../../lib/text/numbers.ts'
 import { CheckError, findRefusalDifferences, flattenExpected } from '../check.ts'
 import { type CountRange, countBounds, type EventPattern, eventMatcher, formatCountRange } from '../events.ts'
 import { toTraceLine } from '../runner/trace.ts'

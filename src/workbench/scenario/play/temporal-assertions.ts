@@ -1,8 +1,8 @@
 /** Temporal assertions: evaluated after every visible change, and failing at the time of the violation. */
 
 import { type Duration, formatDuration, type Micros, micros } from '../../../kernel/duration.ts'
+import { formatTraceLine } from '../../../kernel/entry.ts'
 import type { Entry } from '../../../kernel/journal.ts'
-import { formatTraceLine } from '../../../kernel/trace-line.ts'
 import { type Difference, formatJsonValue } from '../../../lib/differences.ts'
 import { CheckError } from '../check.ts'
 import { type EventMatcher, type EventPattern, eventMatcher } from '../events.ts'

@@ -2,11 +2,11 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { nearestWord } from '../../../lib/did-you-mean.ts'
-import { escapeRegExp } from '../../../lib/escape-regexp.ts'
+import { escapeRegExp } from '../../../lib/patterns.ts'
 import { toNamedFlow } from '../../explore/declare-flow.ts'
 import { isScenario, type Scenario } from '../scenario.ts'
 import { importScript, LoadError } from './import-script.ts'
-import { shippedFolder } from './shipped.ts'
+import { shippedFolder } from './paths.ts'
 
 const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
 /** Scenarios as data. In a folder, JSON needs the ending .scenario.json, because other JSON is common. */

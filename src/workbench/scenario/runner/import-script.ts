@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { escapeRegExp } from '../../../lib/escape-regexp.ts'
+import { escapeRegExp } from '../../../lib/patterns.ts'
 import { importWithFetch } from '../../explore/run/saved-fetch.ts'
 
 /** A scenario that cannot be loaded: a missing file, a file without scenarios, a syntax error. */

@@ -4,9 +4,9 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { nearestWord } from '../../../lib/did-you-mean.ts'
 import type { NamedFlow } from '../../explore/flow.ts'
-import { withResolvedPaths } from './beside.ts'
 import { loadFlow } from './flow-files.ts'
 import { LoadError } from './import-script.ts'
+import { withResolvedPaths } from './paths.ts'
 
 /** The names of modules that can be loaded. */
 const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/

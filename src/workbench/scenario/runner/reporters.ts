@@ -3,12 +3,12 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { formatDuration, SECOND } from '../../../kernel/duration.ts'
-import { attempt } from '../../../lib/attempt.ts'
+import { attempt } from '../../../lib/errors.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../../lib/quote.ts'
-import { escapeControls } from '../../../lib/text/control-characters.ts'
-import { plural } from '../../../lib/text/format-count.ts'
+import { plural } from '../../../lib/text/numbers.ts'
+import { escapeControls } from '../../../lib/text/words.ts'
 import { type Failure, formatVirtualTime } from '../play/failures.ts'
-import type { FileResult } from './jobs.ts'
+import type { FileResult } from './workers.ts'
 
 export const REPORTERS = ['pretty', 'json', 'junit'] as const
 export type ReporterName = (typeof REPORTERS)[number]

@@ -1,6 +1,7 @@
 /** Traces: the events of a scenario, one on each line, in a file beside the script. */
+
+import { formatTraceLine } from '../../../kernel/entry.ts'
 import type { Entry } from '../../../kernel/journal.ts'
-import { formatTraceLine } from '../../../kernel/trace-line.ts'
 
 /** The first line in which two traces of one scenario differ. */
 export interface TraceDifference {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { canonicalText, withContentName } from '../../../../src/workbench/explore/plan/canonical.ts'
 import type { Plan } from '../../../../src/workbench/explore/plan/plan.ts'
+import { canonicalText, withContentName } from '../../../../src/workbench/explore/plan/plan.ts'
 import { assertPlan } from '../../../../src/workbench/explore/plan/plan-form.ts'
 
 const RESET = withContentName({ on: 'getDeployment', nth: 3, fault: { kind: 'reset' } })

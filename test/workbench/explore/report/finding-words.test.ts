@@ -12,8 +12,7 @@ import {
   type FindingStory,
   toParagraph,
 } from '../../../../src/workbench/explore/report/finding-words.ts'
-import { describeItem } from '../../../../src/workbench/explore/report/item-words.ts'
-import { toLabelledTexts } from '../../../../src/workbench/explore/report/labelled-texts.ts'
+import { describeItem, toLabelledTexts } from '../../../../src/workbench/explore/report/item-words.ts'
 import { createFlowRunner } from '../../../../src/workbench/explore/run/flow-runner.ts'
 
 const CREATE = 'createLlmDeployment'

@@ -1,7 +1,7 @@
 /** After which request nothing can save the client. */
 import { expect, test } from 'vitest'
 import { RunStopped } from '../../../../src/workbench/explore/run/runner.ts'
-import { findInevitability } from '../../../../src/workbench/explore/shrink/inevitability.ts'
+import { findInevitability } from '../../../../src/workbench/explore/shrink/shrink.ts'
 import { type PlantedFlow, PlantedRunner, SIGNATURE } from './planted-flow.ts'
 
 const plan = [{ fault: { on: 'getDeployment', nth: 3, fault: { kind: 'reset' } as const } }]

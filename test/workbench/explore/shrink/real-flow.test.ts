@@ -4,8 +4,7 @@ import type { Fault } from '../../../../src/simulator/faults/rules.ts'
 import type { FlowFunction } from '../../../../src/workbench/explore/flow.ts'
 import type { Plan } from '../../../../src/workbench/explore/plan/plan.ts'
 import { createFlowRunner } from '../../../../src/workbench/explore/run/flow-runner.ts'
-import { findInevitability } from '../../../../src/workbench/explore/shrink/inevitability.ts'
-import { shrink } from '../../../../src/workbench/explore/shrink/shrink.ts'
+import { findInevitability, shrink } from '../../../../src/workbench/explore/shrink/shrink.ts'
 import { DeployClient } from '../naive/deploy-client.ts'
 
 const MODEL = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }

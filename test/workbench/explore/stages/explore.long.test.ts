@@ -5,7 +5,7 @@ import {
   exploreRuns,
   prepare,
 } from '../../../../src/workbench/explore/explore.ts'
-import { canonicalText } from '../../../../src/workbench/explore/plan/canonical.ts'
+import { canonicalText } from '../../../../src/workbench/explore/plan/plan.ts'
 import type { FlowRunner } from '../../../../src/workbench/explore/run/runner.ts'
 import type { Shrinker } from '../../../../src/workbench/explore/stages/shrinker.ts'
 import { runSeed } from '../../../../src/workbench/explore/stages/swarm.ts'

@@ -2,16 +2,15 @@
 
 import { micros, SECOND } from '../../../../src/kernel/duration.ts'
 import { ByteHash } from '../../../../src/kernel/random.ts'
-import { globOf } from '../../../../src/lib/glob.ts'
 import { LIMITS } from '../../../../src/lib/limits.ts'
+import { globOf } from '../../../../src/lib/patterns.ts'
 import type { Operations } from '../../../../src/service/endpoint.ts'
 import { operations } from '../../../../src/service/index.ts'
 import type { FaultRule } from '../../../../src/simulator/faults/rules.ts'
 import type { ClientEnd, ObservedRequest } from '../../../../src/simulator/judge/observation.ts'
-import { canonicalText } from '../../../../src/workbench/explore/plan/canonical.ts'
 import type { Plan, PlanItem } from '../../../../src/workbench/explore/plan/plan.ts'
-import type { Boundary, BrokenInvariant, RunResult } from '../../../../src/workbench/explore/run/run-result.ts'
-import type { FlowRunner } from '../../../../src/workbench/explore/run/runner.ts'
+import { canonicalText } from '../../../../src/workbench/explore/plan/plan.ts'
+import type { Boundary, BrokenInvariant, FlowRunner, RunResult } from '../../../../src/workbench/explore/run/runner.ts'
 import { EMPTY_BASE } from '../../../simulator/empty-base.ts'
 
 interface Armed {

@@ -1,5 +1,5 @@
 /** The fleet as the page draws it. */
-import { formatSpeed } from '../../../../lib/text/format-speed.ts'
+import { formatSpeed } from '../../../../lib/text/numbers.ts'
 import { plural } from '../../parts/format.ts'
 import type { AnswersByRoute } from '../../store/ask.ts'
 

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import { groupBy } from '../../../../lib/group-by.ts'
+import { groupBy } from '../../../../lib/lists.ts'
 import { formatCount, formatDay, formatDuration, formatTime, plural, secondsBetween } from '../../parts/format.ts'
 import { Table, WindowedList } from '../../parts/lists.tsx'
 import { Panel } from '../../parts/panel.tsx'

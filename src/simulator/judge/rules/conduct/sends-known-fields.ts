@@ -1,4 +1,4 @@
-import { groupBy } from '../../../../lib/group-by.ts'
+import { groupBy } from '../../../../lib/lists.ts'
 import { violationAt } from '../../facts.ts'
 import type { Conduct, ObservedRequest } from '../../observation.ts'
 import { defineRule } from '../../rule.ts'

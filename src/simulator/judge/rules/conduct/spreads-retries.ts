@@ -1,5 +1,5 @@
 import type { Micros } from '../../../../kernel/duration.ts'
-import { groupBy } from '../../../../lib/group-by.ts'
+import { groupBy } from '../../../../lib/lists.ts'
 import { requestEvidence, violationAt } from '../../facts.ts'
 import type { ObservedRequest } from '../../observation.ts'
 import { retryChains } from '../../retries.ts'

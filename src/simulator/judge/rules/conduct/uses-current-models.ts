@@ -1,4 +1,4 @@
-import { groupBy } from '../../../../lib/group-by.ts'
+import { groupBy } from '../../../../lib/lists.ts'
 import { findModelTarget } from '../../../../simulation/deployments/model-lookup.ts'
 import type { JournalEntry } from '../../../simulator-interface.ts'
 import { idInPath, requestEvidence, violationAt } from '../../facts.ts'

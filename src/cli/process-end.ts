@@ -1,5 +1,21 @@
 import { monotonicMs } from '../lib/real-time.ts'
-import { exitProcess } from './exit.ts'
+import type { EndProcess } from '../workbench/scenario/runner/guards.ts'
+
+const exit = process.exit.bind(process)
+const { reallyExit } = process as unknown as EndProcess
+
+/** Ends the process. A run replaces these functions while scripts are played. */
+export const exitProcess: typeof process.exit = (...code) => {
+  Object.assign(process, { reallyExit })
+  return exit(...code)
+}
+
+/** Ends the process with `process.exitCode` when everything written has reached its reader. */
+export async function exitWhenWritten(): Promise<never> {
+  const streams = [process.stdout, process.stderr]
+  await Promise.all(streams.map(stream => new Promise<void>(resolve => stream.write('', () => resolve()))))
+  return exitProcess()
+}
 
 /** Signals this close come from one key press: npm and `timeout` forward a signal that the process already got. */
 const ONE_PRESS_MS = 100

@@ -1,3 +1,15 @@
+/** Returns the items by key, in the order of their first items. `Map.groupBy` is missing in Node 20. */
+export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group) group.push(item)
+    else groups.set(key, [item])
+  }
+  return groups
+}
+
 /**
  * Lists of a few items that are replaced and never changed, such as the instances of a deployment. A spread and `filter`
  * leave room for 17 more items, which is most of what such a list takes.

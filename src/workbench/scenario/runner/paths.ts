@@ -1,4 +1,6 @@
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { SimulatorOptions } from '../../../simulator/options.ts'
 
 /** Resolves `./…` and `../…` of a scenario relative to its script. */
@@ -14,4 +16,11 @@ export function withResolvedPaths<Options extends Pick<SimulatorOptions, 'fixtur
   const { fixtures, profile, names } = options
   const paths = Object.entries({ fixtures, profile, names }).filter(([, source]) => source !== undefined)
   return { ...options, ...Object.fromEntries(paths.map(([name, source]) => [name, resolveRelative(source, home)])) }
+}
+
+/** Returns a folder beside the package's `package.json`, at any depth of this module in the bundle. */
+export function shippedFolder(name: 'scenarios' | 'examples'): string {
+  let home = dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(home, 'package.json')) && home !== dirname(home)) home = dirname(home)
+  return join(home, name)
 }

@@ -1,8 +1,0 @@
-/** Freezes a record and everything in it, so that it can be shared between worlds. Returns the same object. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value)
-    for (const inner of Object.values(value)) deepFreeze(inner)
-  }
-  return value
-}
