@@ -29,7 +29,7 @@ test('a setting that was swallowed is a finding, also if the service answered 20
   expect(signaturesOf(swallowed.findings)).toEqual(['doneAsSaid@patchPod/ok'])
   const careful = await reportOf(resize(true), { faults: own }, { faults: 'swarm', budget: 60 })
   expect(signaturesOf(careful.findings)).toEqual([])
-}, 60_000)
+})
 
 /** Stops a pod, and says that it is stopped. */
 const stop =
@@ -48,7 +48,7 @@ test('an order that was swallowed is a finding', async () => {
   expect(signaturesOf(findings)).toEqual(['doneAsSaid@stopPod/ok'])
   expect(findings[0]!.why).toContain("pod order 'chat' did not happen")
   expect(signaturesOf((await reportOf(stop(true))).findings)).toEqual([])
-}, 60_000)
+})
 
 /** Pays for a pod. */
 const pay =
@@ -75,7 +75,7 @@ test('a payment that was made twice is a finding, although its record has ended'
   expect(signaturesOf((await reportOf(settle)).findings)).toEqual([])
   expect(findings.map(({ why }) => why).join()).toContain("'pay invoice' took effect 2 times, and without faults 1")
   expect(signaturesOf((await reportOf(pay(true), {}, { faults: 'swarm', budget: 60 })).findings)).toEqual([])
-}, 60_000)
+})
 
 test('a pod that ended is not returned as if it ran, unless the result says so', async () => {
   const start =
@@ -95,7 +95,7 @@ test('a pod that ended is not returned as if it ran, unless the result says so',
   expect(signaturesOf(findings)).toEqual(['noSilentLoss@getPod/ok'])
   expect(findings[0]!.why).toContain('as if it were done')
   expect(signaturesOf((await reportOf(start(true), ...more)).findings)).toEqual([])
-}, 60_000)
+})
 
 test('a pod that is left is a leak', async () => {
   const leak: Run = async context => {
@@ -104,4 +104,4 @@ test('a pod that is left is a leak', async () => {
   }
   const { findings } = await reportOf(leak, {}, { classes: ['resetDone'] })
   expect(findings.map(({ invariant }) => invariant)).toContain('noLeak')
-}, 60_000)
+})
