@@ -358,10 +358,14 @@ export const FIELD_CLIENTS: Readonly<Record<string, FieldClient>> = {
   'gzip without being asked': async context =>
     attempted(async () => (await chat(context)).choices[0].message.content as string, ''),
   'A redirect that drops the key': async context => {
-    const response = await send(context, 'GET', '/v1/batches')
-    if (response.status !== 307) return ((await response.json()) as Json).data
-    const moved = await context.fetch(context.url + response.headers.get('location'))
-    return ((await moved.json()) as Json).data
+    const form = new FormData()
+    form.append('purpose', 'batch')
+    form.append('file', new Blob(['{}']), 'tides.jsonl')
+    await ok(context, 'POST', '/v1/files', form)
+    const response = await send(context, 'GET', '/v1/files')
+    const moved = response.headers.get('location')
+    const { data } = (await (moved === null ? response : await context.fetch(context.url + moved)).json()) as Json
+    return { files: (data ?? []).map((file: Json) => file.filename) }
   },
   'Retries on the same ticks': async context => Promise.all([steadyWorker(context), steadyWorker(context)]),
 }

@@ -1,6 +1,6 @@
 /** The failures of docs/field.md, and what they do to the clients that have them. */
 import { readFileSync } from 'node:fs'
-import { exploreRuns } from '../../src/workbench/explore/explore.ts'
+import { type ExploreOptions, exploreRuns } from '../../src/workbench/explore/explore.ts'
 import type { FlowContext } from '../../src/workbench/explore/flow.ts'
 import { checkOwnFaults, type OwnFault } from '../../src/workbench/explore/plan/own-faults.ts'
 import type { CommandItem } from '../../src/workbench/explore/plan/plan.ts'
@@ -82,8 +82,8 @@ export async function outcomeOf(client: FieldClient, code: string): Promise<stri
   }
 }
 
-/** Classes that are enough for the clients of the page. Commands, crashes and own faults are tried anyway. */
-const CLASSES = [
+/** Classes that are enough for most clients of the page. Commands, crashes and own faults are tried anyway. */
+export const FEW_CLASSES = [
   'status503',
   'resetDone',
   'html200',
@@ -99,14 +99,18 @@ const CLASSES = [
  * Returns the invariants that a client breaks without a fault, and with the rules and commands of its section as faults of
  * the flow. What is scripted in the section is so in each run.
  */
-export async function namedBy(client: FieldClient, code: string): Promise<ReadonlySet<string>> {
+export async function namedBy(
+  client: FieldClient,
+  code: string,
+  classes: ExploreOptions['classes'],
+): Promise<ReadonlySet<string>> {
   const run = inWorld(client, scriptOf(code))
   const runner = createFlowRunner({ name: 'field', options: { fixtures: 'empty', seed: 1 }, run })
   try {
     const base = await runner.run([])
     const own = checkOwnFaults({ faults: faultsOf(code, base) }, 'Failed to explore the client')
     // Many runs show how the client tells of a loss. A report has a finding once, so each fault is run again.
-    await exploreRuns(runner, { name: 'field', faults: 'singles', classes: CLASSES, own })
+    await exploreRuns(runner, { name: 'field', faults: 'singles', classes, own })
     const { kinds } = spaceOf(base, { operations: runner.operations, own })
     const places = kinds.flatMap(({ kind, places }) => (kind === 'own' ? places : []))
     const broken = [...base.broken]
