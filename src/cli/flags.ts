@@ -137,6 +137,7 @@ const OTHER_VARIABLES = [
     'BAIL',
     'LIST',
     'SEEDS',
+    'EXPLORE',
   ],
 ]
 

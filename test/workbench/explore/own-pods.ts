@@ -101,13 +101,18 @@ export function podClient({ fetch, url, token, sleep }: FlowContext) {
     if (!answer.ok) throw new PodError(answer, text)
     return (answer.status === 204 ? undefined : JSON.parse(text)) as Answer
   }
+  const created: string[] = []
   const again = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
     for (let attempt = 1; ; attempt++) {
       try {
         return await work()
       } catch (error) {
         const { status = 0, wait = 0 } = error instanceof PodError ? error : {}
-        if (attempt === 9 || (status >= 400 && status < 500 && status !== 429)) throw error
+        if (attempt === 9 || (status >= 400 && status < 500 && status !== 429)) {
+          // Who reads the error knows what goes on.
+          if (error instanceof Error && created.length > 0) error.message += `; it leaves ${created.join(', ')}`
+          throw error
+        }
         await sleep(Math.max(wait, 1_000 * 2 ** attempt))
       }
     }
@@ -115,8 +120,11 @@ export function podClient({ fetch, url, token, sleep }: FlowContext) {
   const find = async (title: string) =>
     (await again(() => call<Pod[]>('GET', '/pods'))).find(pod => pod.title === title)
   const get = (id: string) => again(() => call<Pod>('GET', `/pods/${id}`))
-  const create = async (title: string, more = {}) =>
-    again(async () => (await find(title)) ?? (await call<Pod>('POST', '/pods', { title, ...more })))
+  const create = async (title: string, more = {}) => {
+    const pod = await again(async () => (await find(title)) ?? (await call<Pod>('POST', '/pods', { title, ...more })))
+    created.push(pod.podId)
+    return pod
+  }
   const until = async (id: string, phases: readonly string[]) => {
     for (let reads = 0; reads < 100; reads++) {
       const pod = await get(id)
