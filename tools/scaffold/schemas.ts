@@ -50,7 +50,14 @@ function fixtureSchemas(): GeneratedFile[] {
   const page = readFileSync(join(ROOT, 'docs/fixtures.md'), 'utf8')
   return Object.entries(Fixture.shape).map(([key, records]) => {
     const options = { io: 'input', unrepresentable: 'any', reused: 'inline' } as const
-    const { default: _, ...schema } = z.toJSONSchema(records as z.ZodType, options) as Schema & { default?: unknown }
+    const {
+      default: _,
+      $schema,
+      ...schema
+    } = z.toJSONSchema(records as z.ZodType, options) as Schema & {
+      default?: unknown
+      $schema?: string
+    }
     const section = page.split(`\n### \`${key}.json\`\n`)[1]?.split('\n#')[0] ?? ''
     describe(schema, '', meaningsOf(section))
     const content =
@@ -58,7 +65,11 @@ function fixtureSchemas(): GeneratedFile[] {
         ? schema
         : { ...schema, properties: { $schema: { type: 'string' }, ...schema.properties } }
     const world = { description: 'A world of the package: its file of this name', enum: bundledWorldNames() }
-    return toFile(`fixture/${key}`, { title: `${key}.json of a fixture of modelhost-sim`, anyOf: [content, world] })
+    return toFile(`fixture/${key}`, {
+      title: `${key}.json of a fixture of modelhost-sim`,
+      $schema,
+      anyOf: [content, world],
+    })
   })
 }
 
