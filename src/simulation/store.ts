@@ -21,7 +21,7 @@ import type { Archive } from '../kernel/archive.ts'
 import { deepFreeze } from '../lib/fields.ts'
 import { groupBy } from '../lib/lists.ts'
 import { oncePer } from '../lib/once.ts'
-import { isCredential } from '../lib/text/credential-hash.ts'
+import { isCredential } from '../lib/text/secrets.ts'
 import { describeProblems } from '../lib/zod-problems.ts'
 
 /** A change of an index, reported after the change. `record` is the new record. After a delete it is undefined. */

@@ -2,7 +2,7 @@
 
 import type { Micros } from '../kernel/duration.ts'
 import type { Entry, RequestEntry } from '../kernel/journal.ts'
-import type { OpenName } from '../lib/open-name.ts'
+import type { OpenName } from '../lib/fields.ts'
 import type { IncomingRequest as FetchOptions } from '../service/http/incoming-request.ts'
 import type { Api } from '../service/http/service.ts'
 import type { InferenceControls } from '../service/openai/scripted-answers.ts'

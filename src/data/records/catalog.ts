@@ -2,7 +2,7 @@
  * The records of the models that the cloud offers: the catalog, hardware, schemas, the aggregator's list and the hub.
  */
 import * as z from 'zod'
-import { hashCredential } from '../../lib/text/credential-hash.ts'
+import { hashCredential } from '../../lib/text/secrets.ts'
 import { MODEL_TASKS, VARIANT_KEYS } from './enums.ts'
 import { realGpu } from './gpu-config.ts'
 import { ModelPricing } from './pricing.ts'

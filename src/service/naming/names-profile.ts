@@ -4,8 +4,8 @@
 
 import { openNames } from '#fixture-files'
 import { VARIANT_KEYS } from '../../data/records/enums.ts'
+import type { OpenName } from '../../lib/fields.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
-import type { OpenName } from '../../lib/open-name.ts'
 import { globOf } from '../../lib/patterns.ts'
 import { problemsOf } from '../../lib/zod-problems.ts'
 import type { ErrorShape } from '../endpoint.ts'

@@ -1,6 +1,6 @@
 import { calibrated, ENGINE_CLASSES } from '../../data/engine-classes.ts'
 import { purpose } from '../../kernel/random.ts'
-import { hashCredential } from '../../lib/text/credential-hash.ts'
+import { hashCredential } from '../../lib/text/secrets.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import { catalogWeights, type ModelWeights, repositoryWeights } from '../fleet/weights.ts'

@@ -4,7 +4,7 @@ import type { CatalogModel, HubRepository } from '../../data/records/catalog.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { ln } from '../../kernel/exact-math.ts'
 import { oncePer } from '../../lib/once.ts'
-import { hashCredential } from '../../lib/text/credential-hash.ts'
+import { hashCredential } from '../../lib/text/secrets.ts'
 import { cacheBytes, type InstanceHardware, type ModelFigures } from '../load/engine.ts'
 import type { RepositoryState } from './environment.ts'
 

@@ -1,5 +1,4 @@
 import type { Micros } from '../../kernel/duration.ts'
-import { ForwardReader } from '../../kernel/forward-reader.ts'
 import { type BilledInterval, gpuTimeCost, gpuTimeWeight, type Microcents } from '../account/money.ts'
 import type { World } from '../world.ts'
 
@@ -25,5 +24,20 @@ export class RentReader {
     const interval = this.#intervals.readAt(at)
     if (interval === undefined) return 0
     return gpuTimeCost(interval.before + gpuTimeWeight(interval, interval.from, Math.min(at, interval.to)))
+  }
+}
+
+/** Lines in order of time, of which the newest that holds is asked for at ever later moments. */
+export class ForwardReader<Line extends { readonly at: Micros }> {
+  readonly #lines: readonly Line[]
+  #next = 0
+
+  constructor(lines: readonly Line[]) {
+    this.#lines = lines
+  }
+
+  readAt(at: Micros): Line | undefined {
+    while (this.#next < this.#lines.length && this.#lines[this.#next]!.at <= at) this.#next++
+    return this.#lines[this.#next - 1]
   }
 }

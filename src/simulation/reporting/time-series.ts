@@ -1,6 +1,5 @@
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
 import { HOUR, type Micros } from '../../kernel/duration.ts'
-import { ForwardReader } from '../../kernel/forward-reader.ts'
 import type { Deployment } from '../deployments/deployment.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { INSTANCE_STATES } from '../deployments/instance-row.ts'
@@ -9,7 +8,7 @@ import { estimateServing, waitUnderLoad } from '../load/serving.ts'
 import type { ServingSegment } from '../recording/history-records.ts'
 import type { World } from '../world.ts'
 import { instanceTimelines } from './instance-timelines.ts'
-import { RentReader } from './rent-reader.ts'
+import { ForwardReader, RentReader } from './rent-reader.ts'
 
 /** How a deployment serves at one moment. Slow instances count by their speed. */
 export interface ServingFigures {

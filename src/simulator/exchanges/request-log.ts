@@ -1,9 +1,9 @@
 /** The requests that a simulator received, for tests that inspect their client. */
 
 import type { DecidedBy } from '../../kernel/journal.ts'
+import type { OpenName } from '../../lib/fields.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { once } from '../../lib/once.ts'
-import type { OpenName } from '../../lib/open-name.ts'
 import { bodyOf, type Exchange } from '../../service/http/exchange.ts'
 import type { operations } from '../../service/index.ts'
 import type { World } from '../../simulation/world.ts'

@@ -2,7 +2,7 @@
 import { type Micros, micros } from '../../kernel/duration.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
 import { globOf } from '../../lib/patterns.ts'
-import { isCredential } from '../../lib/text/credential-hash.ts'
+import { isCredential } from '../../lib/text/secrets.ts'
 import { KEY_HEADERS } from '../../service/http/authentication.ts'
 import * as multipart from '../../service/http/bodies/multipart.ts'
 import type { RequestContext } from '../../service/http/request-context.ts'

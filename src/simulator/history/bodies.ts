@@ -3,8 +3,7 @@
 import { hashBytes } from '../../kernel/random.ts'
 import { decodeBase64, encodeBase64 } from '../../lib/bytes.ts'
 import { LIMITS } from '../../lib/limits.ts'
-import { hashCredential } from '../../lib/text/credential-hash.ts'
-import { hideSecrets } from '../../lib/text/secrets.ts'
+import { hashCredential, hideSecrets } from '../../lib/text/secrets.ts'
 import type { RecordedBody } from './lines.ts'
 
 const utf8 = new TextEncoder()

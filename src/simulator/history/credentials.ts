@@ -2,8 +2,7 @@
 
 import { concatBytes } from '../../lib/bytes.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
-import { hashCredential } from '../../lib/text/credential-hash.ts'
-import { findSecretParts, isSecretName, mayHaveSecrets } from '../../lib/text/secrets.ts'
+import { findSecretParts, hashCredential, isSecretName, mayHaveSecrets } from '../../lib/text/secrets.ts'
 import type { HeaderReader } from '../../service/http/authentication.ts'
 import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import type { ControlAction } from '../observer.ts'

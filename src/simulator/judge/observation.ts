@@ -1,7 +1,7 @@
 /** What a client did in a world and what it left there: the input of every rule. */
 
 import type { Micros } from '../../kernel/duration.ts'
-import type { OpenName } from '../../lib/open-name.ts'
+import type { OpenName } from '../../lib/fields.ts'
 import type { Exchange, faultOf } from '../../service/http/exchange.ts'
 import type { Simulator } from '../simulator-interface.ts'
 import type { AnswerBody } from './answers/answer-body.ts'

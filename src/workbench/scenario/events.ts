@@ -3,7 +3,7 @@
 import type { Entry, EntryFields } from '../../kernel/journal.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { differences } from '../../lib/differences.ts'
-import type { OpenName } from '../../lib/open-name.ts'
+import type { OpenName } from '../../lib/fields.ts'
 import { JOURNAL_KINDS, type JournalKindName } from '../../simulation/journal-kinds.ts'
 
 /**

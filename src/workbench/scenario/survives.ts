@@ -1,8 +1,8 @@
 /** Scenarios that play a flow under a plan of faults. */
 
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import type { OpenName } from '../../lib/fields.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
-import type { OpenName } from '../../lib/open-name.ts'
 import {
   OPTIONAL_RULE_NAMES,
   type OptionalRuleName,

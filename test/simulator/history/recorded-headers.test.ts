@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { replay } from '../../../src/index.ts'
-import { hashCredential } from '../../../src/lib/text/credential-hash.ts'
+import { hashCredential } from '../../../src/lib/text/secrets.ts'
 import { serve } from '../../../src/server/http/server.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import type { RequestLine } from '../../../src/simulator/history/lines.ts'

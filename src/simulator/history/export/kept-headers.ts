@@ -1,6 +1,6 @@
 /** Headers of a recorded request that a test of it sends again. */
 
-import { hashCredential } from '../../../lib/text/credential-hash.ts'
+import { hashCredential } from '../../../lib/text/secrets.ts'
 import type { RequestLine } from '../lines.ts'
 
 /** Headers that the answer can depend on. */

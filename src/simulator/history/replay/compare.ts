@@ -1,7 +1,6 @@
 /** Compares an answer with that of a recording, and says where they differ. */
 
-import { CREDENTIAL_HASH, hashCredential } from '../../../lib/text/credential-hash.ts'
-import { hideSecrets } from '../../../lib/text/secrets.ts'
+import { CREDENTIAL_HASH, hashCredential, hideSecrets } from '../../../lib/text/secrets.ts'
 import { isStreamed, WireFaultResponse } from '../../faults/deliver-in-process.ts'
 import { encodeAnswer, encodeBytes } from '../bodies.ts'
 import type { AnswerLine, RecordedBody } from '../lines.ts'
