@@ -58,7 +58,8 @@ const scriptLoader = {
 }
 
 function digestOfSource() {
-  const digest = createHash('sha256')
+  // The bundle names files by their whole paths, so a moved clone needs another one.
+  const digest = createHash('sha256').update(ROOT)
   for (const folder of ['src', 'tools/build']) {
     for (const name of readdirSync(join(ROOT, folder), { recursive: true }).sort()) {
       if (/\.(ts|tsx|js)$/.test(name)) digest.update(name).update(readFileSync(join(ROOT, folder, name)))

@@ -1,6 +1,6 @@
 /** The program as a user starts it who cloned the project and built nothing. */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -56,4 +56,9 @@ test('a start after a change of the source runs the changed source', async () =>
   expect(await helpWith('Keep the world of tomorrow')).toContain('Keep the world of tomorrow')
   // An older state of the source has its earlier bundle.
   expect(await helpWith('Keep the world of today')).toContain('Keep the world of today')
+  // The bundle names files of the clone.
+  renameSync(clone, join(folder, 'moved'))
+  expect(
+    await run(join(folder, 'moved'), ['run', join(folder, 'moved/scenarios/deploy/cold-start.ts')], folder),
+  ).toContain('1 scenario')
 })
