@@ -9,7 +9,7 @@ import { WORLD_OPTIONS, type WorldChange, worldOf } from './flow-world.ts'
 import type { InputValues } from './input.ts'
 import { assertInvariants, type InvariantSettings } from './invariants.ts'
 import { checkOwnFaults } from './plan/own-faults.ts'
-import type { Plan } from './plan/plan.ts'
+import { actsOnWholeRun, type Plan } from './plan/plan.ts'
 import { assertPlan } from './plan/plan-form.ts'
 import { describeFinding, toParagraph } from './report/finding-words.ts'
 import type { FindingWords } from './report/item-words.ts'
@@ -166,7 +166,7 @@ async function explain(
 ): Promise<Pick<ExplainedFinding, 'story' | 'inevitability' | 'requests'>> {
   const setting = { world: shrunk?.world, inputs }
   const inevitability =
-    plan.length === 0 || runner.isSlow === true
+    plan.every(actsOnWholeRun) || runner.isSlow === true
       ? undefined
       : await unlessStopped(findInevitability({ runner, plan, setting, signature, requests: requests.length, signal }))
   const isMinimal = plan.length === 0 || shrunk?.isMinimal === true

@@ -77,3 +77,8 @@ function itemText(item: PlanItem): string {
 function hashOf(text: string): string {
   return hashBytes(new TextEncoder().encode(text))
 }
+
+/** Tells whether an item acts on each request of a run: nothing is simpler. */
+export function actsOnWholeRun(item: PlanItem): boolean {
+  return 'fault' in item && (item.fault.fault.kind === 'variation' || item.fault.for === WHOLE_RUN)
+}

@@ -1,6 +1,6 @@
 /** What the stages of an exploration share: the runner, the budget, and what was found so far. */
 
-import { type PlanItem, WHOLE_RUN } from '../plan/plan.ts'
+import { actsOnWholeRun } from '../plan/plan.ts'
 import { groupByCause } from '../report/merged-findings.ts'
 import type { Learned, RunResult } from '../run/runner.ts'
 import { type FlowRunner, RunStopped, unlessStopped } from '../run/runner.ts'
@@ -246,9 +246,4 @@ export class Exploration {
     const notes = this.#runner.notes ?? []
     onProgress?.({ flow, stage, runs, findings, newest, points, notes, chanceOfNew: this.novelty.chanceOfNew })
   }
-}
-
-/** Tells whether an item acts on each request of a run: nothing is simpler. */
-function actsOnWholeRun(item: PlanItem): boolean {
-  return 'fault' in item && (item.fault.fault.kind === 'variation' || item.fault.for === WHOLE_RUN)
 }
