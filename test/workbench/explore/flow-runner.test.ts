@@ -175,6 +175,53 @@ test('a client that crashes with a request starts again in the same world, and i
   ])
 })
 
+test('a request of a start that has ended starts no other one, and the second start keeps its timers', async () => {
+  let starts = 0
+  const flow: FlowFunction = async ({ fetch, url, token, sleep }) => {
+    starts++
+    const ask = () =>
+      fetch(`${url}/deploy/list`, {
+        headers: { authorization: `Bearer ${token}` },
+        signal: AbortSignal.timeout(30_000),
+      })
+    const lists = await Promise.allSettled([ask(), ask()])
+    await sleep(60_000)
+    return lists.length
+  }
+  const hang = { fault: { on: 'listDeployments', nth: 3, fault: { kind: 'hang' } } } as const
+  const result = await runOnce(flow, [{ crash: 1 }, { crash: 2 }, hang])
+  expect(starts).toBe(2)
+  expect(result).toMatchObject({ end: 'returned', broken: [], fired: new Set([0, 2]), duration: 90_000_000 })
+  expect(result.requests.map(({ start, outcome }) => [start, outcome])).toEqual([
+    ...[1, 1, 2].map(start => [start, 'unanswered']),
+    [2, 'answered'],
+  ])
+})
+
+test.each<[name: string, read: (response: Response) => Promise<unknown>]>([
+  ['a method', response => response.text()],
+  ['pieces', response => response.body!.pipeTo(new WritableStream())],
+])('a start that has ended reads no more of a body in %s, so it sends nothing', async (_, read) => {
+  const flow: FlowFunction = async ({ url, token, sleep }) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const messages = [{ role: 'user', content: 'Why?' }]
+    const body = JSON.stringify({ model: 'aurora-labs/aurora-8b-instruct', messages, stream: true })
+    const chat = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+    const rest = read(chat).then(() => fetch(`${url}/v1/models`, { headers }))
+    await fetch(`${url}/deploy/list`, { headers })
+    await rest
+    await sleep(60_000)
+  }
+  const { requests } = await runOnce(flow, [{ crash: 2 }], { fixtures: 'default' })
+  expect(requests.map(({ start, operation }) => [start, operation])).toEqual([
+    ...[1, 2].flatMap(start => [
+      [start, 'createChatCompletion'],
+      [start, 'listDeployments'],
+    ]),
+    [2, 'listServedModels'],
+  ])
+})
+
 test('a command strikes at its moment, and what has not happened by the end of the flow never fires', async () => {
   const plan: Plan = [
     { command: { verb: 'card.decline' }, after: { kind: 'start' } },

@@ -51,11 +51,16 @@ export class AnswerBody {
   }
 }
 
-/** Returns a body that passes on another one, and adds what is read of it to `record`. */
+/**
+ * Returns a body that passes on another one, and adds what is read of it to `record`.
+ *
+ * @param settle settles as a reading of the body does, or never
+ */
 export function recordBody(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   record: AnswerBody,
   onEnd: (error?: unknown) => void = () => {},
+  settle: <Value>(reading: Promise<Value>) => Promise<Value> = reading => reading,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined
   return new ReadableStream({
@@ -64,7 +69,7 @@ export function recordBody(
       try {
         // Only a body that is read is locked, so that its other readers can be used until then.
         reader ??= body.getReader()
-        const { done, value } = await reader.read()
+        const { done, value } = await settle(reader.read())
         if (done) {
           record.isWhole = true
           onEnd()

@@ -142,7 +142,9 @@ export class CommandRun {
   }
 
   #endsWith(request: ClientExchange): boolean {
-    if (!this.#plan.endsWith(request.index)) return false
+    // A request of a start that has ended ends no other one.
+    const isDead = this.#crashed || request.start < this.#outputs.length
+    if (isDead || !this.#plan.endsWith(request.index)) return false
     this.#crashed = true
     this.#process?.stop()
     return true

@@ -28,7 +28,9 @@ export interface ClientOptions {
   /** Which start it is, from 1. */
   readonly start: number
   readonly inputs: InputValues
-  /** Returns whether the process of the client ends with this request. */
+  /** Called when a request has been sent. */
+  onRequest(request: ClientExchange): void
+  /** Called when a request was carried out. Returns whether the process of the client ends with it. */
   endsWith(request: ClientExchange): boolean
   /** Called when the client begins to wait for the world. */
   onWait(): void
@@ -140,7 +142,7 @@ export class Client {
     const path = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3)).split('#', 1)[0]!
     const operation = sim.api.findOperationId(request.method, path.split('?', 1)[0]!) ?? ''
     const record = recorder.begin({ start, operation, method: request.method, path, sentAt: sim.clock.elapsed })
-    const isLast = this.#options.endsWith(record)
+    this.#options.onRequest(record)
     const onAbort = () => leave.abort(signal!.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
     this.#open.add(record)
@@ -156,13 +158,16 @@ export class Client {
         this.#limit(record, leave, answered)
       }
       const response = await answer
-      if (isLast) {
+      // A crash of its process has made it one without an answer.
+      if (this.#isStopped) return new Promise(() => {})
+      if (this.#options.endsWith(record)) {
         this.stop()
         this.#options.onCrashed()
         return new Promise(() => {})
       }
       const delivered = response instanceof WireFaultResponse ? await sim.deliverFault(response, request) : response
-      return recorder.noteResponse(record, delivered, sim.clock.elapsed, sim.world.clock.epochMs)
+      const settle = <Value>(reading: Promise<Value>) => this.#whileRunning(reading)
+      return recorder.noteResponse(record, delivered, sim.clock.elapsed, sim.world.clock.epochMs, settle)
     } catch (error) {
       if (!leave.signal.aborted) {
         record.endedAt = sim.clock.elapsed

@@ -184,7 +184,8 @@ class Run {
       recorder: this.#recorder,
       start: ++this.#starts,
       inputs: this.#inputs,
-      endsWith: ({ index }) => this.#onRequest(index),
+      onRequest: ({ index }) => this.#onRequest(index),
+      endsWith: ({ index }) => this.#plan.endsWith(index),
       onWait: () => this.#outside?.check(),
       // The next start begins when the request of this one has ended.
       onCrashed: () => this.#start(),
@@ -201,8 +202,8 @@ class Run {
     client.start(this.#flow.run)
   }
 
-  /** Called before each request. Returns whether the process of the client ends with it. */
-  #onRequest(index: number): boolean {
+  /** Called before each request. */
+  #onRequest(index: number): void {
     this.#loop.add(...(this.#recorder.requests.slice(-3, -1) as [ObservedRequest?, ObservedRequest?]))
     const loop = this.#loopName
     // Another run showed that the client does not leave this loop by itself.
@@ -212,7 +213,6 @@ class Run {
       this.#isEndless = true
     }
     if (index === this.#healAt) heal(this.#sim, this.#plan)
-    return this.#plan.endsWith(index)
   }
 
   /** The loop in which the client reads what nothing can change any more; undefined for none. */

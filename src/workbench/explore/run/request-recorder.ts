@@ -48,10 +48,16 @@ export class RequestRecorder {
     return new Response(recordBody(answer.body, request.truth), answer)
   }
 
-  /** Records that the response has arrived. Its body is recorded when the client reads it. */
-  noteResponse(request: ClientExchange, response: Response, time: Micros, epochMs: number): Response {
+  /** Records that the response has arrived. Its body is recorded when the client reads it, as `settle` allows. */
+  noteResponse(
+    request: ClientExchange,
+    response: Response,
+    time: Micros,
+    epochMs: number,
+    settle: Settle = reading => reading,
+  ): Response {
     this.noteHead(request, response, time, epochMs)
-    return recordReading(response, request)
+    return recordReading(response, request, settle)
   }
 
   /** Records that status and headers have arrived. */
@@ -64,8 +70,11 @@ export class RequestRecorder {
   }
 }
 
+/** Settles as a reading of the body does, or never. */
+type Settle = <Value>(reading: Promise<Value>) => Promise<Value>
+
 /** Makes a response record what its client reads of the body, with a method or in pieces. */
-function recordReading(response: Response, request: ClientExchange): Response {
+function recordReading(response: Response, request: ClientExchange, settle: Settle): Response {
   const type = response.headers.get('content-type') ?? ''
   const fail = (error: unknown) => {
     request.readError = error instanceof Error ? error.message : String(error)
@@ -76,7 +85,7 @@ function recordReading(response: Response, request: ClientExchange): Response {
   }
   const text = response.text.bind(response)
   const readText = async () => {
-    const value = await text()
+    const value = await settle(text())
     takeText(AnswerBody.ofText(type, value))
     return value
   }
@@ -91,7 +100,7 @@ function recordReading(response: Response, request: ClientExchange): Response {
   }
   replaceBodyReaders(response, (name, read) => async () => {
     try {
-      const value = await (readAs[name] ?? read)()
+      const value = await (readAs[name] ?? (() => settle(read())))()
       if (name in readAs) return value
       request.answer = `(${name})`
       if (value instanceof Blob) takeBytes(await value.arrayBuffer())
@@ -108,15 +117,16 @@ function recordReading(response: Response, request: ClientExchange): Response {
   const inPieces = once(() => {
     const record = new AnswerBody(type)
     request.read = record
-    return recordBody(body, record, error => {
+    const onEnd = (error: unknown) => {
       if (error === undefined) takeText(record)
       else fail(error)
-    })
+    }
+    return recordBody(body, record, onEnd, settle)
   })
   const clone = response.clone.bind(response)
   Object.defineProperties(response, {
     body: { configurable: true, get: inPieces },
-    clone: { configurable: true, value: () => recordReading(clone(), request) },
+    clone: { configurable: true, value: () => recordReading(clone(), request, settle) },
   })
   return response
 }
