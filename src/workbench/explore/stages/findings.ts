@@ -10,10 +10,11 @@ import type { ShrunkFinding } from './shrinker.ts'
 const LATE_LIST =
   'the service may list a new thing late, and it has no idempotency key, so a client cannot know that its create took effect'
 
-/** Returns why no client can survive a plan without help of the service; undefined if one can. */
+/** Fault kinds after which the client has no answer that it can read, or not in time. */
+const LOSING: ReadonlySet<string> = new Set(['empty', 'truncated', 'garbled', 'latency', 'slowBody'])
+
+/** Returns why no client can survive a plan without help of the service; undefined if one can. Its faults are necessary. */
 function surfaceReasonOf(plan: Plan): string | undefined {
-  // In a larger plan, other faults may be the cause.
-  if (plan.length !== 2) return undefined
   return plan.some(isStale) && plan.some(losesAnswer) ? LATE_LIST : undefined
 }
 
@@ -26,7 +27,7 @@ function losesAnswer(item: PlanItem): boolean {
   if ('crash' in item) return true
   if (!('fault' in item)) return false
   const { fault } = item.fault
-  return ['empty', 'truncated', 'garbled'].includes(fault.kind) || ('effect' in fault && fault.effect === 'done')
+  return LOSING.has(fault.kind) || ('effect' in fault && fault.effect === 'done')
 }
 
 export type StageName = 'base' | 'singles' | 'pairs' | 'swarm'
