@@ -7,7 +7,7 @@ import { extraEffectsOf } from './no-double.ts'
 
 /** The last words of journal kinds of failures, after which a client may end otherwise than in the base run. */
 const FAILURE =
-  /\.(?:crashed|lost|failed|down|preempted|preemptionNoticed|drained|degraded|stockedOut|soldOut|throttled|slowed|filled|frozen|limited|suspended|revoked)$/
+  /\.(?:crashed|lost|failed|down|preempted|preemptionNoticed|drained|degraded|stockedOut|soldOut|throttled|slowed|filled|frozen|limited|suspended|revoked|expired)$/
 
 /**
  * A client that crashed and started again does its work once:
@@ -68,9 +68,10 @@ function extraThings({ base, created, crashes, end, owned }: Observation): Creat
   })
 }
 
-/** Tells whether a command ended a thing or lowered a limit. Its entry has no cause, as what a request or an event does has one. */
+/** Tells whether a command ended a thing or lowered a limit. Its entry has no cause. What a request or an event does has one. */
 function isEndedByOthers({ sim, endedAt }: Observation): boolean {
-  const ends = /^(?:limit\.set|(?:batch|deployment|file|adapter)\.(?:stopped|cancelling|cancelled|failed|deleted))$/
+  const ends =
+    /^(?:limit\.set|(?:batch|deployment|file|adapter)\.(?:stopped|cancelling|cancelled|failed|expired|deleted))$/
   return sim.journal.entries().some(({ kind, cause, time }) => cause <= 0 && ends.test(kind) && time <= endedAt)
 }
 
@@ -92,7 +93,7 @@ function findOtherEnd(observation: Observation): Violation | undefined {
   const message = end.error instanceof Error ? end.error.message : end.error
   const last = refused ?? ofLastStart.at(-1)
   const words =
-    `The client returns without a crash. After the crash and a new start it threw ${quoteText(message)}` +
+    `Without faults, the client returns. After the crash and a new start it threw ${quoteText(message)}` +
     `${last ? `; ${refused ? 'it had been refused' : 'its last request was'} ${nameRequest(last)}` : ''}.`
   return violationAt(last, words)
 }

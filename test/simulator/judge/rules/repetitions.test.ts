@@ -96,7 +96,7 @@ describe('idempotentRestart', () => {
     expect(words).toHaveLength(2)
     expect(words[0]).toContain('The restarted client did not take it over.')
     expect(words[1]).toBe(
-      "The client returns without a crash. After the crash and a new start it threw 'POST /deploy/llm: 409'; it had " +
+      "Without faults, the client returns. After the crash and a new start it threw 'POST /deploy/llm: 409'; it had " +
         'been refused request 2 (createLlmDeployment, 409).',
     )
   })
@@ -148,6 +148,27 @@ describe('idempotentRestart', () => {
     expect(observation.end.kind).toBe('threw')
     expect(onlyWords('idempotentRestart', observation)).toContain('The restarted client did not take it over.')
   })
+
+  test.each(['expire', 'fail', 'cancel', 'stall'] as const)(
+    'a restarted client may end otherwise if its batch got another end: %s',
+    async end => {
+      const client: Client = async context => {
+        const { data } = await call(context, 'GET', '/v1/batches')
+        const id = data[0]?.id ?? (await createBatch(context, await upload(context, QUESTIONS)))
+        // As another user of the account, or an operator of the service, does it.
+        if (data.length > 0) context.sim.cluster.batch(id)[end]()
+        for (;;) {
+          const { status } = await call(context, 'GET', `/v1/batches/${id}`)
+          if (status === 'completed') return id
+          if (['expired', 'failed', 'cancelled'].includes(status)) throw new Error(`batch ${id}: ${status}`)
+          await context.sleep(600_000)
+        }
+      }
+      const observation = await observe(client, { base: await observe(client), crash: 3 })
+      expect(observation).toMatchObject({ crashes: 1, end: { kind: 'threw' } })
+      expect(violationsOf('idempotentRestart', observation)).toEqual([])
+    },
+  )
 
   test('after another user lowered a limit, a restarted client may end otherwise, but still takes over what it has', async () => {
     const client: Client = async context => call(context, 'POST', '/deploy/llm', MODEL)
