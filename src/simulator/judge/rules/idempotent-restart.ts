@@ -1,5 +1,5 @@
 import { countsAsEffect, effectsInBase, thingsLeftBehind } from '../created-things.ts'
-import { endsThing, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
+import { endsThing, knewId, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatCost, formatSince, kindWord, nameRequest, nameThing, quoteText } from '../words.ts'
@@ -27,25 +27,30 @@ export const idempotentRestart = defineRule({
     if (observation.crashes === 0) return []
     // Who finds its thing stopped, cancelled or deleted by another user may begin again, or give up.
     const isExcused = isEndedByOthers(observation)
-    const extra = isExcused ? [] : extraThings(observation)
-    const forgotten = thingsLeftBehind(observation)
-      .filter(({ reason }) => reason === 'forgotten')
-      .map(({ thing }) => thing)
+    const behind = new Map(thingsLeftBehind(observation).map(({ thing, reason }) => [thing, reason]))
+    // What it took over, and left when it threw, is a case of `cleansUpOnThrow`.
+    const isGivenUp = (thing: CreatedThing) => behind.get(thing) === 'given up' && !nextOf(observation, thing)
+    const extra = isExcused ? [] : extraThings(observation).filter(thing => !isGivenUp(thing))
+    const forgotten = [...behind].flatMap(([thing, reason]) => (reason === 'forgotten' ? [thing] : []))
     const left = [...new Set([...forgotten, ...extra])].map(thing => toViolation(observation, thing))
     const otherEnd = isExcused ? undefined : findOtherEnd(observation)
     return [...left, ...extraEffectsOf(observation), ...(otherEnd === undefined ? [] : [otherEnd])]
   },
 })
 
+/** Returns what a later start created of the kind; undefined for nothing. */
+function nextOf({ created }: Observation, { kind, request }: CreatedThing): CreatedThing | undefined {
+  return created.find(other => other.kind === kind && other.request.start > request.start)
+}
+
 function toViolation(observation: Observation, thing: CreatedThing): Violation {
   const { request, kind, id } = thing
-  const next = observation.created.find(other => other.kind === kind && other.request.start > request.start)
-  const again = next
-    ? ` The restarted client created ${next.id} by ${nameRequest(next.request)}.`
-    : ' The restarted client did not take it over.'
+  const next = nextOf(observation, thing)
+  const left = knewId(observation, id) ? 'had read its id, and did not end it' : 'did not take it over'
+  const did = next ? `created ${next.id} by ${nameRequest(next.request)}` : left
   const words =
     `${nameThing(thing)} was created by ${nameRequest(request)} before the crash, ` +
-    `${formatSince(observation, request.sentAt)} after the first start.${again} The ${kindWord(kind)} has cost ` +
+    `${formatSince(observation, request.sentAt)} after the first start. The restarted client ${did}. The ${kindWord(kind)} has cost ` +
     `${formatCost(observation, thing)}.`
   return violationAt(next?.request ?? request, words, {
     subject: id,

@@ -119,6 +119,43 @@ describe('idempotentRestart', () => {
     expect(violationsOf('idempotentRestart', observation)).toEqual([])
   })
 
+  /** Takes over its deployment, asks one question, and deletes it, unless `keeps` or the question fails. */
+  const asking =
+    (keeps: (starts: number) => boolean): Client =>
+    async context => {
+      const known = await call(context, 'GET', '/deploy/list')
+      const { deploy_id } = known[0] ?? (await call(context, 'POST', '/deploy/llm', MODEL))
+      for (;;) {
+        const { status } = await call(context, 'GET', `/deploy/${deploy_id}`)
+        if (status === 'running') break
+        await context.sleep(20_000)
+      }
+      const messages = [{ role: 'user', content: 'Why?' }]
+      const answer = await call(context, 'POST', '/v1/chat/completions', { model: MODEL.model_name, messages })
+      if (!keeps(known.length)) await call(context, 'DELETE', `/deploy/${deploy_id}`)
+      return answer.choices[0].message.content
+    }
+
+  test('a restarted client that used a deployment, and threw without deleting it, is a case of cleansUpOnThrow', async () => {
+    const client = asking(() => false)
+    const faults = [{ on: 'createChatCompletion', nth: 1, fault: { kind: 'status', status: 503 } }] as const
+    const observation = await observe(client, { base: await observe(client), crash: 3, faults })
+    expect(observation).toMatchObject({ crashes: 1, end: { kind: 'threw' }, created: [{ status: 'running' }] })
+    expect(violationsOf('idempotentRestart', observation)).toEqual([])
+    expect(violationsOf('cleansUpOnThrow', observation)).toHaveLength(1)
+  })
+
+  test('of a restarted client that used a deployment and kept it, the words say so', async () => {
+    const observation = await observe(
+      asking(known => known > 0),
+      { base: await observe(asking(() => false)), crash: 3 },
+    )
+    expect(observation).toMatchObject({ crashes: 1, end: { kind: 'returned' }, created: [{ status: 'running' }] })
+    expect(onlyWords('idempotentRestart', observation)).toContain(
+      ' The restarted client had read its id, and did not end it. The deployment has cost',
+    )
+  })
+
   test('a restarted client whose first start had given up may give up, too', async () => {
     const client: Client = async context => {
       const { data } = await call(context, 'GET', '/v1/batches')
