@@ -264,6 +264,18 @@ test('an invariant that throws is a mistake of the user', async () => {
   await expect(runOnce(deploy, [], { invariants })).rejects.toThrow("Failed to check the invariant 'mine': it threw")
 })
 
+test('the signature of a client that threw at a body it could not use is that of an error, however it read it', async () => {
+  for (const read of ['text', 'json'] as const) {
+    const flow: FlowFunction = async context => {
+      const body = await (await create(context))[read]()
+      return (typeof body === 'string' ? JSON.parse(body || 'null') : body).deploy_id
+    }
+    const empty = { fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'empty' } } } as const
+    const { broken } = await runOnce(flow, [empty])
+    expect(broken.map(({ signature }) => signature)).toContain('noLeak@createLlmDeployment/error')
+  }
+})
+
 test('healing at a request ends the faults before it', async () => {
   const outage: Plan = [{ fault: { on: 'getDeployment', fault: { kind: 'reset' } } }]
   const runner = runnerOf(deploy)

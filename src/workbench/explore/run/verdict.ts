@@ -1,6 +1,7 @@
 /** Applies the invariants to an observation, and names the root cause of each violation. */
 
 import { given } from '../../../lib/fields.ts'
+import { isUsable } from '../../../simulator/judge/facts.ts'
 import type { Observation, ObservedRequest } from '../../../simulator/judge/observation.ts'
 import type { Rule, Violation } from '../../../simulator/judge/rule.ts'
 import { OPTIONAL_RULES } from '../../../simulator/judge/rules/conduct/index.ts'
@@ -73,15 +74,11 @@ function placeOf(violation: Violation, { end, requests, crashes }: Observation, 
   if (crashes > 0) return `${violation.operation}/crash`
   if (end.kind === 'returned') return `${violation.operation}/ok`
   const last = (end.kind === 'unsettled' && requests.find(isOpen)) || requests.at(-1)
-  return `${last?.operation ?? ''}/${last === undefined || hasSucceeded(last) ? 'ok' : 'error'}`
+  return `${last?.operation ?? ''}/${last === undefined || isUsable(last) ? 'ok' : 'error'}`
 }
 
 function isOpen({ outcome, endedAt }: ObservedRequest): boolean {
   return outcome === 'unanswered' && endedAt === undefined
-}
-
-function hasSucceeded({ outcome, status, readError }: ObservedRequest): boolean {
-  return outcome === 'answered' && status < 400 && readError === undefined
 }
 
 /** Returns a violation as text, without the world. */
