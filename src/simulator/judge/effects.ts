@@ -3,11 +3,12 @@
 import type { JournalEntry } from '../simulator-interface.ts'
 import { isPayment, kindFor } from './facts.ts'
 import type { Conduct, CreatedThing, Effect, ObservedRequest } from './observation.ts'
+import { kindWord } from './words.ts'
 
 /** Parts of things, and notes about them: no effects that a client asked for. */
 const PARTS = /^(?:instance|model|request|fault|webhook)\./
 const SETTINGS = /\.(?:set|resized|renamed|edited|allowed|described|requested|expanding)$/
-const ORDERS = /\.(?:stopping|stopped|starting|cancelling|cancelled)$/
+const ORDERS = /\.(stop|start|cancel)(?:ping|ped|ing|ling|led)$/
 /** A time, or a text that a client made up: other runs have another one. */
 const OF_ONE_RUN = /^(?=.*\d)[\w:.+-]{16,}$/
 /** Greater numbers are times. */
@@ -35,6 +36,7 @@ export function effectsOf(
       return effect
     }
     const name = nameIn(entry, request) ?? keys.get(id) ?? id
+    const order = ORDERS.exec(entry.kind)?.[1]
     const isNew = verb === 'created' || verb === 'added'
     if (isNew) keys.set(id, name)
     if (topic === 'ownRecord') {
@@ -54,7 +56,7 @@ export function effectsOf(
       if (noun === 'file') effect.hash = entry.fields?.hash
     } else if (verb === 'deleted') touch(noun, name).deleted++
     else if (SETTINGS.test(entry.kind)) touch(entry.kind, keys.get(id) ?? '').value = JSON.stringify(entry.fields)
-    else if (ORDERS.test(entry.kind)) touch(`${noun} order`, name).value = verb.slice(0, 4)
+    else if (order !== undefined) touch(`${noun} order`, name).value = order
   }
   return effects
 }
@@ -116,7 +118,7 @@ export function missingEffects(
     if (effect.value !== undefined) {
       const thing = now ?? (effect.value === 'stop' ? madeUnder(effect.name, effects) : undefined)
       const isOver = created.some(({ id, isAlive }) => id === thing?.id && !isAlive)
-      return now?.value === effect.value || isOver ? [] : [{ effect, words: `${label} did not happen` }]
+      return now?.value === effect.value || isOver ? [] : [{ effect, words: missingWords(effect, label) }]
     }
     // A client may give another name to what it creates again.
     const { made, deleted } = totalOf(effects, effect.what)
@@ -129,6 +131,13 @@ export function missingEffects(
     const how = label.startsWith("'pay ") ? `${label} took effect` : `${label} is there`
     return [{ effect, words: `${how} ${made - deleted} times in place of ${before.made - before.deleted}` }]
   })
+}
+
+/** Says that an order or a setting did not take effect. */
+function missingWords({ what, value }: Effect, label: string): string {
+  const kind = /^(.+) order$/.exec(what)?.[1]
+  if (kind === undefined) return `${label} did not happen`
+  return `the order to ${value} the ${kindWord(kind)}${label.slice(what.length)} did not take effect`
 }
 
 /** Returns the effect that made the thing of a name. */

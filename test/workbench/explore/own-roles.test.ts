@@ -46,7 +46,7 @@ const stop =
 test('an order that was swallowed is a finding', async () => {
   const { findings } = await reportOf(stop(false), {}, { classes: ['status503'] })
   expect(signaturesOf(findings)).toEqual(['doneAsSaid@stopPod/ok'])
-  expect(findings[0]!.why).toContain("pod order 'chat' did not happen")
+  expect(findings[0]!.why).toContain("the order to stop the pod 'chat' did not take effect")
   expect(signaturesOf((await reportOf(stop(true))).findings)).toEqual([])
 })
 

@@ -150,7 +150,7 @@ class LossSearch {
     if (now === undefined || now === null || now === '') return 'nothing'
     if (now === 0) return '0'
     return typeof now === 'number' && typeof value === 'number' && now < value
-      ? `${now} in place of ${value}`
+      ? `${now}`
       : `another ${isDigest(value) ? 'digest' : 'number'}`
   }
 

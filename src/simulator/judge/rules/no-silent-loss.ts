@@ -42,7 +42,7 @@ function toViolation(observation: Observation, losses: readonly Loss[]): Violati
   const more = losses.length > MAX_NAMED ? ` and ${losses.length - MAX_NAMED} more places` : ''
   const words =
     `The client returned normally, but lost a value at ${places.join(', ')}${more}: ${instead} is there in place of ` +
-    `${quoteText(usual)}, and nothing near it says so. Its source, ${nameRequest(cause)}, ${lossWord(cause)}, ` +
+    `${typeof usual === 'number' ? usual : quoteText(usual)}, and nothing near it says so. Its source, ${nameRequest(cause)}, ${lossWord(cause)}, ` +
     `${formatSince(observation, cause.sentAt)} after the start.`
   return violationAt(cause, words)
 }

@@ -161,6 +161,18 @@ describe('noSilentLoss', () => {
     )
   })
 
+  test('of a smaller number, the words name both once', async () => {
+    const count: Client = async context => {
+      const lengthOf = async (path: string) => (await call(context, 'GET', path).catch(() => [])).length as number
+      return { models: (await lengthOf('/models/list')) || 2 }
+    }
+    const base = await observe(count, { fixtures: 'default' })
+    const faults = [{ on: 'listPublicModels', fault: { kind: 'status', status: 503 } }] as const
+    expect(onlyWords('noSilentLoss', await observe(count, { base, faults, fixtures: 'default' }))).toMatch(
+      /lost a value at models: 2 is there in place of \d+, and/,
+    )
+  })
+
   test('a deployment that had failed is not returned as if it were there', async () => {
     const careless =
       (tell: boolean): Client =>
