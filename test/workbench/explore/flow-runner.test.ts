@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { DeployClient } from '../../../examples/vitest/client.ts'
 import type { FlowFunction, FlowOptions } from '../../../src/workbench/explore/flow.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
@@ -134,6 +134,25 @@ test('a flow that listens to the world goes on when it happens', async () => {
   expect(end).toBe('returned')
   expect(duration).toBeGreaterThan(60_000_000)
   expect(duration).toBeLessThan(600_000_000)
+})
+
+test('data and blob URLs are read as outside of a run, and are no requests of the client', async () => {
+  const url = URL.createObjectURL(new Blob(['a blob']))
+  onTestFinished(() => URL.revokeObjectURL(url))
+  const answers: string[] = []
+  const flow: FlowFunction = async context => {
+    const inputs = ['data:text/plain,hi', new URL('DATA:,url'), new Request('data:,request'), url]
+    for (const send of [context.fetch, globalThis.fetch, context.sim.fetch]) {
+      for (const input of inputs) {
+        const answer = await send(input)
+        answers.push(`${answer.status} ${await answer.text()}`)
+      }
+    }
+    await list(context)
+  }
+  expect(await runOnce(flow)).toMatchObject({ end: 'returned', requests: [{ index: 1, operation: 'listDeployments' }] })
+  const each = ['200 hi', '200 url', '200 request', '200 a blob']
+  expect(answers).toEqual([...each, ...each, ...each])
 })
 
 test('a flow that throws at once sends nothing', async () => {

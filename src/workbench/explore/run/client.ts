@@ -45,6 +45,8 @@ export class Client {
   /** Requests without an answer. */
   readonly #open = new Set<ClientExchange>()
   end: ClientEnd | undefined
+  /** The global `fetch` outside of the run. */
+  readonly #fetchOfProcess = globalThis.fetch
 
   constructor(options: ClientOptions) {
     this.#options = options
@@ -128,9 +130,11 @@ export class Client {
     )
   }
 
-  readonly fetch = markAsOfWorld((input: Request | URL | string, init?: RequestInit) =>
-    this.#whileRunning(this.#send(input, init)),
-  )
+  readonly fetch = markAsOfWorld((input: Request | URL | string, init?: RequestInit) => {
+    // The content is in the process: nothing is sent.
+    const isHere = /^(?:data|blob):/i.test(input instanceof Request ? input.url : String(input))
+    return this.#whileRunning(isHere ? this.#fetchOfProcess(input, init) : this.#send(input, init))
+  })
 
   async #send(input: Request | URL | string, init: RequestInit = {}): Promise<Response> {
     if (this.#isStopped) return new Promise(() => {})
