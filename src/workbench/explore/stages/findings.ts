@@ -10,12 +10,20 @@ import type { ShrunkFinding } from './shrinker.ts'
 const LATE_LIST =
   'the service may list a new thing late, and it has no idempotency key, so a client cannot know that its create took effect'
 
+const REFUSED = 'the service refused the client, so it cannot look for what its create made'
+
 /** Fault kinds after which the client has no answer that it can read, or not in time. */
 const LOSING: ReadonlySet<string> = new Set(['empty', 'truncated', 'garbled', 'latency', 'slowBody'])
 
 /** Returns why no client can survive a plan without help of the service; undefined if one can. Its faults are necessary. */
 function surfaceReasonOf(plan: Plan): string | undefined {
-  return plan.some(isStale) && plan.some(losesAnswer) ? LATE_LIST : undefined
+  if (!plan.some(losesAnswer)) return undefined
+  if (plan.some(isStale)) return LATE_LIST
+  return plan.some(isRefusal) ? REFUSED : undefined
+}
+
+function isRefusal(item: PlanItem): boolean {
+  return 'fault' in item && item.fault.fault.kind === 'status' && [401, 403].includes(item.fault.fault.status)
 }
 
 function isStale(item: PlanItem): boolean {

@@ -8,6 +8,7 @@ const on = (nth: number, fault: Extract<PlanItem, { fault: unknown }>['fault']['
 })
 const STALE = on(4, { kind: 'stale', lag: '30s', reads: 'all' })
 const BUSY = on(2, { kind: 'status', status: 503 })
+const FORBIDDEN = on(3, { kind: 'status', status: 403 })
 const DONE = on(7, { kind: 'status', status: 503, effect: 'done' })
 
 function found(...plans: Plan[]): { findings: number; surfaced: number } {
@@ -29,6 +30,14 @@ test.each<[name: string, plan: Plan]>([
 })
 
 test.each<[name: string, plan: Plan]>([
+  ['after a lost answer', [DONE, FORBIDDEN]],
+  ['after a crash', [{ crash: 3 }, DONE, FORBIDDEN]],
+])('a client that may not look for what its create made is excused: %s', (_, plan) => {
+  expect(found(plan)).toEqual({ findings: 0, surfaced: 1 })
+})
+
+test.each<[name: string, plan: Plan]>([
+  ['it was refused, and no answer was lost', [BUSY, FORBIDDEN]],
   ['no list was old', [{ crash: 4 }, DONE, BUSY]],
   ['each answer said that nothing was done', [BUSY, STALE]],
 ])('a client is not excused if %s', (_, plan) => {
