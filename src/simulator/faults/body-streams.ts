@@ -83,15 +83,24 @@ export function mapEvents(answer: Response, change: (event: string) => ChangedEv
   return withBody(answer, body)
 }
 
-/** Returns a body in pieces of `size` bytes, whatever its chunks are. */
-export function splitBody(body: Body, size: number): Body {
+/**
+ * Returns a body in pieces of `size` bytes, whatever its chunks are.
+ *
+ * @param onWhole called at the end of a body that has no two pieces
+ */
+export function splitBody(body: Body, size: number, onWhole: () => void): Body {
   let rest: Bytes = new Uint8Array(0)
+  let pieces = 0
   return deriveBody(body, async (reader, controller) => {
     while (rest.length === 0) {
       const { done, value } = await reader.read()
-      if (done) return controller.close()
+      if (done) {
+        if (pieces < 2) onWhole()
+        return controller.close()
+      }
       rest = value
     }
+    pieces++
     // A copy: its reader may detach what it gets.
     controller.enqueue(rest.slice(0, size))
     rest = rest.subarray(size)

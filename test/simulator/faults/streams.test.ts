@@ -224,6 +224,41 @@ describe('a rule that changed nothing has no hit', () => {
     expect(rule).toMatchObject({ matches: 1, hits: 0 })
     expect(sim.journal.entries().map(({ kind }) => kind)).toContain('fault.missed')
   })
+
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const readAnswer = async (path: string) => (await sim.fetch(`http://sim${path}`, { headers })).text()
+
+  test.each([
+    ['rows', 'one row\nanother row\n'],
+    ['rows', ''],
+    ['pieces', ''],
+    ['pieces', 'a row\n'],
+  ] as const)('%s of the file %j', async (variant, content) => {
+    const form = new FormData()
+    form.append('purpose', 'batch')
+    form.append('file', new Blob([content]), 'in.jsonl')
+    const { id } = await (await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })).json()
+    const rule = add({ kind: 'variation', form: variant }, 'getFileContent')
+    expect(await readAnswer(`/v1/files/${id}/content`)).toBe(content)
+    expect(rule).toMatchObject({ matches: 1, hits: 0 })
+  })
+
+  test.each<Fault>([
+    { kind: 'variation', form: 'keys' },
+    { kind: 'drift', change: 'keyOrder' },
+  ])('of an object with one field: %j', async fault => {
+    const rule = add(fault, 'listVoices')
+    expect(await readAnswer('/v1/voices')).toBe('{"voices":[]}')
+    expect(rule).toMatchObject({ matches: 1, hits: 0 })
+  })
+
+  test('of a field that is null already', async () => {
+    const usual = await (await ask({ stream: false })).json()
+    expect(usual.choices[0].logprobs).toBeNull()
+    const rule = add({ kind: 'drift', change: 'nullField', field: 'choices[].logprobs' })
+    await ask({ stream: false })
+    expect(rule).toMatchObject({ matches: 1, hits: 0 })
+  })
 })
 
 describe('an answer', () => {

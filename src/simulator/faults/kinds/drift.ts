@@ -95,7 +95,8 @@ export async function changeAnswer(
   let isChanged = false
   const applyTo = (text: string, paths: readonly (readonly string[])[]) => {
     const body: unknown = JSON.parse(text)
-    const chosen = choose(paths.filter(steps => canChange(body, steps, change)))
+    const same = JSON.stringify(body)
+    const chosen = choose(paths.filter(steps => JSON.stringify(applyChange(body, steps, change)) !== same))
     isChanged ||= chosen.length > 0
     return JSON.stringify(chosen.reduce((value, steps) => applyChange(value, steps, change), body))
   }
@@ -219,20 +220,6 @@ function pathSegments(path: string): string[] {
 
 function isElementChange(change: Change): change is 'nullElement' | 'missingElement' {
   return change === 'nullElement' || change === 'missingElement'
-}
-
-/** Returns whether a value has a place at which the change does something. A list must have an element to lose. */
-function canChange(value: unknown, segments: readonly string[], change: Change): boolean {
-  if (!hasPath(value, segments)) return false
-  const mustDiffer = isElementChange(change) || change === 'trueBoolean'
-  return !mustDiffer || JSON.stringify(applyChange(value, segments, change)) !== JSON.stringify(value)
-}
-
-function hasPath(value: unknown, segments: readonly string[]): boolean {
-  const [segment, ...rest] = segments
-  if (segment === undefined) return true
-  if (segment === '[]') return Array.isArray(value) && value.some(entry => hasPath(entry, rest))
-  return isObject(value) && Object.hasOwn(value, segment) && hasPath(value[segment], rest)
 }
 
 /** Returns the value with the change, made in every entry of a list that has the path. */

@@ -17,9 +17,9 @@ const FORMS = {
   comments: changeEvents(event => `: keep-alive\n\n${event}`),
   usage: changeEvents(separateUsage),
   crlf: changeEvents(event => event.replaceAll('\n', '\r\n')),
-  pieces: (answer, { passage }) =>
+  pieces: (answer, { passage, missed }) =>
     isStreamed(answer) || passage.endpoint.produces !== 'application/json'
-      ? withBody(answer, splitBody(answer.body!, PIECE_BYTES))
+      ? withBody(answer, splitBody(answer.body!, PIECE_BYTES, missed))
       : undefined,
   joined: answer => (isEventStream(answer) ? withBody(answer, joinBody(answer.body!, JOINED)) : undefined),
   retryDate(answer, { passage }) {
@@ -31,12 +31,13 @@ const FORMS = {
   },
   fields: (answer, hit) => changeAnswer(answer, hit, 'extraField', undefined, present => present),
   keys: (answer, hit) => changeAnswer(answer, hit, 'keyOrder', undefined, present => present),
-  async rows(answer, { passage }) {
+  async rows(answer, { passage, missed }) {
     if (answer.status !== 200 || passage.endpoint.fileLine === undefined) return undefined
     const text = await answer.text()
     const rows = text.split('\n').filter(row => row !== '')
     // A file of the client keeps its order.
     const isChanged = rows.length > 1 && rows.every(row => /"custom_id"/.test(row) && /"response"/.test(row))
+    if (!isChanged) missed()
     return withBody(answer, isChanged ? `${rows.reverse().join('\n')}\n` : text)
   },
 } as const satisfies Readonly<Record<string, Form>>
