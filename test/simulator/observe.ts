@@ -157,6 +157,7 @@ export async function observe(client: Client, options: ObserveOptions = {}): Pro
     },
   }
   const startedAt = sim.clock.elapsed
+  const ratesBefore = sim.world.ledger.meters.rates()
   let end: ClientEnd | undefined
   const run = () =>
     client(context).then(
@@ -205,6 +206,7 @@ export async function observe(client: Client, options: ObserveOptions = {}): Pro
     settings,
     base: base && toBase(base),
     effects: effectsOf({ sim }, bySeq),
+    ratesBefore,
   }
 }
 

@@ -200,9 +200,14 @@ export class Meters extends TablePart<MeterRow, MetersParts> {
 
   /** Returns the micro-cents per hour that a thing costs now. */
   rateOf(id: string): Microcents {
-    let rate = 0
-    for (const [, row] of this.table.entries()) if (row.id === id) rate += this.#rateOf(row)
-    return rate
+    return this.rates().get(id) ?? 0
+  }
+
+  /** Returns the micro-cents per hour that each thing costs now. */
+  rates(): Map<string, Microcents> {
+    const rates = new Map<string, Microcents>()
+    for (const [, row] of this.table.entries()) rates.set(row.id, (rates.get(row.id) ?? 0) + this.#rateOf(row))
+    return rates
   }
 
   /** Returns micro-cents per hour of all running units. */

@@ -70,8 +70,10 @@ function stateOf(sim: Simulator, kind: CreatedKind, id: string): Pick<CreatedThi
 export function toBase(observation: Observation): BaseObservation {
   const { end, created, requests, effects, output } = observation
   const answered = [...askedLines(observation).values()].filter(({ outputRows }) => outputRows.length > 0)
+  const { meters } = observation.sim.world.ledger
+  const rates = new Map(Array.from(observation.ratesBefore, ([id, rate]) => [id, Math.max(rate, meters.rateOf(id))]))
   return {
-    ...{ end, requests, effects, output, answers: new RunAnswers(observation) },
+    ...{ end, requests, effects, output, rates, answers: new RunAnswers(observation) },
     created: created.map(({ kind, id, isAlive, microcents, status }) => ({ kind, id, isAlive, microcents, status })),
     answered: new Set(answered.map(({ customId }) => customId)),
   }

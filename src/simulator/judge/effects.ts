@@ -1,8 +1,9 @@
 /** The net effect of a client: what its requests changed in the world, less what they undid. */
 
 import type { JournalEntry } from '../simulator-interface.ts'
-import { isPayment, kindFor } from './facts.ts'
-import type { Conduct, CreatedThing, Effect, ObservedRequest } from './observation.ts'
+import { leavesOf } from './answers/leaves.ts'
+import { isAbout, isPayment, isUsable, kindFor, lastStartOf } from './facts.ts'
+import type { Conduct, CreatedThing, Effect, Observation, ObservedRequest } from './observation.ts'
 import { kindWord } from './words.ts'
 
 /** Parts of things, and notes about them: no effects that a client asked for. */
@@ -55,8 +56,11 @@ export function effectsOf(
       effect.made += typeof entry.fields?.cents === 'number' ? entry.fields.cents : 1
       if (noun === 'file') effect.hash = entry.fields?.hash
     } else if (verb === 'deleted') touch(noun, name).deleted++
-    else if (SETTINGS.test(entry.kind)) touch(entry.kind, keys.get(id) ?? '').value = JSON.stringify(entry.fields)
-    else if (order !== undefined) touch(`${noun} order`, name).value = order
+    else if (SETTINGS.test(entry.kind)) {
+      // A request for a limit has an id of its own.
+      const thing = keys.get(id) ?? (topic === 'deployment' ? id : '')
+      touch(entry.kind, thing).value = JSON.stringify(entry.fields)
+    } else if (order !== undefined) touch(`${noun} order`, name).value = order
   }
   return effects
 }
@@ -164,5 +168,36 @@ export function extraEffects(
     const [now, before] = [totalOf(effects, what), totalOf(usual, what)]
     const isMore = now.made - now.deleted > before.made - before.deleted
     return isOther || before.made === 0 || !isMore ? [] : [{ ...effect, ...now, usual: before.made - before.deleted }]
+  })
+}
+
+/** A thing that was there before the client, and that costs more by what the client changed in it. */
+export interface RaisedThing {
+  readonly effect: Effect
+  /** The micro-cents per hour that it costs now. */
+  readonly rate: number
+  /** What it costs at most without faults, before the client and after it. */
+  readonly usual: number
+}
+
+/**
+ * Returns the things that a client left at a higher price than it does without faults, that it knew, and that its error
+ * does not name. The last change of such a thing is another one than without faults: the way back is missing.
+ */
+export function raisedThings(observation: Observation): RaisedThing[] {
+  const { base, effects, end, requests, sim } = observation
+  if (base === undefined || end.kind !== 'threw') return []
+  const isKnown = ({ id, request: { index } }: Effect) =>
+    requests.some(
+      one => one.index >= index && one.start === lastStartOf(observation) && isUsable(one) && isAbout(one, id),
+    )
+  const texts = leavesOf(end.error).flatMap(({ place, value }) => [...place, value].map(String))
+  return [...effects].flatMap(([key, effect]) => {
+    const { id, value } = effect
+    const [rate, usual] = [sim.world.ledger.meters.rateOf(id), base.rates.get(id)]
+    const isChanged = value !== undefined && value !== base.effects.get(key)?.value
+    if (usual === undefined || rate <= usual || !isChanged || !isKnown(effect)) return []
+    const names = [id, sim.world.deployments.get(id)?.model_name].filter(name => name !== undefined)
+    return texts.some(text => names.some(name => text.includes(name))) ? [] : [{ effect, rate, usual }]
   })
 }

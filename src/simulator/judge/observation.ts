@@ -112,6 +112,8 @@ export interface Observation extends Conduct {
   /** What the client printed. */
   readonly output: string
   readonly settings: RuleSettings
+  /** The micro-cents per hour that each thing cost before the client. */
+  readonly ratesBefore: ReadonlyMap<string, number>
   /** What its requests changed, by key. */
   readonly effects: ReadonlyMap<string, Effect>
   /** What the flow itself says of the result: whether it tells that something is missing. Default: the result shows it. */
@@ -131,6 +133,8 @@ export interface BaseObservation {
   readonly requests: readonly ObservedRequest[]
   readonly effects: ReadonlyMap<string, Effect>
   readonly output: string
+  /** The micro-cents per hour of each thing that was there before the client: before it or after it, whichever is more. */
+  readonly rates: ReadonlyMap<string, number>
   /** What the service said. */
   readonly answers: AnswersOfRun
   /** The lines of batches with an answer, by `custom_id`. */

@@ -1,30 +1,42 @@
 import { thingsLeftBehind } from '../created-things.ts'
-import { isAbout, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
+import { raisedThings } from '../effects.ts'
+import { entryEvidence, isAbout, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import { defineRule } from '../rule.ts'
-import { formatCost, formatSince, nameRequest, nameThing, quoteText } from '../words.ts'
+import { formatCost, formatSince, formatUsd, nameRequest, nameThing, quoteText } from '../words.ts'
 
 /**
  * A client that throws leaves nothing alive that it could have deleted, because it had read the id, unless the error
  * names the id. What it could not know is a case of `noLeak`. A batch that was charged and whose end was not read counts
- * as alive, because it may end at any moment.
+ * as alive, because it may end at any moment. The same goes for what it raised: a thing that was there before goes on at
+ * a higher price, if the client sets it back without faults.
  */
 export const cleansUpOnThrow = defineRule({
-  summary: 'A client that throws deletes what it created, or names it in the error.',
+  summary: 'A client that throws deletes what it created and lowers what it raised, or names it in the error.',
   advice:
-    'Delete deployments and rentals, and cancel batches, in a finally block that retries. If that fails, put the id ' +
-    'into the error, so that the caller can do it.',
-  premise: ({ end, created }) => end.kind === 'threw' && created.length > 0,
-  otherwise: 'it never threw after it had created something',
+    'Delete deployments and rentals, cancel batches, and set back what you raised, in a finally block that retries. If ' +
+    'that fails, put the id into the error, so that the caller can do it.',
+  premise: ({ end, created, effects, base }) =>
+    end.kind === 'threw' && (created.length > 0 || [...effects.values()].some(({ id }) => base?.rates.has(id))),
+  otherwise: 'it never threw after it had created or raised something',
   check(observation) {
     const { end, requests, endedAt } = observation
     if (end.kind !== 'threw') return []
     const message = end.error instanceof Error ? end.error.message : end.error
-    return thingsLeftBehind(observation)
+    const threw = `The client threw ${quoteText(message)} after ${formatSince(observation, endedAt)}`
+    const raised = raisedThings(observation).map(({ effect, rate, usual }) => {
+      const last = requests.findLast(request => isAbout(request, effect.id)) ?? effect.request
+      const words =
+        `${threw} and did not set back what it had raised. ${effect.id} costs ${formatUsd(rate)} an hour in place of ` +
+        `${formatUsd(usual)}, and the error does not name it. Its last request about it was ${nameRequest(last)}.`
+      const evidence = [...requestEvidence(effect.request, last), ...entryEvidence(observation, effect.id)]
+      return violationAt(requests.at(-1), words, { subject: effect.id, evidence })
+    })
+    const left = thingsLeftBehind(observation)
       .filter(({ reason }) => reason === 'given up')
       .map(({ thing }) => {
         const last = requests.findLast(request => isAbout(request, thing.id)) ?? thing.request
         const words =
-          `The client threw ${quoteText(message)} after ${formatSince(observation, endedAt)} and did not delete what it had created. ` +
+          `${threw} and did not delete what it had created. ` +
           `${nameThing(thing)} has cost ${formatCost(observation, thing)}, and the error does not name it. ` +
           `Its last request about it was ${nameRequest(last)}.`
         return violationAt(requests.at(-1) ?? last, words, {
@@ -32,5 +44,6 @@ export const cleansUpOnThrow = defineRule({
           evidence: [...requestEvidence(last), ...thingEvidence(observation, thing)],
         })
       })
+    return [...left, ...raised]
   },
 })

@@ -18,7 +18,7 @@ export const noLeak = defineRule({
     'After a create without an answer, look for the thing by its name before another create. Repeat a stop or a delete ' +
     'until the service confirms it. Return the id of what you keep.',
   premise: ({ created }) => created.length > 0,
-  otherwise: 'it creates nothing that costs money',
+  otherwise: 'it creates nothing that costs money; what it raises is a case of cleansUpOnThrow',
   check(observation) {
     return thingsLeftBehind(observation)
       .filter(({ reason }) => reason === 'leaked')

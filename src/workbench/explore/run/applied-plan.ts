@@ -28,6 +28,8 @@ export class AppliedPlan {
   #isStopped = false
   readonly #crashes = new Map<number, number>()
   readonly #stopListening: () => void
+  /** The micro-cents per hour that each thing cost before the client began. */
+  readonly ratesBefore: ReadonlyMap<string, number>
 
   /**
    * Adds the fault rules and waits for the anchors.
@@ -36,6 +38,7 @@ export class AppliedPlan {
    */
   constructor(sim: Simulator, plan: Plan) {
     this.#sim = sim
+    this.ratesBefore = sim.world.ledger.meters.rates()
     const [item, ...others] = plan
     this.passes = item !== undefined && others.length === 0 && doesPass(item)
     const isLong = item !== undefined && 'fault' in item && (item.fault.for !== undefined || answersOf(item) === 'late')

@@ -136,6 +136,7 @@ function observe(
         ? readList('lines', lines, end.result, isObject, 'a list of objects with custom_id')
         : undefined,
     effects: effectsOf({ sim }, recorder.bySeq),
+    ratesBefore: plan.ratesBefore,
     crashes: starts - 1,
     settings: {
       settles: settlesWithin(invariants),

@@ -117,3 +117,77 @@ test('while a client waits, what it knows is not a leak, but what it does not kn
   const unknown = await create([{ on: 'createLlmDeployment', fault: { kind: 'reset', effect: 'done' } }])
   expect(onlyWords('noLeak', unknown)).toMatch(/The client waits without having read its id\.$/)
 })
+
+/** The deployment acme/assistant and the hosted instance nightly-evaluation, which is stopped. */
+const [ASSISTANT, MACHINE] = ['2cZeTxVFN7tKxCCh', 'inst_djvv7xQqcTZpad3Hiy2HQWs2']
+const FAILING_CHAT = { on: 'createChatCompletion', fault: { kind: 'status', status: 503 } } as const
+
+/** Changes something for one chat, and changes it back behind it, or also if the chat fails. */
+const around =
+  (change: Client, back: Client, isCareful: boolean, error = 'no answer'): Client =>
+  async context => {
+    await change(context)
+    try {
+      const body = { model: 'acme/assistant', max_tokens: 3, messages: [{ role: 'user', content: 'Hello' }] }
+      await call(context, 'POST', '/v1/chat/completions', body)
+    } catch (cause) {
+      if (isCareful) await back(context)
+      throw new Error(error, { cause })
+    }
+    await back(context)
+    return 'done'
+  }
+const resize =
+  (min: number, max = 2, id = ASSISTANT): Client =>
+  context =>
+    call(context, 'PUT', `/deploy/${id}`, { settings: { min_instances: min, max_instances: max } })
+const order =
+  (verb: string): Client =>
+  async context => {
+    await call(context, 'POST', `/v1/hosted/${MACHINE}/${verb}`)
+    await context.sleep(600_000)
+  }
+
+async function wordsOfThrow(change: Client, back: Client, isCareful = false, error?: string): Promise<string[]> {
+  const client = around(change, back, isCareful, error)
+  const base = await observe(client, { fixtures: 'default' })
+  expect(base.end).toEqual({ kind: 'returned', result: 'done' })
+  const observation = await observe(client, { fixtures: 'default', faults: [FAILING_CHAT], base })
+  expect(observation.end.kind).toBe('threw')
+  expect(violationsOf('noLeak', observation)).toEqual([])
+  return violationsOf('cleansUpOnThrow', observation).map(({ words }) => words)
+}
+
+test('a client that throws and leaves raised what it sets back without faults has not cleaned up', async () => {
+  expect(await wordsOfThrow(resize(2), resize(1))).toEqual([
+    "The client threw 'no answer' after 0s and did not set back what it had raised. 2cZeTxVFN7tKxCCh costs $8.80 an " +
+      'hour in place of $4.40, and the error does not name it. Its last request about it was request 1 ' +
+      '(updateDeployment, 200).',
+  ])
+  expect(await wordsOfThrow(order('start'), order('stop'))).toEqual([
+    expect.stringMatching(/inst_\w+ costs \$\S+ an hour in place of \$0\.00, .* was request 1 \(startHosted, 200\)\.$/),
+  ])
+})
+
+test.each<[string, Client, Client, boolean?, string?]>([
+  ['sets it back', resize(2), resize(1), true],
+  ['stops it again', order('start'), order('stop'), true],
+  ['names its id', resize(2), resize(1), false, `no answer, and ${ASSISTANT} has two instances`],
+  ['names its model', resize(2), resize(1), false, 'no answer, and acme/assistant has two instances'],
+  ['leaves it raised without faults, too', resize(1), resize(2)],
+  ['changes what costs nothing', resize(1, 3), resize(1, 2)],
+])('a client that throws and %s has cleaned up', async (_, change, back, isCareful, error) => {
+  expect(await wordsOfThrow(change, back, isCareful, error)).toEqual([])
+})
+
+test('a client that was to lower a deployment, and throws before that, has raised nothing', async () => {
+  const TWO = 'twoInstances1234'
+  const settings = { min_instances: 2, max_instances: 2 }
+  const deployments = [{ deploy_id: TWO, model_name: 'acme/two', gpu: 'L4-24GB' as const, settings }]
+  const options = { fixtures: 'default', with: { deployments } } as const
+  const client = around(resize(2, 3, TWO), resize(1, 3, TWO), false)
+  const base = await observe(client, options)
+  const observation = await observe(client, { ...options, faults: [FAILING_CHAT], base })
+  expect(base.ratesBefore.get(TWO)).toBe(2 * base.sim.world.ledger.meters.rateOf(TWO))
+  expect(violationsOf('cleansUpOnThrow', observation)).toEqual([])
+})
