@@ -129,6 +129,57 @@ test('a number that only an answer can have is lost like a text, and one that mo
   expect(await findingsOf(embed(true))).toMatchObject({ invariants: [], card: { said: [{ place: 'missing' }] } })
 })
 
+test('a line of a batch that failed is lost, unless the result names it', { tags: 'slow' }, async () => {
+  const ask =
+    (isCareful: boolean) =>
+    async ({ fetch, url, token, sleep }: FlowContext) => {
+      const headers = { authorization: `Bearer ${token}` }
+      const get = async (path: string) => {
+        for (;;) {
+          const signal = AbortSignal.timeout(45_000)
+          const text = await fetch(`${url}/v1${path}`, { headers, signal }).then(answer => answer.ok && answer.text())
+          if (text !== false) return text
+          await sleep(30_000)
+        }
+      }
+      const send = async (path: string, body: FormData | string) => {
+        const answer = await fetch(`${url}/v1${path}`, { method: 'POST', headers, body })
+        return (await answer.json()) as { id: string }
+      }
+      const endpoint = '/v1/chat/completions'
+      const lines = QUESTIONS.map(content => {
+        const body = { model: MODEL, messages: [{ role: 'user', content }], max_tokens: 12 }
+        return JSON.stringify({ custom_id: content, method: 'POST', url: endpoint, body })
+      })
+      const form = new FormData()
+      form.append('purpose', 'batch')
+      form.append('file', new Blob([lines.join('\n')]), 'in.jsonl')
+      const { id } = await send('/files', form)
+      const spec = { input_file_id: id, endpoint, completion_window: '24h', metadata: {} }
+      const batch = await send('/batches', JSON.stringify(spec))
+      for (let attempt = 0; attempt < 60; attempt++) {
+        await sleep(60_000)
+        const { status, output_file_id } = JSON.parse(await get(`/batches/${batch.id}`))
+        if (status !== 'completed') continue
+        const rows = (await get(`/files/${output_file_id}/content`))
+          .trim()
+          .split('\n')
+          .map(row => JSON.parse(row))
+        const entries = rows.map(row => [row.custom_id, row.response.body.choices[0].message.content])
+        const texts = Object.fromEntries(entries)
+        const missing = QUESTIONS.filter(question => !(question in texts))
+        return { batch: batch.id, texts, ...(isCareful && { missing }) }
+      }
+      throw new Error(`the batch ${batch.id} does not end`)
+    }
+  const lossesOf = async (isCareful: boolean) => {
+    const { invariants, card } = await findingsOf(ask(isCareful), {}, ['latency'])
+    return { isLost: invariants.includes('noSilentLoss'), said: card.said.map(({ place }) => place) }
+  }
+  expect(await lossesOf(false)).toEqual({ isLost: true, said: [] })
+  expect(await lossesOf(true)).toEqual({ isLost: false, said: ['missing[0]'] })
+})
+
 test('a file of text that came garbled is lost, although it has no fields', async () => {
   const download = async (context: FlowContext) => {
     const form = new FormData()

@@ -114,6 +114,12 @@ export function variationsOf(coordinates: readonly Coordinate[], endpoints: Oper
   })
 }
 
+/** Fails one line of the first batch. */
+export const FAILED_LINE: Omit<FaultRule, 'name'> = {
+  ...{ on: '*', in: 'batch', nth: 1 },
+  fault: { kind: 'status', status: 500 },
+}
+
 /** Returns the fault that lets each page of the lists that were read say that there is more; undefined without such a list. */
 export function endlessPagesOf(
   coordinates: readonly Coordinate[],

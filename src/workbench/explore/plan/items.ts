@@ -28,5 +28,5 @@ export function outageItem(operation: string, nth: number, { fault }: FaultClass
 export function laterItem(item: PlanItem, by: number): PlanItem {
   if (!('fault' in item) || item.fault.nth === undefined || by === 0) return item
   const { name: _, ...rule } = item.fault
-  return { fault: withContentName({ ...rule, nth: item.fault.nth + by }) }
+  return { ...item, fault: withContentName({ ...rule, nth: item.fault.nth + by }) }
 }

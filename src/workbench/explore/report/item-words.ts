@@ -40,8 +40,9 @@ function describeAnchor({ kind, subject, nth = 1, offset }: Anchor): string {
 
 function describeRule(rule: FaultRule, hits: readonly ObservedRequest[]): string {
   const [first] = hits
-  const operation = first === undefined ? [rule.on].flat().join(' or ') : nameOperation(first)
   const { finding } = FAULT_KINDS[rule.fault.kind] as unknown as FaultKind
+  if (rule.in === 'batch') return finding(rule.fault, nameLines(rule))
+  const operation = first === undefined ? [rule.on].flat().join(' or ') : nameOperation(first)
   const happened = finding(rule.fault, operation)
   // A variation acts on the whole run.
   if (rule.for !== undefined && rule.fault.kind !== 'variation') {
@@ -51,6 +52,12 @@ function describeRule(rule: FaultRule, hits: readonly ObservedRequest[]): string
   if (first === undefined) return rule.nth === undefined ? happened : `${happened} (its ${ordinal(rule.nth)} request)`
   if (hits.length === 1) return `${happened} (request ${first.index})`
   return `${happened} (${hits.length} requests, from request ${first.index} on)`
+}
+
+/** Returns what a rule strikes in a batch. A model has lines of its own count. */
+function nameLines({ nth, model }: FaultRule): string {
+  const ofModel = model === undefined ? '' : ` for ${model}`
+  return nth === undefined ? `a line of the batch${ofModel}` : `line ${nth}${ofModel} of the batch`
 }
 
 /** Returns the operation of a request, or its method and path if the service has no such operation. */

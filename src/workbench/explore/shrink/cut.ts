@@ -39,6 +39,8 @@ function firstStrike(item: PlanItem, requests: Requests, position: number, fired
 
 /** Returns the requests whose answers an item changed. */
 export function hitsOf({ fault: rule }: Extract<PlanItem, { fault: unknown }>, requests: Requests): Requests {
+  // A line of a batch is no request.
+  if (rule.in === 'batch') return []
   const faulty = requests.filter(({ fault }) => fault !== undefined)
   const name = nameOfRule(rule)
   const byName = faulty.filter(({ fault }) => fault!.rule === name)

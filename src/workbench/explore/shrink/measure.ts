@@ -89,7 +89,7 @@ export function withoutContentNames(plan: Plan): Plan {
   return plan.map(item => {
     if (!('fault' in item)) return item
     const { name, ...rule } = item.fault
-    return name === nameOfRule(rule) ? { fault: rule } : item
+    return name === nameOfRule(rule) ? { ...item, fault: rule } : item
   })
 }
 

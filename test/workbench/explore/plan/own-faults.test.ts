@@ -111,6 +111,26 @@ describe('an own fault', () => {
     },
   )
 
+  test('is beside a line that fails where a flow creates a batch', { tags: 'slow' }, async () => {
+    const worldOf = async (run: (context: FlowContext) => Promise<unknown>) => {
+      const runner = createFlowRunner({ name: 'lines', options: { fixtures: 'empty', invariants: throws }, run })
+      const { kinds } = spaceOf(await runner.run([]), { operations: runner.operations })
+      const points = kinds.flatMap(({ places }) => places.flatMap(place => place.points))
+      return { runner, points: points.filter(point => point.class === 'failedLine') }
+    }
+    expect((await worldOf(readThrice)).points).toEqual([])
+    const { runner, points } = await worldOf(needEachLine)
+    expect(points).toMatchObject([
+      { operation: 'batch.in_progress', place: expect.stringMatching(/^line 1 of batch_/) },
+    ])
+    const plan = points.map(({ item }) => item)
+    const { broken, fired } = await runner.run(plan)
+    expect(fired.size).toBe(1)
+    const { signature } = broken.find(({ invariant }) => invariant === 'throwsNever')!
+    const fault = { on: '*', in: 'batch', nth: 1, fault: { kind: 'status', status: 500 } }
+    expect((await shrink({ runner, plan, signature })).plan).toEqual([{ fault, passes: false }])
+  })
+
   test('that no request meets is not reached', async () => {
     const { unreached } = await exploreWith([{ ...NULL_PAGE, on: 'cancelBatch' }])
     expect(unreached).toMatchObject([{ operation: 'cancelBatch', class: 'null-page', reason: 'notFired' }])

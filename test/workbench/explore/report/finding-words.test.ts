@@ -36,6 +36,15 @@ describe('an item says what happened', () => {
       fault({ kind: 'refused' }, { for: '60s', nth: 3 }),
       `for 1m from the 3rd ${CREATE} on, the connection for ${CREATE} was refused`,
     ],
+    [fault({ kind: 'status', status: 500 }, { in: 'batch' }), 'line 2 of the batch was answered with 500'],
+    [
+      { fault: { on: '*', in: 'batch', model: 'acme/chat', nth: 3, fault: { kind: 'status', status: 500 } } },
+      'line 3 for acme/chat of the batch was answered with 500',
+    ],
+    [
+      { fault: { on: '*', in: 'batch', every: 2, fault: { kind: 'status', status: 500 } } },
+      'a line of the batch was answered with 500',
+    ],
     [{ crash: 3 }, 'the process of the client ended after request 3 had been carried out, and started again'],
     [
       { command: { verb: 'hub.down' }, after: { kind: 'start' }, for: '60s', undo: { verb: 'hub.up' } },
