@@ -19,6 +19,8 @@ export function planFault([given]: readonly string[], flags: { summary?: string 
     next: [
       `Edit ${file}: the fields of the schema, 'act', its words in a finding, and the example.`,
       "If the fault breaks the connection, return a 'WireFaultResponse', and test it with each transport of test/simulator/faults/clients.test.ts.",
+      "If it answers late, or with what means another thing, declare 'answers'. If 'act' changed nothing, call 'missed()'.",
+      'Add a class to src/workbench/explore/plan/classes.ts, or a reason to test/workbench/explore/plan/classes.test.ts.',
       'Run npm run generate after each change of the declaration.',
     ],
   }
