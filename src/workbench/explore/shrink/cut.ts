@@ -39,7 +39,7 @@ function firstStrike(item: PlanItem, requests: Requests, position: number, fired
 
 /** Returns the requests whose answers an item changed. */
 export function hitsOf({ fault: rule }: Extract<PlanItem, { fault: unknown }>, requests: Requests): Requests {
-  // A line of a batch is no request.
+  // A line of a batch has no request.
   if (rule.in === 'batch') return []
   const faulty = requests.filter(({ fault }) => fault !== undefined)
   const name = nameOfRule(rule)
