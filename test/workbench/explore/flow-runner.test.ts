@@ -136,7 +136,7 @@ test('a flow that listens to the world goes on when it happens', async () => {
   expect(duration).toBeLessThan(600_000_000)
 })
 
-test('data and blob URLs are read as outside of a run, and are no requests of the client', async () => {
+test('data and blob URLs are read as outside of a run, and count as no request of the client', async () => {
   const url = URL.createObjectURL(new Blob(['a blob']))
   onTestFinished(() => URL.revokeObjectURL(url))
   const answers: string[] = []
