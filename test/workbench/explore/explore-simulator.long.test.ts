@@ -34,7 +34,7 @@ test('a simulator explores a flow from its present state, which stays as it is',
     'doneAsSaid@deleteDeployment/ok',
     'recovers@listDeployments/crash',
   ])
-  expect(report.findings[3]).toMatchObject({
+  expect(report.findings[2]).toMatchObject({
     plan: [{ fault: { on: 'deleteDeployment', fault: { kind: 'status', status: 503 } } }],
     shrunk: { isMinimal: true, isRepeatable: true },
   })

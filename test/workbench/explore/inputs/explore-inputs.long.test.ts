@@ -27,6 +27,8 @@ const forgetful = flow(
   'forgetful',
   {
     fixtures: 'empty',
+    // It looks at no answer, so a refused create is lost without a word, too.
+    invariants: { doneAsSaid: false },
     inputs: { lines: integers(1, 500), model: oneOf('small', 'large'), tags: lists(oneOf('x', 'y')) },
   },
   async ({ inputs: { lines, model }, ...context }) => {
