@@ -1,5 +1,6 @@
 /** What a run records of the bodies that its client reads. */
 import { describe, expect, test } from 'vitest'
+import { AnswerBody, recordBody } from '../../../src/simulator/judge/answers/answer-body.ts'
 import { explore } from '../../../src/workbench/explore/explore-flow.ts'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
 
@@ -49,5 +50,25 @@ describe('a body that is read in pieces', () => {
       return bytes
     })
     expect(answers[0]).toMatch(/^data: .*\n\ndata: \[DONE\]\n\n$/s)
+  })
+
+  test('has no error if its reader cancels while it waits for more', async () => {
+    const record = new AnswerBody('text/event-stream')
+    const errors: unknown[] = []
+    const source = new ReadableStream({
+      type: 'bytes',
+      start: controller => controller.enqueue(new TextEncoder().encode('data: [DONE]\n\n')),
+    }) as ReadableStream<Uint8Array<ArrayBuffer>>
+    const reader = recordBody(source, record, error => errors.push(error)).getReader()
+    await reader.read()
+    const next = reader.read()
+    await new Promise(resolve => setTimeout(resolve, 5))
+    await reader.cancel()
+    await next
+    await new Promise(resolve => setTimeout(resolve, 10))
+    expect({ errors: errors.filter(one => one !== undefined), text: record.text }).toEqual({
+      errors: [],
+      text: 'data: [DONE]\n\n',
+    })
   })
 })

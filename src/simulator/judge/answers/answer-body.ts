@@ -63,6 +63,7 @@ export function recordBody(
   settle: <Value>(reading: Promise<Value>) => Promise<Value> = reading => reading,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   let reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined
+  let isCancelled = false
   return new ReadableStream({
     type: 'bytes',
     async pull(controller) {
@@ -73,17 +74,20 @@ export function recordBody(
         if (done) {
           record.isWhole = true
           onEnd()
-          controller.close()
-          controller.byobRequest?.respond(0)
-        } else {
-          record.add(value.slice())
-          controller.enqueue(value)
-        }
+        } else record.add(value.slice())
+        // One that was cancelled meanwhile takes nothing more.
+        if (isCancelled) return
+        if (!done) return controller.enqueue(value)
+        controller.close()
+        controller.byobRequest?.respond(0)
       } catch (error) {
         onEnd(error)
         controller.error(error)
       }
     },
-    cancel: reason => (reader === undefined ? body.cancel(reason) : reader.cancel(reason)),
+    cancel(reason) {
+      isCancelled = true
+      return reader === undefined ? body.cancel(reason) : reader.cancel(reason)
+    },
   })
 }
