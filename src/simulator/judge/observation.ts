@@ -164,6 +164,8 @@ export interface AnswersOfRun {
 /** A value that the client lost. */
 export interface Loss {
   readonly place: Place
+  /** The value without faults. */
+  readonly usual: unknown
   /** What is there in place of the value, as in `only a part of it`. */
   readonly instead: string
   /** The request that was not answered whole, or that showed the bad end. */

@@ -2,11 +2,8 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { endpoint, recordTable } from '../../../src/index.ts'
-import { exploreRuns } from '../../../src/workbench/explore/explore.ts'
-import { withOptions } from '../../../src/workbench/explore/explore-flow.ts'
-import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
-import type { FaultClassName } from '../../../src/workbench/explore/plan/classes.ts'
-import { createRunner } from '../../../src/workbench/explore/run/create-runner.ts'
+import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
+import { findingsOf } from './findings-of.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 const QUESTIONS = ['tides', 'winds', 'rocks']
@@ -42,22 +39,6 @@ async function askAll(ask: Ask) {
 }
 
 type Answered = Awaited<ReturnType<typeof askAll>>
-
-/** Returns the names of the invariants that single faults break. */
-async function findingsOf(
-  run: (context: FlowContext) => Promise<unknown>,
-  options: FlowOptions = {},
-  classes: readonly FaultClassName[] = ['status503', 'truncated', 'latency'],
-) {
-  const flow = withOptions({ name: 'client', options: { fixtures: 'empty', ...options }, run }, {})
-  const runner = await createRunner(flow)
-  try {
-    const { findings, card } = await exploreRuns(runner, { name: 'client', faults: 'singles', classes })
-    return { invariants: [...new Set(findings.map(({ invariant }) => invariant))], card }
-  } finally {
-    await runner.dispose()
-  }
-}
 
 test.each<[string, (answered: Answered) => unknown]>([
   ['errors in pairs', ({ all }) => all.map(({ a }) => (a === undefined ? [new Error('status 503'), null] : [null, a]))],

@@ -3,6 +3,7 @@
 import { oncePer } from '../../../lib/once.ts'
 import { badEndsIn } from '../lifecycles.ts'
 import type { LearnedTelling, Observation } from '../observation.ts'
+import { withFigures } from './figures.ts'
 import type { Teller } from './leaves.ts'
 import { RunAnswers } from './run-answers.ts'
 import { findTellers, type ReadResult, readResult } from './telling.ts'
@@ -21,8 +22,9 @@ export const comparisonOf = oncePer((observation: Observation): Comparison | und
   const { end, base } = observation
   if (end.kind !== 'returned' || (base !== undefined && base.end.kind !== 'returned')) return undefined
   const answers = new RunAnswers(observation, base?.answers)
-  const usual = base?.end.kind === 'returned' ? readResult(base.end.result, base.end.blobs) : readResult(undefined)
-  const read = readResult(end.result, end.blobs)
+  const whole = base?.end.kind === 'returned' ? readResult(base.end.result, base.end.blobs) : readResult(undefined)
+  const now = readResult(end.result, end.blobs)
+  const [usual, read] = withFigures(whole, now, answers)
   return { answers, usual, read, tellers: findTellers(usual, read, answers, badEndsIn(observation)) }
 })
 

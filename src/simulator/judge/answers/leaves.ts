@@ -11,6 +11,8 @@ export interface Leaf {
   readonly place: Place
   /** A text, a number, a boolean, null, or undefined. Bytes are their base64, and a vector is its JSON. */
   readonly value: unknown
+  /** The text of the client that this number is in; undefined for a value of its own. */
+  readonly text?: Leaf
 }
 
 /** A place of a result that may tell of a loss. */
@@ -30,6 +32,8 @@ export interface Teller {
 /** A digest of 16 to 64 bytes, in hexadecimal digits or in base64. */
 const DIGEST =
   /^(?:\w{2,8}[:-])?(?:[\da-f]{32}|[\da-f]{40}|[\da-f]{56}|[\da-f]{64}|[\da-f]{96}|[\da-f]{128}|[\w+/]{22}==|[\w+/-]{27}=|[\w+/-]{43}=|[\w+/-]{86}==)$/i
+/** The key of a figure in a text. */
+const FIGURE_KEY = /^#(\d+) /
 const MAX_DEPTH = 12
 const MAX_LEAVES = 100_000
 
@@ -86,15 +90,22 @@ export function isDigest(value: unknown): boolean {
   return typeof value === 'string' && DIGEST.test(value)
 }
 
-/** Returns a place as text, as in `answers[2].text`. */
+/** Tells whether a leaf can follow from an answer that does not have it: a number, a vector or a digest. */
+export function isDerived({ value }: Pick<Leaf, 'value'>): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && (/^\[-?\d/.test(value) || isDigest(value)))
+}
+
+/** Returns a place as text, as in `answers[2].text` or `number 2 of lines[0]`. */
 export function formatPlace(place: Place): string {
+  const [, figure] = FIGURE_KEY.exec(String(place.at(-1))) ?? []
+  if (figure !== undefined) return `number ${figure} of ${formatPlace(place.slice(0, -1))}`
   const text = place.map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? key : `.${key}`)).join('')
   return text === '' ? 'the result' : text
 }
 
-/** Returns a text that the same places of all entries of a list share. */
+/** Returns a text that the same places of all entries of a list share, and the figures of one form in a text. */
 export function patternOf(place: Place): string {
-  return place.map(key => (typeof key === 'number' ? '*' : key)).join('.')
+  return place.map(key => (typeof key === 'number' ? '*' : key.replace(FIGURE_KEY, '#* '))).join('.')
 }
 
 /** Tells whether one place begins with another. */

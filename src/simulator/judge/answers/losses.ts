@@ -16,7 +16,7 @@ import type {
   Question,
 } from '../observation.ts'
 import { type Comparison, comparisonOf, tellsLoss } from './comparison.ts'
-import { formatPlace, isDigest, type Leaf, type Place, patternOf } from './leaves.ts'
+import { formatPlace, isDerived, isDigest, type Leaf, type Place, patternOf } from './leaves.ts'
 import { isTelling } from './run-answers.ts'
 import { isEffort, speaksOfFailure, tellersFor } from './telling.ts'
 
@@ -74,8 +74,10 @@ class LossSearch {
 
   #judge(leaf: Leaf): Loss | undefined {
     const cause = this.#causeOf(leaf)
-    if (cause === undefined) return undefined
-    const isChange = isDerived(leaf) && !this.#isSourced(leaf)
+    const isFigure = leaf.text !== undefined
+    // A text that can be lost is judged as a whole.
+    if (cause === undefined || (isFigure && this.#causeOf(leaf.text) !== undefined)) return undefined
+    const isChange = isFigure || (isDerived(leaf) && !this.#isSourced(leaf))
     const isNumber = typeof leaf.value === 'number' || isChange
     const instead = isNumber ? this.#insteadOfNumber(leaf) : this.#instead(leaf)
     if (instead === undefined) return undefined
@@ -89,9 +91,11 @@ class LossSearch {
     const perhaps = near.filter(({ key, tells }) => tells === 'perhaps' && !noise.has(key))
     const { tells } = this.#observation
     const isSaid = tells ?? (tellers.length > 0 || this.#isPrinted)
+    // A text of another form has no such number. It is another sentence, or says that something is missing.
+    if (isFigure && !isSaid && this.#valueAt(place) === undefined) return undefined
     const isUnclear = tells === undefined && (perhaps.length > 0 || (isChange && !isSettled) || this.#isNull)
     const verdict = isSaid ? 'said' : isUnclear ? 'unclear' : 'unsaid'
-    return { place, instead, cause, verdict, tellers: isSaid ? tellers : perhaps }
+    return { place, usual: leaf.value, instead, cause, verdict, tellers: isSaid ? tellers : perhaps }
   }
 
   /** A result that is null says at least that it differs. */
@@ -207,11 +211,6 @@ function asText(leaf: Leaf): Leaf {
   const { place, value } = leaf
   const isPrecise = typeof value === 'number' && Math.abs(value) < LEAST_NUMBER && isTelling(String(value))
   return isPrecise ? { place, value: String(value) } : leaf
-}
-
-/** Tells whether a leaf can follow from an answer that does not have it: a number, a vector or a digest. */
-function isDerived({ value }: Pick<Leaf, 'value'>): boolean {
-  return typeof value === 'number' || (typeof value === 'string' && (/^\[-?\d/.test(value) || isDigest(value)))
 }
 
 /** A thing that ended otherwise than without faults, and not by its client. */

@@ -67,10 +67,15 @@ export class RunAnswers implements AnswersOfRun {
     return this.#contents.texts
   }
 
+  /** Normalises a text of the run without faults. */
+  normaliseUsual(text: string): string {
+    return (this.#base ?? this).normalise(text)
+  }
+
   /** Tells whether a text is what the service said in the run without faults, or a piece of it. */
   isUsual(text: string): boolean {
-    const { normalise, texts } = this.#base ?? this
-    const normal = normalise(text)
+    const { texts } = this.#base ?? this
+    const normal = this.normaliseUsual(text)
     return texts.has(normal) || (isTelling(normal) && [...texts].some(said => said.includes(normal)))
   }
 

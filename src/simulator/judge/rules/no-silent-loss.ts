@@ -1,6 +1,6 @@
 import { groupBy } from '../../../lib/lists.ts'
 import { comparisonOf, tellsLoss } from '../answers/comparison.ts'
-import { formatPlace, valueAt } from '../answers/leaves.ts'
+import { formatPlace } from '../answers/leaves.ts'
 import { badEndsOf, lossesOf } from '../answers/losses.ts'
 import { requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import type { Loss, Observation, ObservedRequest } from '../observation.ts'
@@ -35,9 +35,7 @@ export const noSilentLoss = defineRule({
 })
 
 function toViolation(observation: Observation, losses: readonly Loss[]): Violation {
-  const [{ cause, place, instead }] = losses as [Loss]
-  const { base } = observation
-  const usual = base?.end.kind === 'returned' ? valueAt(base.end.result, place) : undefined
+  const [{ cause, usual, instead }] = losses as [Loss]
   const places = losses.slice(0, MAX_NAMED).map(loss => formatPlace(loss.place))
   const more = losses.length > MAX_NAMED ? ` and ${losses.length - MAX_NAMED} more places` : ''
   const words =

@@ -1,0 +1,76 @@
+/** Clients that lose numbers, each beside one that does not. */
+import { expect, test } from 'vitest'
+import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
+import { findingsOf } from './findings-of.ts'
+
+/** Reads a path as JSON; undefined if it was not answered whole. Then it waits. */
+async function read<T>(
+  { fetch, url, token, sleep }: FlowContext,
+  path: string,
+  body?: unknown,
+): Promise<T | undefined> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  const init = { headers, signal: AbortSignal.timeout(60_000), ...post }
+  const answer = await fetch(url + path, init).catch(() => undefined)
+  const value: T | undefined = answer?.ok ? await answer.json().catch(() => undefined) : undefined
+  if (value === undefined) await sleep(30_000)
+  return value
+}
+
+type Usage = { months: [{ total_cost: number }] }
+
+/** The cents of November and December; undefined for a month that could not be read. */
+const readMonths = async (context: FlowContext) => {
+  const cents = async (month: string) =>
+    (await read<Usage>(context, `/payment/usage?from=${month}`))?.months[0].total_cost
+  return [await cents('2025.11'), await cents('2025.12')] as const
+}
+type Cents = number | undefined
+
+const dollars = (cents: Cents) => ((cents ?? 0) / 100).toFixed(2)
+const inDefault = { fixtures: 'default' } as const
+
+test.each<[string, (a: Cents, b: Cents) => unknown]>([
+  ['a number as text', a => `${a ?? 0}`],
+  ['a text of dollars in a record', (a, b) => [{ usd: dollars(a) }, { usd: dollars(b) }]],
+  ['a sentence', a => `In November: $${dollars(a)}`],
+  ['a line in a list', a => ({ code: 0, lines: [`cost: ${a ?? 0} cents`] })],
+  [
+    'a CSV with its total',
+    (a, b) => `month;usd\nnov;${dollars(a)}\ndec;${dollars(b)}\ntotal;${dollars((a ?? 0) + (b ?? 0))}`,
+  ],
+  ['a text of JSON', (a, b) => JSON.stringify({ a: a ?? 0, b: b ?? 0 })],
+])('%s with 0 in place of a number is a loss', { tags: 'slow' }, async (_, join) => {
+  const { invariants } = await findingsOf(async context => join(...(await readMonths(context))), inDefault)
+  expect(invariants).toEqual(['noSilentLoss'])
+})
+
+test.each<[string, (a: Cents, b: Cents) => unknown]>([
+  ['words', (a, b) => `nov;${a ?? 'n/a'}\ndec;${b ?? 'n/a'}`],
+  [
+    'a count of what is missing',
+    (a, b) => `nov ${a ?? 0}, dec ${b ?? 0}, missing: ${[a, b].filter(one => !one).length}`,
+  ],
+  ['a part of all', (a, b) => `${[a, b].filter(one => one).length} of 2 months: ${(a ?? 0) + (b ?? 0)} cents`],
+  ['a negative number', (a, b) => [a ?? -1, b ?? -1]],
+  ['a mark', (a, b) => `nov ${a ?? '?'} dec ${b ?? '?'}`],
+])('%s in a text with numbers says what is missing', { tags: 'slow' }, async (_, join) => {
+  const { invariants, card } = await findingsOf(async context => join(...(await readMonths(context))), inDefault)
+  expect(invariants).toEqual([])
+  expect(card.said.length).toBeGreaterThan(0)
+})
+
+test('a number in a text that differs by itself is not lost', { tags: 'slow' }, async () => {
+  const timed = async (context: FlowContext) => {
+    const start = context.now()
+    for (let rounds = 1; rounds < 9; rounds++) {
+      const usage = await read<Usage>(context, '/payment/usage?from=2025.12')
+      await read(context, '/payment/checklist')
+      const age = Math.round((context.now() - start) / 1000)
+      if (usage) return `Cost: ${usage.months[0].total_cost} at ${new Date(context.now()).toISOString()} (${age + 2})`
+    }
+    throw new Error('no usage')
+  }
+  expect((await findingsOf(timed, inDefault)).invariants).toEqual([])
+})
