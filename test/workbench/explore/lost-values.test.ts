@@ -1,4 +1,4 @@
-/** Clients that lose numbers, each beside one that does not. */
+/** Clients that lose numbers or serve stale ones, each beside one that does not. */
 import { expect, test } from 'vitest'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
 import { findingsOf } from './findings-of.ts'
@@ -73,4 +73,24 @@ test('a number in a text that differs by itself is not lost', { tags: 'slow' }, 
     throw new Error('no usage')
   }
   expect((await findingsOf(timed, inDefault)).invariants).toEqual([])
+})
+
+test.each<[string, (first: number, last: number, isStale: boolean, asOf: string) => unknown, string[]]>([
+  ['a fraction', (_, last) => ({ recent: last }), ['noSilentLoss']],
+  ['a difference', (first, last) => ({ spent: last - first }), ['noSilentLoss']],
+  ['a fraction with its time', (_, last, __, asOf) => ({ recent: last, asOf }), []],
+  ['a text with its time', (_, last, __, asOf) => `Spent ${last} cents by ${asOf}`, []],
+  ['a fraction that is marked', (_, last, isStale) => ({ recent: last, isStale }), []],
+])('an earlier answer in place of one that failed: %s', { tags: 'slow' }, async (_, join, expected) => {
+  const cached = async (context: FlowContext) => {
+    const readRecent = async () => (await read<{ recent: number }>(context, '/payment/checklist'))?.recent
+    const first = await readRecent()
+    if (first === undefined) throw new Error('no answer')
+    const times = [context.now()]
+    await context.sleep(40_000)
+    const last = await readRecent()
+    if (last !== undefined) times.push(context.now())
+    return join(first, last ?? first, last === undefined, new Date(times.at(-1)!).toISOString())
+  }
+  expect((await findingsOf(cached, inDefault)).invariants).toEqual(expected)
 })

@@ -16,15 +16,17 @@ import type {
   Question,
 } from '../observation.ts'
 import { type Comparison, comparisonOf, tellsLoss } from './comparison.ts'
-import { formatPlace, isDerived, isDigest, type Leaf, type Place, patternOf } from './leaves.ts'
+import { formatPlace, isDerived, isDigest, isWithin, type Leaf, type Place, patternOf, recordOf } from './leaves.ts'
 import { isTelling } from './run-answers.ts'
 import { isEffort, speaksOfFailure, tellersFor } from './telling.ts'
 
 const NOTHING: LossReport = { losses: [], isJudged: false, noise: [] }
 
-/** Values below it prove nothing. */
+/** Values below it prove nothing, unless they have some digits after the point. */
 const LEAST_NUMBER = 2
 const LEAST_TEXT = 4
+/** Seconds and milliseconds since 1970 are greater. */
+const LEAST_TIME = 1e9
 
 /** Returns what a client lost that returned. */
 export const lossesOf = oncePer((observation: Observation): LossReport => {
@@ -69,7 +71,7 @@ class LossSearch {
     const isEqual = (leaf: Leaf) => this.#numbers.has(`${patternOf(leaf.place)} ${leaf.value}`)
     return this.#comparison.usual.leaves
       .filter(leaf => isDerived(leaf) && !isEqual(leaf))
-      .map(({ place }) => `number ${patternOf(place)}`)
+      .map(({ place }) => changeKey(place, this.#valueAt(place)))
   }
 
   #judge(leaf: Leaf): Loss | undefined {
@@ -85,12 +87,12 @@ class LossSearch {
     const { learned } = this.#observation
     const { noise, isSettled } = learned ?? { noise: new Set(), isSettled: false }
     // Only runs in which nothing is lost show whether such a number differs by itself.
-    if (isChange && (isEffort(place) || noise.has(`number ${patternOf(place)}`))) return undefined
+    if (isChange && (isEffort(place) || noise.has(changeKey(place, this.#valueAt(place))))) return undefined
     const near = tellersFor(place, this.#comparison.tellers)
     const tellers = near.filter(teller => tellsLoss(teller, learned))
     const perhaps = near.filter(({ key, tells }) => tells === 'perhaps' && !noise.has(key))
     const { tells } = this.#observation
-    const isSaid = tells ?? (tellers.length > 0 || this.#isPrinted)
+    const isSaid = tells ?? (tellers.length > 0 || this.#isPrinted || this.#isDated(place, cause))
     // A text of another form has no such number. It is another sentence, or says that something is missing.
     if (isFigure && !isSaid && this.#valueAt(place) === undefined) return undefined
     const isUnclear = tells === undefined && (perhaps.length > 0 || (isChange && !isSettled) || this.#isNull)
@@ -109,12 +111,26 @@ class LossSearch {
     return this.#observation.isRead === true && speaksOfFailure(output.replace(base?.output ?? '', ''))
   }
 
+  /** Whether a value may be that of an earlier answer, and a time near it says so: it is earlier than without faults. */
+  #isDated(place: Place, cause: ObservedRequest): boolean {
+    const { answers, usual, read } = this.#comparison
+    const isKept = [...answers.questions.values()].some(
+      ({ open, contents }) => open === cause && contents.texts.size > 0,
+    )
+    if (!isKept) return false
+    const record = recordOf(usual.result, place)
+    const times = new Map(usual.leaves.map(leaf => [formatPlace(leaf.place), timeIn(leaf.value)]))
+    return read.leaves.some(
+      leaf => isWithin(leaf.place, record) && timeIn(leaf.value) < (times.get(formatPlace(leaf.place)) ?? Number.NaN),
+    )
+  }
+
   /** Returns the request whose missing answer can have cost the client a value; undefined for none. */
   #causeOf({ value }: Leaf): ObservedRequest | undefined {
     const [bad] = this.#badReads
     const [first] = this.#open
     if (typeof value === 'number') {
-      if (Math.abs(value) < LEAST_NUMBER) return undefined
+      if (Math.abs(value) < LEAST_NUMBER && !hasDigits(value)) return undefined
       const source = this.#open.find(({ key }) => this.#said.questions.get(key)?.contents.numbers.has(value))
       return (source ?? first)?.open ?? bad
     }
@@ -200,6 +216,22 @@ class LossSearch {
   #valueAt(place: Place): unknown {
     return this.#comparison.read.leaves.find(leaf => formatPlace(leaf.place) === formatPlace(place))?.value
   }
+}
+
+/** Returns the time that a value is or has, as a number to compare with others of its form; NaN for none. */
+function timeIn(value: unknown): number {
+  if (typeof value === 'number') return value >= LEAST_TIME ? value : Number.NaN
+  return Date.parse(/\d{4}-\d\d-\d\dT[\d:.]+Z?/.exec(String(value))?.[0] ?? '')
+}
+
+/** Returns the key of a number that differs. One that becomes 0 is not like one that varies. */
+function changeKey(place: Place, now: unknown): string {
+  return `${now === 0 ? 'zero' : 'number'} ${patternOf(place)}`
+}
+
+/** Tells whether a number has two digits that count, as in 0.051. */
+function hasDigits(value: number): boolean {
+  return !Number.isInteger(value) && value.toExponential().includes('.')
 }
 
 function isPieceOf(piece: string, text: string): boolean {
