@@ -41,6 +41,7 @@ test.each<[string, (a: Cents, b: Cents) => unknown]>([
     (a, b) => `month;usd\nnov;${dollars(a)}\ndec;${dollars(b)}\ntotal;${dollars((a ?? 0) + (b ?? 0))}`,
   ],
   ['a text of JSON', (a, b) => JSON.stringify({ a: a ?? 0, b: b ?? 0 })],
+  ['a negative difference', (a, b) => ({ growth: (b ?? 0) - (a ?? 0) })],
 ])('%s with 0 in place of a number is a loss', { tags: 'slow' }, async (_, join) => {
   const { invariants } = await findingsOf(async context => join(...(await readMonths(context))), inDefault)
   expect(invariants).toEqual(['noSilentLoss'])
@@ -93,4 +94,14 @@ test.each<[string, (first: number, last: number, isStale: boolean, asOf: string)
     return join(first, last ?? first, last === undefined, new Date(times.at(-1)!).toISOString())
   }
   expect((await findingsOf(cached, inDefault)).invariants).toEqual(expected)
+})
+
+test('a status that no answer has may say that the answer is missing', { tags: 'slow' }, async () => {
+  const stopped = async (context: FlowContext) => {
+    const answer = await read<{ status: string }>(context, '/deploy/2cZeTxVFN7tKxCCh')
+    return { assistant: answer?.status ?? 'stopped' }
+  }
+  const { invariants, card } = await findingsOf(stopped, inDefault, ['status503'])
+  expect({ invariants, said: card.said }).toEqual({ invariants: [], said: [] })
+  expect(card.unclear).toMatchObject([{ place: 'assistant' }])
 })

@@ -21,11 +21,12 @@ export interface Comparison {
 export const comparisonOf = oncePer((observation: Observation): Comparison | undefined => {
   const { end, base } = observation
   if (end.kind !== 'returned' || (base !== undefined && base.end.kind !== 'returned')) return undefined
+  const statuses = new Set(observation.created.map(({ status }) => status))
   const answers = new RunAnswers(observation, base?.answers)
   const whole = base?.end.kind === 'returned' ? readResult(base.end.result, base.end.blobs) : readResult(undefined)
   const now = readResult(end.result, end.blobs)
   const [usual, read] = withFigures(whole, now, answers)
-  return { answers, usual, read, tellers: findTellers(usual, read, answers, badEndsIn(observation)) }
+  return { answers, usual, read, tellers: findTellers(usual, read, answers, badEndsIn(observation), statuses) }
 })
 
 /** Tells whether a place tells of a loss by itself: it does not differ so in runs in which nothing is lost. */

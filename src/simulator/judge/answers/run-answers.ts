@@ -62,6 +62,12 @@ export class RunAnswers implements AnswersOfRun {
     return this.#refusals.texts.has(this.normalise(text))
   }
 
+  /** Tells whether a whole answer of the run has a number, in its own unit or in hundredths of it. */
+  hasNumber(number: number): boolean {
+    const { numbers } = this.#contents
+    return numbers.has(number) || numbers.has(Math.round(number * 100))
+  }
+
   /** The texts of all whole answers. */
   get texts(): ReadonlySet<string> {
     return this.#contents.texts

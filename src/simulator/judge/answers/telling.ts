@@ -62,10 +62,9 @@ export function speaksOfFailure(text: string): boolean {
  * Returns the places of a result that may tell of a loss.
  *
  * @param badEnds the statuses of things that ended badly
+ * @param statuses those of the things that the client created
  */
-export function findTellers(
-  ...compared: readonly [usual: ReadResult, read: ReadResult, answers: RunAnswers, badEnds: ReadonlySet<string>]
-): Teller[] {
+export function findTellers(...compared: ConstructorParameters<typeof TellerSearch>): Teller[] {
   return new TellerSearch(...compared).find()
 }
 
@@ -76,10 +75,18 @@ class TellerSearch {
   readonly #usualValues: ReadonlySet<string>
   readonly #usualAt = new Map<string, Leaf>()
   readonly #badEnds: ReadonlySet<string>
+  readonly #statuses: ReadonlySet<string>
   #tellers: Teller[] = []
 
-  constructor(usual: ReadResult, read: ReadResult, answers: RunAnswers, badEnds: ReadonlySet<string>) {
+  constructor(
+    usual: ReadResult,
+    read: ReadResult,
+    answers: RunAnswers,
+    badEnds: ReadonlySet<string>,
+    statuses: ReadonlySet<string>,
+  ) {
     this.#badEnds = badEnds
+    this.#statuses = statuses
     this.#usual = usual
     this.#read = read
     this.#answers = answers
@@ -112,7 +119,9 @@ class TellerSearch {
     } else if (typeof value === 'number') {
       if (isShare(before, value, name)) this.#add(place, 'share', 'ifQuiet')
       const hasMoved = this.#usualValues.has(toKey({ place, value }))
-      if (isSign(before, value) && !hasMoved) this.#add(place, 'sign', 'ifQuiet')
+      // What is left of a difference is a number of an answer.
+      const isRest = value < -1 && this.#answers.hasNumber(-value)
+      if (isSign(before, value) && !hasMoved && !isRest) this.#add(place, 'sign', 'ifQuiet')
       if (value > 0 && (isCalm(before) || before === 0) && !isEffort(place)) this.#add(place, 'count', 'ifQuiet')
     } else if (typeof value === 'string') this.#compareText(place, name, before, value)
   }
@@ -122,8 +131,15 @@ class TellerSearch {
     if (value.trim() === '' || this.#usualValues.has(toKey({ place, value }))) return
     const isContent = this.#answers.has(this.#answers.normalise(value))
     const isFailure = FAILURE.test(value)
-    if (this.#badEnds.has(value)) this.#add(place, 'end', 'always')
-    else if (isCalm(before)) {
+    if (this.#badEnds.has(value)) {
+      // A status that the client made up in place of one that it lost may say that it lost it.
+      const isShown = isContent || this.#statuses.has(value) || value === 'failed'
+      this.#add(
+        place,
+        'end',
+        isShown || typeof before !== 'string' || !this.#answers.isUsual(before) ? 'always' : 'perhaps',
+      )
+    } else if (isCalm(before)) {
       const isSure = COMPLETENESS.test(name) || isFailure
       if (!isContent || isSure) this.#add(place, 'value', isSure ? 'always' : 'ifQuiet')
     } else if (isContent) {
