@@ -149,6 +149,8 @@ export interface Question {
   last: ObservedRequest
   /** The last request without a whole answer, unless a later one got it. */
   open: ObservedRequest | undefined
+  /** The last request without a whole answer, even if a later one got it. */
+  failed: ObservedRequest | undefined
   /** What its whole answers have, as far as the client read them. */
   readonly contents: Contents
 }

@@ -1,4 +1,4 @@
-/** Clients that lose numbers or serve stale ones, each beside one that does not. */
+/** Clients that lose numbers, serve stale ones, or mangle what came whole in the end, each beside one that does not. */
 import { expect, test } from 'vitest'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
 import { findingsOf } from './findings-of.ts'
@@ -19,6 +19,7 @@ async function read<T>(
 }
 
 type Usage = { months: [{ total_cost: number }] }
+type Files = { data: { id: string; bytes: number }[]; has_more: boolean; last_id: string }
 
 /** The cents of November and December; undefined for a month that could not be read. */
 const readMonths = async (context: FlowContext) => {
@@ -104,4 +105,84 @@ test('a status that no answer has may say that the answer is missing', { tags: '
   const { invariants, card } = await findingsOf(stopped, inDefault, ['status503'])
   expect({ invariants, said: card.said }).toEqual({ invariants: [], said: [] })
   expect(card.unclear).toMatchObject([{ place: 'assistant' }])
+})
+
+/** Reads a stream up to `[DONE]`, again if it was cut. `keeps`: what a cut stream gave is kept. */
+const tell = (keeps: boolean) => async (context: FlowContext) => {
+  const { fetch, url, token, sleep } = context
+  const messages = [{ role: 'user', content: 'A story, please.' }]
+  const body = JSON.stringify({ model: 'brightmoor/moor-9b-it', stream: true, max_tokens: 30, messages })
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  let text = ''
+  for (let attempt = 0; attempt < 6; attempt++) {
+    if (!keeps) text = ''
+    try {
+      const init = { method: 'POST', headers, body, signal: AbortSignal.timeout(60_000) }
+      const answer = await fetch(`${url}/v1/chat/completions`, init)
+      let rest = ''
+      for await (const part of answer.ok ? answer.body!.pipeThrough(new TextDecoderStream()) : []) {
+        const lines = (rest + part).split('\n')
+        rest = lines.pop()!
+        for (const line of lines.filter(one => one.startsWith('data: '))) {
+          if (line === 'data: [DONE]') return { story: text }
+          text += (JSON.parse(line.slice(6)) as Delta).choices[0]?.delta.content ?? ''
+        }
+      }
+    } catch {}
+    await sleep(30_000)
+  }
+  throw new Error('no story')
+}
+type Delta = { choices: { delta: { content?: string } }[] }
+
+/** Reads all pages, from the start if one failed. `keeps`: the rows of the failed attempt are kept. */
+const list = (keeps: boolean, join: (file: Files['data'][number]) => unknown) => async (context: FlowContext) => {
+  let rows: unknown[] = []
+  for (let attempt = 0; attempt < 6; attempt++) {
+    if (!keeps) rows = []
+    for (let after = ''; ; ) {
+      const page = await read<Files>(context, `/v1/files?limit=2${after}`)
+      if (page === undefined) break
+      rows.push(...page.data.map(join))
+      if (!page.has_more) return { rows }
+      after = `&after=${page.last_id}`
+    }
+  }
+  throw new Error('no list')
+}
+
+/** Asks for a tool. `parse` reads its arguments, which an attempt that was cut has begun. */
+const callTool = (keeps: boolean) => async (context: FlowContext) => {
+  const parameters = { type: 'object', properties: { port: { type: 'string' } }, required: ['port'] }
+  const tools = [{ type: 'function', function: { name: 'book_berth', description: 'Book a berth', parameters } }]
+  const messages = [{ role: 'user', content: 'Book a berth in Riga' }]
+  let text = ''
+  for (let attempt = 0; attempt < 6; attempt++) {
+    const { model } = { model: 'harbor-ai/harbor-12b-instruct' }
+    const answer = await read<Called>(context, '/v1/chat/completions', { model, tools, messages })
+    if (!keeps) text = ''
+    text += answer === undefined ? '{"po' : answer.choices[0].message.tool_calls[0].function.arguments
+    if (answer === undefined) continue
+    try {
+      return [{ tool: 'book_berth', input: JSON.parse(text) as unknown }]
+    } catch {
+      return [{ tool: 'book_berth', input: {} }]
+    }
+  }
+  throw new Error('no call')
+}
+type Called = { choices: [{ message: { tool_calls: [{ function: { arguments: string } }] } }] }
+
+test.each<[string, (keeps: boolean) => (context: FlowContext) => Promise<unknown>, string]>([
+  ['half of a text before all of it', tell, 'a part of it before all of it is there'],
+  ['a row twice', keeps => list(keeps, ({ id }) => id), "a second 'file_"],
+  ['a record twice', keeps => list(keeps, ({ id, bytes }) => ({ id, bytes })), "a second '{"],
+  ['nothing in place of arguments', callTool, 'nothing is there'],
+])('what a retry mangles is a loss, although it was answered whole: %s', { tags: 'slow' }, async (_, client, words) => {
+  const classes = ['status503', 'latency', 'truncated', 'streamEnd'] as const
+  const mangled = await findingsOf(client(true), inDefault, classes)
+  expect(mangled.invariants).toEqual(['noSilentLoss'])
+  expect(mangled.findings[0]!.words).toContain(words)
+  expect(mangled.findings[0]!.words).toContain('A later request was answered whole.')
+  expect((await findingsOf(client(false), inDefault, classes)).invariants).toEqual([])
 })

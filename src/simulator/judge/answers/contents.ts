@@ -11,6 +11,11 @@ export interface Contents {
   readonly numbers: Set<number>
 }
 
+/** Returns contents without anything in them. */
+export function noContents(): Contents {
+  return { texts: new Set(), numbers: new Set() }
+}
+
 /** Makes texts of two runs comparable: their case, white space and ids do not count. */
 export type Normalise = (text: string) => string
 
@@ -112,7 +117,7 @@ class Adder {
       this.addValue(event)
       join(event, '', 0)
     }
-    for (const whole of joined.values()) this.addText(whole)
+    for (const whole of joined.values()) this.addValue(whole)
     this.#contents.numbers.add(events.length)
   }
 }

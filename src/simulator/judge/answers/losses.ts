@@ -17,6 +17,7 @@ import type {
 } from '../observation.ts'
 import { type Comparison, comparisonOf, tellsLoss } from './comparison.ts'
 import { formatPlace, isDerived, isDigest, isWithin, type Leaf, type Place, patternOf, recordOf } from './leaves.ts'
+import { changedTextsIn, mangledIn } from './mangled.ts'
 import { isTelling } from './run-answers.ts'
 import { isEffort, speaksOfFailure, tellersFor } from './telling.ts'
 
@@ -38,6 +39,7 @@ export const lossesOf = oncePer((observation: Observation): LossReport => {
 
 class LossSearch {
   readonly #observation: Observation
+  readonly #base: BaseObservation
   readonly #comparison: Comparison
   readonly #said: BaseObservation['answers']
   readonly #open: readonly Question[]
@@ -48,6 +50,7 @@ class LossSearch {
   constructor(observation: Observation, base: BaseObservation, comparison: Comparison) {
     const { answers, read } = comparison
     this.#observation = observation
+    this.#base = base
     this.#comparison = comparison
     this.#said = base.answers
     this.#open = answers.open
@@ -59,11 +62,17 @@ class LossSearch {
 
   report(): LossReport {
     const isWhole = this.#open.length === 0 && this.#badReads.length === 0
-    const { tellers, usual: whole } = this.#comparison
-    if (isWhole) return { losses: [], isJudged: false, noise: [...tellers.map(({ key }) => key), ...this.#changes()] }
-    const usual = whole.leaves.map(asText)
+    if (isWhole) return this.#reportWhole()
+    const usual = this.#comparison.usual.leaves.map(asText)
     const losses = usual.flatMap(leaf => this.#judge(leaf) ?? [])
     return { losses, isJudged: usual.some(leaf => this.#causeOf(leaf) !== undefined), noise: [] }
+  }
+
+  #reportWhole(): LossReport {
+    const comparison = this.#comparison
+    const losses = mangledIn(this.#observation, this.#base, comparison)
+    const keys = [...comparison.tellers.map(({ key }) => key), ...this.#changes(), ...changedTextsIn(comparison)]
+    return { losses, isJudged: losses.length > 0, noise: losses.length > 0 ? [] : keys }
   }
 
   /** The places of numbers that differ. */

@@ -5,7 +5,7 @@ import { isThing } from '../../exchanges/request-subjects.ts'
 import { lastStartOf } from '../facts.ts'
 import type { AnswersOfRun, Conduct, ObservedRequest, Question } from '../observation.ts'
 import { keyOfQuestion } from '../retries.ts'
-import { addContents, type Contents, maskIds, type Normalise, normaliserOf } from './contents.ts'
+import { addContents, maskIds, type Normalise, noContents, normaliserOf } from './contents.ts'
 
 export class RunAnswers implements AnswersOfRun {
   readonly questions = new Map<string, Question>()
@@ -31,7 +31,14 @@ export class RunAnswers implements AnswersOfRun {
     const base = this.#base
     const known = this.questions.get(key)
     const { operation } = request
-    const question: Question = known ?? { key, operation, last: request, open: undefined, contents: noContents() }
+    const question: Question = known ?? {
+      key,
+      operation,
+      last: request,
+      open: undefined,
+      failed: undefined,
+      contents: noContents(),
+    }
     this.questions.set(key, question)
     const usual = base?.questions.get(key)
     question.last = request
@@ -40,6 +47,7 @@ export class RunAnswers implements AnswersOfRun {
     const isRead = usual?.last.read !== undefined
     if (request.status >= 400 && request.read !== undefined) addContents(this.#refusals, request.read, this.normalise)
     question.open = isAnsweredWhole(request, this.normalise, isRead) || isUsual ? undefined : request
+    question.failed = question.open ?? question.failed
     if (request.read === undefined || (question.open !== undefined && base !== undefined)) return
     // Most polls have the answer of the one before.
     if (this.#lastTexts.get(key) === request.read.text) return
@@ -103,11 +111,6 @@ export class RunAnswers implements AnswersOfRun {
 /** Tells whether a text is so long that an answer has it for a reason. */
 export function isTelling(text: string): boolean {
   return text.length >= 12 || (text.length >= 4 && text.includes(' '))
-}
-
-/** Returns what a request asks. An upload has no body here. */
-function noContents(): Contents {
-  return { texts: new Set(), numbers: new Set() }
 }
 
 /**

@@ -16,6 +16,8 @@ const MAX_NAMED = 3
  * only if a source was not answered whole, also later, or if a thing ended badly. Another whole answer to the same
  * question, or to one that is asked in its place, makes up for it.
  *
+ * What a retry mangles is lost, too: half of a text before all of it, or a row twice. The order of values is not judged.
+ *
  * A deployment, adapter, rental or batch that failed, expired or was cancelled is not returned as if it were done.
  */
 export const noSilentLoss = defineRule({
@@ -36,12 +38,14 @@ export const noSilentLoss = defineRule({
 
 function toViolation(observation: Observation, losses: readonly Loss[]): Violation {
   const [{ cause, usual, instead }] = losses as [Loss]
+  const questions = [...(comparisonOf(observation)?.answers.questions.values() ?? [])]
+  const isRetried = questions.some(({ failed, open }) => failed === cause && open === undefined)
   const places = losses.slice(0, MAX_NAMED).map(loss => formatPlace(loss.place))
   const more = losses.length > MAX_NAMED ? ` and ${losses.length - MAX_NAMED} more places` : ''
   const words =
     `The client returned normally, but lost a value at ${places.join(', ')}${more}: ${instead} is there in place of ` +
     `${typeof usual === 'number' ? usual : quoteText(usual)}, and nothing near it says so. Its source, ${nameRequest(cause)}, ${lossWord(cause)}, ` +
-    `${formatSince(observation, cause.sentAt)} after the start.`
+    `${formatSince(observation, cause.sentAt)} after the start.${isRetried ? ' A later request was answered whole.' : ''}`
   return violationAt(cause, words)
 }
 
