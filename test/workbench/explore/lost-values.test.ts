@@ -186,3 +186,17 @@ test.each<[string, (keeps: boolean) => (context: FlowContext) => Promise<unknown
   expect(mangled.findings[0]!.words).toContain('A later request was answered whole.')
   expect((await findingsOf(client(false), inDefault, classes)).invariants).toEqual([])
 })
+
+test('an item that moved up is named as one of the result', { tags: 'slow' }, async () => {
+  const skipping = async (context: FlowContext) => {
+    const names = ['aurora-labs/aurora-3b-instruct', 'aurora-labs/aurora-8b-instruct', 'harbor-ai/harbor-12b-instruct']
+    const found: string[] = []
+    for (const name of names) {
+      const model = await read<{ model_name: string; max_tokens: number }>(context, `/models/${name}`)
+      if (model) found.push(`${model.model_name}=${model.max_tokens}`)
+    }
+    return found
+  }
+  const { findings } = await findingsOf(skipping, {}, ['status503'])
+  expect(findings[0]!.words).toContain('another item of the result is there in place of')
+})

@@ -45,16 +45,18 @@ class LossSearch {
   readonly #open: readonly Question[]
   readonly #badReads: readonly ObservedRequest[]
   readonly #texts: ReadonlySet<string>
+  readonly #usualTexts: ReadonlySet<string>
   readonly #numbers: ReadonlySet<string>
 
   constructor(observation: Observation, base: BaseObservation, comparison: Comparison) {
-    const { answers, read } = comparison
+    const { answers, usual, read } = comparison
     this.#observation = observation
     this.#base = base
     this.#comparison = comparison
     this.#said = base.answers
     this.#open = answers.open
     this.#badReads = [...badEndsOf(observation).map(({ shownBy }) => shownBy), ...readsOfFailedLines(observation)]
+    this.#usualTexts = new Set(usual.leaves.map(({ value }) => this.#said.normalise(String(value))))
     const values = read.leaves.map(leaf => asText(leaf).value)
     this.#texts = new Set(values.flatMap(value => (typeof value === 'string' ? answers.normalise(value) : [])))
     this.#numbers = new Set(read.leaves.map(({ place, value }) => `${patternOf(place)} ${value}`))
@@ -199,7 +201,9 @@ class LossSearch {
     if (text.includes(shown) || shown.split(' ').every(word => words.has(word))) return 'a part of it'
     return answers.has(shown) || answers.isUsual(String(now))
       ? 'the answer to something else'
-      : 'a value that no answer has'
+      : this.#usualTexts.has(shown)
+        ? 'another item of the result'
+        : 'a value that no answer has'
   }
 
   /** Tells whether a text is made of another whole answer: to the same question, or to one that is asked in its place. */
