@@ -217,6 +217,18 @@ test('a request of a start that has ended starts no other one, and the second st
   ])
 })
 
+test('a request that a flow left behind when it returned starts no other one', async () => {
+  let starts = 0
+  const flow: FlowFunction = async context => {
+    starts++
+    void list(context)
+    return 'done'
+  }
+  const late = { fault: { on: 'listDeployments', nth: 1, fault: { kind: 'latency', delay: '10s' } } } as const
+  expect(await runOnce(flow, [{ crash: 1 }, late])).toMatchObject({ end: 'returned', fired: new Set([1]) })
+  expect(starts).toBe(1)
+})
+
 test.each<[name: string, read: (response: Response) => Promise<unknown>]>([
   ['a method', response => response.text()],
   ['pieces', response => response.body!.pipeTo(new WritableStream())],

@@ -41,6 +41,7 @@ export interface ClientOptions {
 export class Client {
   readonly #options: ClientOptions
   #isStopped = false
+  #hasCrashed = false
   #waits = 0
   /** Requests without an answer. */
   readonly #open = new Set<ClientExchange>()
@@ -162,9 +163,11 @@ export class Client {
         this.#limit(record, leave, answered)
       }
       const response = await answer
-      // A crash of its process has made it one without an answer.
-      if (this.#isStopped) return new Promise(() => {})
-      if (this.#options.endsWith(record)) {
+      // A request of a process that has ended stays without an answer.
+      if (this.#hasCrashed) return new Promise(() => {})
+      const hasEnded = this.#isStopped || this.end !== undefined
+      if (!hasEnded && this.#options.endsWith(record)) {
+        this.#hasCrashed = true
         this.stop()
         this.#options.onCrashed()
         return new Promise(() => {})
