@@ -3,7 +3,7 @@
 import type { BaseObservation, Loss, Observation, ObservedRequest } from '../observation.ts'
 import { quoteText } from '../words.ts'
 import { type Comparison, tellsLoss } from './comparison.ts'
-import { addContents, noContents } from './contents.ts'
+import { addContents, isVector, noContents } from './contents.ts'
 import { childrenOf, formatPlace, type Leaf, type Place, patternOf, valueAt } from './leaves.ts'
 import { isEffort, tellersFor } from './telling.ts'
 
@@ -148,14 +148,18 @@ function rowsOf(list: unknown, normalise: (text: string) => string): Map<string,
     normalise(typeof row === 'string' ? row : (JSON.stringify(row) ?? '')),
   )
   const rows = new Map<string, number[]>()
-  for (const [i, text] of texts.entries()) rows.set(text, [...(rows.get(text) ?? []), i])
+  for (const [i, text] of texts.entries()) {
+    const positions = rows.get(text)
+    if (positions === undefined) rows.set(text, [i])
+    else positions.push(i)
+  }
   return rows
 }
 
 /** Returns the places of the lists in a value. */
 function listsOf(value: unknown, place: Place = []): Place[] {
   const MOST = 6
-  if (place.length > MOST) return []
+  if (place.length > MOST || isVector(value)) return []
   const inner = childrenOf(value).flatMap(([key, child]) =>
     typeof child === 'object' && child !== null ? listsOf(child, [...place, key]) : [],
   )
