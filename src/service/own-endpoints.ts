@@ -18,7 +18,6 @@ import {
   endpointPaths,
   type Operations,
   ROLE_VERBS,
-  type Role,
   type RoleVerb,
   type RouteParamNames,
   SUCCESS_STATUSES,
@@ -70,6 +69,11 @@ export interface OwnEndpoint extends Pick<AnyEndpoint, 'route' | 'summary' | 'ro
   readonly isOwn: true
 }
 
+interface DeclaredEndpoint extends OwnEndpoint {
+  /** Whether its declaration has roles. Otherwise, method and path tell. */
+  readonly hasRoles: boolean
+}
+
 /** Endpoints of a user by operation id. */
 export type OwnEndpoints = Readonly<Record<string, OwnEndpoint>>
 
@@ -81,8 +85,6 @@ const KEYS = [
 const WORDS = { auth: AUTH_RULES, errorShape: ERROR_SHAPES, consumes: ['json', 'form'] } as const
 const ROUTE = /^(?:GET|POST|PUT|PATCH|DELETE) (?:\/(?:\w[\w.~-]*|\{\w+\}))+$/
 const declare = createEndpointFactory<ApiScope>('assumed')
-/** The roles of a declaration without the field: method and path tell. */
-const UNDECLARED: readonly Role[] = []
 
 /**
  * Declares an endpoint of your own, for the option `endpoints`. Requests are validated by its schemas and authenticated by
@@ -109,7 +111,7 @@ export function ownEndpoint<
   Body extends AnySchema | undefined = undefined,
 >(declaration: OwnDeclaration<Route, Params, Query, Body, Returns>): OwnEndpoint {
   assertKnownKeys(declaration, KEYS, 'Failed to declare an endpoint', { noun: 'field' })
-  const { route, roles = UNDECLARED, params, query, returns, body = returns, handle } = declaration
+  const { route, roles = [], params, query, returns, body = returns, handle } = declaration
   const problem = (reason: string) => new RangeError(`Failed to declare the endpoint '${route}': ${reason}`)
   const unknown = (field: string, value: unknown, known: readonly string[]) => {
     const word = String(value)
@@ -144,7 +146,12 @@ export function ownEndpoint<
     handle: (input: Parameters<typeof handle>[0] & ApiScope) =>
       checkAnswer(route, returns as unknown as z.ZodType, handle(Object.assign(input, { clock: input.world.clock }))),
   }
-  return { ...declare(declared as never), isOwn: true }
+  const made: DeclaredEndpoint = {
+    ...declare(declared as never),
+    isOwn: true,
+    hasRoles: declaration.roles !== undefined,
+  }
+  return made
 }
 
 /** Operations with their routes. */
@@ -211,7 +218,8 @@ function concludeRoles(own: Operations): Operations {
     Object.entries(own).map(([id, endpoint]) => {
       const [verb, path] = verbOf(endpoint)
       const kind = kinds.get(withoutNames(path))
-      if (endpoint.roles !== UNDECLARED || verb === undefined || kind === undefined) return [id, endpoint]
+      if ((endpoint as Partial<DeclaredEndpoint>).hasRoles !== false || verb === undefined || kind === undefined)
+        return [id, endpoint]
       return [id, { ...endpoint, roles: [`${verb} ${kind}` as const] }]
     }),
   )

@@ -1,5 +1,5 @@
 /** Endpoints of a user: the pods of examples/own-endpoints. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import * as z3 from 'zod/v3'
 import { endpoints } from '../../examples/own-endpoints/pods.ts'
@@ -140,6 +140,20 @@ test('the role of a change follows from method and path, and the declaration win
     ...['cancel: stop pod', 'ask: ', 'kept: update pod', 'none: ', 'listNotes: list note', 'dropNote: delete note'],
     'dropOther: ',
   ])
+})
+
+test('a role follows also if another copy of the package declared the endpoint, as a command meets it', async () => {
+  vi.resetModules()
+  const other = await import('../../src/index.ts')
+  expect(other.endpoint).not.toBe(endpoint)
+  const more = { summary: 'x', returns: z.object({}), handle: () => ({}) }
+  const own = {
+    get: other.endpoint({ route: 'GET /pods/{id}', roles: ['read pod'], ...more }),
+    patch: other.endpoint({ route: 'PATCH /pods/{id}', ...more }),
+    none: other.endpoint({ route: 'POST /pods/{id}/stop', roles: [], ...more }),
+  }
+  const { operations } = createSimulator({ endpoints: own, fixtures: 'empty' }).api
+  expect(['patch', 'none'].map(id => operations[id]!.roles)).toEqual([['update pod'], []])
 })
 
 const { getPod } = endpoints
