@@ -31,6 +31,31 @@ test('a setting that was swallowed is a finding, also if the service answered 20
   expect(signaturesOf(careful.findings)).toEqual([])
 })
 
+test('a change that a made-up success replaced is a finding, although the client reads no answer to it', async () => {
+  const unread =
+    (isCareful: boolean): Run =>
+    async context => {
+      const { again, create, get, until } = podClient(context)
+      const { podId } = await create('chat')
+      await until(podId, ['RUNNING'])
+      const { fetch, url, token } = context
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const body = JSON.stringify({ volumeGb: 50 })
+      await again(async () => {
+        const answer = await fetch(`${url}/rest/pods/${podId}`, { method: 'PATCH', headers, body })
+        if (!answer.ok) throw new Error(`${answer.status}`)
+        if (isCareful && (await get(podId)).volumeGb !== 50) throw new Error(`the pod ${podId} has another volume`)
+      })
+      return podId
+    }
+  for (const status of [200, 204]) {
+    const faults = [{ on: 'patchPod', fault: { kind: 'status', status } }] as const
+    const { findings } = await reportOf(unread(false), { faults }, { classes: ['latency'] })
+    expect(signaturesOf(findings)).toEqual(['doneAsSaid@patchPod/ok'])
+    expect(signaturesOf((await reportOf(unread(true), { faults }, { classes: ['latency'] })).findings)).toEqual([])
+  }
+})
+
 /** Stops a pod, and says that it is stopped. */
 const stop =
   (isCareful: boolean): Run =>
