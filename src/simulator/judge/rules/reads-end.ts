@@ -113,9 +113,10 @@ function findIgnored(
   if (telling.length <= 1 + FURTHER_READS) return undefined
   const first = telling[0]!
   const last = telling.at(-1)!
+  const shown = statusInAnswer(observation, first.answer, thing) ?? thing.status
   const words =
     `${startSentence(nameRequest(first))} showed ${formatSince(observation, first.sentAt)} after the start that the ${thing.kind} ` +
-    `${thing.id} is ${thing.status}. The client polled on: ${telling.length - 1} further reads showed the same, the ` +
+    `${thing.id} is ${shown}. The client polled on: ${telling.length - 1} further reads showed the same, the ` +
     `last ${formatSince(observation, last.sentAt)} after the start.`
   return violationAt(first, words, {
     subject: thing.id,

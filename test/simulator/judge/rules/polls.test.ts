@@ -53,6 +53,21 @@ test('a client that polls on after an answer with `failed` breaks it', async () 
   expect(violationsOf('readsEnd', await observe(pollUntil('running', 'failed')))).toEqual([])
 })
 
+test('the words have the status that the answer showed, although the client deleted the deployment later', async () => {
+  const client: Client = async context => {
+    const bad = { ...MODEL, extra_args: ['--no-such-flag'] }
+    const { deploy_id } = await call(context, 'POST', '/deploy/llm', bad)
+    for (let i = 0; i < 60; i++) {
+      await call(context, 'GET', `/deploy/${deploy_id}`)
+      await context.sleep(60_000)
+    }
+    await call(context, 'DELETE', `/deploy/${deploy_id}`)
+  }
+  expect(onlyWords('readsEnd', await observe(client))).toMatch(
+    / that the deployment \S+ is failed\. The client polled on/,
+  )
+})
+
 test('a deployment that was read as running and then deleted by the client holds it', async () => {
   const client: Client = async context => {
     const { deploy_id } = await call(context, 'POST', '/deploy/llm', MODEL)
