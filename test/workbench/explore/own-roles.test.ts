@@ -130,3 +130,20 @@ test('a pod that is left is a leak', async () => {
   const { findings } = await reportOf(leak, {}, { classes: ['resetDone'] })
   expect(findings.map(({ invariant }) => invariant)).toContain('noLeak')
 })
+
+test('a signature names the create if the last request of the client has no operation', async () => {
+  const blind: Run = async ({ fetch, url, token }) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const options = { method: 'POST', headers, body: '{"title":"chat"}', signal: AbortSignal.timeout(45_000) }
+    const pod: Partial<Pod> = await fetch(`${url}/rest/pods`, options).then(
+      answer => answer.json(),
+      () => ({}),
+    )
+    const read = await fetch(`${url}/rest/${pod.podId === undefined ? 'none' : `pods/${pod.podId}`}`, { headers })
+    if (!read.ok) throw new Error(`no pod: ${read.status}`)
+    return pod.podId
+  }
+  const { findings } = await reportOf(blind, {}, { classes: ['resetDone'] })
+  expect(signaturesOf(findings)).toContain('noLeak@createPod/error')
+  expect(signaturesOf(findings).filter(signature => signature.includes('@/'))).toEqual([])
+})

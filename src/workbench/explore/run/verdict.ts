@@ -74,7 +74,8 @@ function placeOf(violation: Violation, { end, requests, crashes }: Observation, 
   if (crashes > 0) return `${violation.operation}/crash`
   if (end.kind === 'returned') return `${violation.operation}/ok`
   const last = (end.kind === 'unsettled' && requests.find(isOpen)) || requests.at(-1)
-  return `${last?.operation ?? ''}/${last === undefined || isUsable(last) ? 'ok' : 'error'}`
+  // A request that the service does not know has no operation.
+  return `${last?.operation || violation.operation}/${last === undefined || isUsable(last) ? 'ok' : 'error'}`
 }
 
 function isOpen({ outcome, endedAt }: ObservedRequest): boolean {
