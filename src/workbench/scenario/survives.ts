@@ -121,10 +121,17 @@ async function runUnder(
     // The rules compare with the run without faults.
     if (runner.learned !== undefined) runner.learned.isSettled = names?.includes('noSilentLoss') === true
     const base = await runner.run([], { onWorld: plan.length === 0 ? onWorld : undefined })
-    const { digest, duration, requests, broken, fired } = plan.length === 0 ? base : await runner.run(plan, { onWorld })
-    const isListed = ({ invariant }: BrokenInvariant) => names?.includes(invariant) ?? true
-    const idleFaults = plan.length - fired.size
-    return { digest, elapsed: duration, requests, broken: broken.filter(isListed), idleFaults }
+    const result = plan.length === 0 ? base : await runner.run(plan, { onWorld })
+    const { digest, duration, requests, fired, unjudged = [] } = result
+    const broken = result.broken.filter(({ invariant }) => names?.includes(invariant) ?? true)
+    const untested = names?.filter(name => unjudged.includes(name)).join(', ')
+    if (broken.length === 0 && untested) {
+      const advice = 'Run it as explore did, in simulated time: step 2 of docs/explore-command.md.'
+      throw new Error(
+        `Not tested: ${untested} was not judged, because the client does not wait in simulated time. ${advice}`,
+      )
+    }
+    return { digest, elapsed: duration, requests, broken, idleFaults: plan.length - fired.size }
   } finally {
     await runner.dispose()
   }

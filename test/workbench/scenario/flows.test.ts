@@ -327,6 +327,35 @@ test('a plan whose fault changes nothing is said to be untested, in each format'
   expect(await run('it.yaml', toYamlScenario({ ...FILE, flow: './mended.mjs' }))).toMatchObject({ idleFaults: 0 })
 })
 
+test('an invariant that the real waits of a command do not let judge is not held', async () => {
+  const limited = { on: 'listDeployments', nth: 1, fault: { kind: 'rateLimit', retryAfter: '60s' } } as const
+  const title = 'honoursRetryAfter holds'
+  const play = (request: string, invariants: readonly string[] = ['honoursRetryAfter']) => {
+    const code = `const ask = () => fetch(process.env.MODELHOST_URL + '/deploy/list', { headers: { authorization: 'Bearer ' + process.env.MODELHOST_TOKEN } })
+      const sleep = seconds => fetch(process.env.MODELHOST_SIM_CONTROL + '/clock/advance', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ by: seconds + 's' }) })
+      ${request}`
+    const flow = { name: 'list', command: [process.execPath, '--input-type=module', '-e', code], options: {} }
+    return runScenario(survives(title, flow, { plan: [{ fault: limited }], invariants, fixtures: 'empty' }))
+  }
+  const { passed, failure } = await play('while (!(await ask()).ok);')
+  expect([passed, failure?.message]).toEqual([
+    false,
+    'Not tested: honoursRetryAfter was not judged, because the client does not wait in simulated time. ' +
+      'Run it as explore did, in simulated time: step 2 of docs/explore-command.md.',
+  ])
+  expect(await play('while (!(await ask()).ok);', ['noLeak'])).toMatchObject({ passed: true })
+  const [brief, long] = [5, 61].map(seconds => `while (!(await ask()).ok) await sleep(${seconds})`)
+  expect((await play(brief!)).failure?.message).toMatch(/^honoursRetryAfter does not hold: /)
+  expect(await play(long!)).toMatchObject({ passed: true })
+  // A client that gives up waits for nothing.
+  const [gone, other] = [
+    'await ask()',
+    "await ask(); for (const i of [1, 2]) await fetch(process.env.MODELHOST_URL + '/x')",
+  ]
+  expect(await play(gone!)).toMatchObject({ passed: true })
+  expect(await play(other!)).toMatchObject({ passed: true })
+})
+
 test.each([
   ["'..2000000000'", true],
   ["'1..'", true],

@@ -126,11 +126,12 @@ export class CommandRun {
   }
 
   /** Recovers the world, and returns what remains of the run. */
-  conclude(end: ProcessEnd, base: Observation['base']): Promise<RunResult> {
+  async conclude(end: ProcessEnd, base: Observation['base']): Promise<RunResult> {
     const { sim } = this.#options.world
     const { invariants = {}, tellsBy, learned } = this.#options
     // Waits that the simulator assumed say nothing about the client.
-    const judged = this.#client.waits.movesTime ? {} : { honoursRetryAfter: false, pollsAtMost: false as const }
+    const { movesTime, isAssumed } = this.#client.waits
+    const judged = movesTime ? {} : { honoursRetryAfter: false, pollsAtMost: false as const }
     const starts = this.#outputs.length
     const client = {
       ...{ sim, plan: this.#plan, recorder: this.#recorder, starts, startedAt: this.#startedAt, learned },
@@ -138,7 +139,16 @@ export class CommandRun {
       output: this.#outputs.map(({ all }) => all).join(''),
       advance: (duration: Duration) => sim.clock.advanceInSlices(duration),
     }
-    return concludeRun(client, { invariants: { ...judged, ...invariants }, ...(tellsBy && { tellsBy }) }, base)
+    const settings = { invariants: { ...judged, ...invariants }, ...(tellsBy && { tellsBy }) }
+    const result = await concludeRun(client, settings, base)
+    const { requests } = result
+    const isAskedAgain = requests.some(
+      ({ retryAfter, operation, index }) =>
+        retryAfter !== undefined && requests.some(next => next.index > index && next.operation === operation),
+    )
+    const isOpen = (name: string) => !(name in invariants) && (name !== 'honoursRetryAfter' || isAskedAgain)
+    const unjudged = isAssumed ? Object.keys(judged).filter(isOpen) : []
+    return { ...result, unjudged }
   }
 
   #endsWith(request: ClientExchange): boolean {

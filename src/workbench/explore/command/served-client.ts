@@ -25,6 +25,8 @@ export class ClientWaits {
   #quietSince: { readonly ms: number; readonly elapsed: Micros } | undefined
   /** Whether the client moves the time itself, through the control plane. Its waits are then exact. */
   movesTime = false
+  /** Whether the simulator moved the time for the client. */
+  isAssumed = false
   /** Real milliseconds between its requests, in whole seconds. */
   sleptMs = 0
 
@@ -49,6 +51,7 @@ export class ClientWaits {
     // No client can move time while it waits for an answer.
     const assumed = this.#last?.outcome === 'unanswered' ? ASSUMED_TIMEOUT : 0
     const rest = assumed + Math.max(0, wait - moved)
+    if (rest > 0) this.isAssumed = true
     if (rest > 0) await clock.advanceInSlices(rest / 1000)
   }
 

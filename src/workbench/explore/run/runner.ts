@@ -155,6 +155,8 @@ export interface RunResult {
   /** The loop that the client never left; undefined for none. */
   readonly loop?: string | undefined
   readonly broken: readonly BrokenInvariant[]
+  /** The invariants that the waits of the client do not let judge, since they are not in simulated time. */
+  readonly unjudged?: readonly string[]
   /** Positions of the items of the plan that changed something. */
   readonly fired: ReadonlySet<number>
   /** Positions of the items in the chain of causes of each violation, by signature. */
