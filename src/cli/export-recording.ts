@@ -26,7 +26,7 @@ const SCENARIO_ENDS = ['.yaml', '.yml', '.json', '.ts', '.mts', '.js', '.mjs']
  *
  * @param file the recording
  * @param test the file to write
- * @throws UsageError for a name of another kind, and for a file that cannot be written
+ * @throws UsageError for a name of another kind, and for a file that exists or cannot be written
  */
 export async function exportRecording(file: string, test: string, partial: boolean): Promise<void> {
   const name = basename(test)
@@ -37,6 +37,9 @@ export async function exportRecording(file: string, test: string, partial: boole
     )
   }
   requireWritable(test)
+  if (existsSync(test)) {
+    throw new UsageError(`Failed to export to '${test}': the file exists. Give the path of a new file.`)
+  }
   if (kind !== 'vitest') requireOwnTrace(test)
   const recording = readRecordingToEnd(file, partial)
   if (kind !== 'vitest') return exportScenario(recording, file, test, kind)
@@ -53,7 +56,7 @@ function requireOwnTrace(path: string): void {
   const trace = tracePath(path)
   if (!existsSync(trace)) return
   const base = trace.slice(0, -'.trace'.length)
-  const other = SCENARIO_ENDS.map(end => `${base}${end}`).find(one => one !== path && existsSync(one))
+  const other = SCENARIO_ENDS.map(end => `${base}${end}`).find(one => existsSync(one))
   if (other === undefined) return
   throw new UsageError(
     `Failed to export to '${path}': ${basename(trace)} is the trace of ${basename(other)}. Give a file with another name.`,

@@ -259,7 +259,7 @@ test.each([
   )
 })
 
-test('export refuses a scenario whose trace is that of another scenario', async () => {
+test('export refuses a file that exists, and a scenario whose trace is that of another one', async () => {
   const file = join(folder, 'run.ndjson')
   writeFileSync(file, await story())
   const [yaml, script] = [join(folder, 'run.yaml'), join(folder, 'run.ts')]
@@ -273,8 +273,14 @@ test('export refuses a scenario whose trace is that of another scenario', async 
   })
   expect(existsSync(script)).toBe(false)
   expect(readFileSync(join(folder, 'run.trace'), 'utf8')).toBe(trace)
-  // The same file again is no other one.
-  expect(await commanded(['replay', file, '--export', yaml])).toMatchObject({ code: 0, stderr: '' })
+  for (const present of [yaml, join(folder, 'mine.test.ts')]) {
+    writeFileSync(present, 'mine')
+    expect(await commanded(['replay', file, '--export', present])).toEqual({
+      ...{ code: 2, stdout: '' },
+      stderr: `Failed to export to '${present}': the file exists. Give the path of a new file.\n`,
+    })
+    expect(readFileSync(present, 'utf8')).toBe('mine')
+  }
 })
 
 test('export names the kinds of files for another ending', async () => {
