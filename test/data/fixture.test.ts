@@ -164,6 +164,10 @@ describe('a folder', () => {
     write('models.json', '"full"')
     write('hardware.json', '"default"')
     expect(loadFixture(folder)).toEqual(loadFixture('default'))
+    // The contents of its records are in the folder of that world.
+    rmSync(join(folder, 'files'), { recursive: true })
+    write('files.json', '"default"')
+    expect(loadFixture(folder)).toEqual(loadFixture('default'))
     write('models.json', '"defualt"')
     write('hub.json', '"mine"')
     const { message } = failureOf(() => loadFixture(folder))
