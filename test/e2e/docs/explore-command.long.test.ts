@@ -1,6 +1,9 @@
 /** docs/explore-command.md: its blocks run, and its tables are those of the code. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -59,7 +62,7 @@ read(); time.sleep(600); read(); asyncio.run(asyncio.sleep(300)); read()
 assert 900 <= time.monotonic() - begin < 920
 `
 const GET = 'curl -sS -o /dev/null -H "Authorization: Bearer $MODELHOST_TOKEN" $MODELHOST_URL/deploy/list'
-const SHELL = `${GET}\nsleep 10m\n${GET}\nsleep 250 50\n${GET}`
+const SHELL = `${GET}\nsleep 10m\n${GET}\nsleep .5 1.5 1e2 +.05h 18. && ${GET}`
 
 test.for([
   [
@@ -88,6 +91,26 @@ test.for([
   if (command[0] !== 'bash') return
   const { status, stdout } = spawnSync(resolve('clients/shell/sleep'), ['0.01'], { encoding: 'utf8', env: process.env })
   expect([status, stdout]).toEqual([0, ''])
+})
+
+test.each([
+  [[], 'sleep: missing operand\n'],
+  [['1', '-1', '1x'], "sleep: invalid time interval '-1'\nsleep: invalid time interval '1x'\n"],
+  [['1'], /^sleep: \{.*no such control endpoint.*\}\n$/],
+] as const)('the sleep of a shell with %j exits with 1 and says why', async (args, message) => {
+  const server = createServer((_, answer) => answer.writeHead(404).end('{"error":"no such control endpoint"}'))
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const env = { ...process.env, MODELHOST_SIM_CONTROL: `http://127.0.0.1:${port}/_sim`, LC_ALL: 'C' }
+  const child = spawn(resolve('clients/shell/sleep'), args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', text => {
+    stderr += text
+  })
+  const [code] = await once(child, 'close')
+  expect(code).toBe(1)
+  expect(stderr).toMatch(message)
 })
 
 test('a command that sleeps in real time has a note after its first run', async () => {
