@@ -61,10 +61,10 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Ends the process when the reader of stdout has closed the pipe, as `head` does. */
+/** Ends the process when the reader of stdout has closed the pipe, as `head` does. A result that was cut off is no success. */
 function onClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
-  exitProcess()
+  exitProcess(process.exitCode || 1)
 }
 
 /** Ignores a closed stderr: `grep -m1` closes the pipe after its first match, and the command must go on. */
