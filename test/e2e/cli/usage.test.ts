@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
-import { BIN, run } from './process.ts'
+import { BIN, run, start } from './process.ts'
 
 test('a mistake ends the program with 2 and one line', async () => {
   const { code, stdout, stderr } = await run(['--prot', '4011'])
@@ -46,11 +46,18 @@ test('a start in a deleted folder ends with 2 and one line', () => {
   expect([status, stderr]).toEqual([2, 'Failed to start: the current folder was deleted. Change to another folder.\n'])
 })
 
-test('a module whose top-level await never ends is refused with 2 and one line', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'awaits-'))
+test.each([
+  [
+    'whose top-level await never ends',
+    'await new Promise(() => {})\n',
+    / a top-level .* imports never ends\. Fix it\./,
+  ],
+  ['that ends the process', '\nprocess.exit(0)\n', /:2:9: it calls process\.exit while .* loaded\. Fix that line\./],
+])('a module %s is refused with 2 and one line', async (_, source, reason) => {
+  const folder = mkdtempSync(join(tmpdir(), 'loads-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'never.mjs')
-  writeFileSync(file, 'await new Promise(() => {})\n')
+  writeFileSync(file, source)
   const starts = [
     ['exec', '--config', file, '--', 'true'],
     ['explore', file],
@@ -59,8 +66,13 @@ test('a module whose top-level await never ends is refused with 2 and one line',
   ]
   for (const { code, stdout, stderr } of await Promise.all(starts.map(args => run(args)))) {
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toMatch(
-      /^Failed to load \S*never\.mjs: a top-level await in it or in its imports never ends\. Fix it\.\n$/,
-    )
+    expect(stderr).toMatch(/^Failed to load \S*never\.mjs: [^\n]*\n$/)
+    expect(stderr).toMatch(reason)
   }
+})
+
+test('a reader that closes the pipe early gets a part of the output, which is no success', async () => {
+  const { child, end } = start(['--help'])
+  child.stdout!.destroy()
+  expect(await end).toMatchObject({ code: 1, stderr: '' })
 })

@@ -20,6 +20,12 @@ export class LoadError extends Error {
  */
 export async function importScript(file: string, folder: string): Promise<Record<string, unknown>> {
   const settled = new AbortController()
+  const { exit } = process
+  process.exit = (...code) => {
+    // Who keeps this function can use it later.
+    if (settled.signal.aborted) return exit(...code)
+    throw new Error('it calls process.exit while it is loaded')
+  }
   try {
     const isTypeScript = /\.m?ts$/.test(file)
     if (isTypeScript || typeof IS_CLONE !== 'undefined') await registerTsx()
@@ -34,6 +40,7 @@ export async function importScript(file: string, folder: string): Promise<Record
     throw new LoadError(`Failed to load ${name}: ${describeLoadError(error, file, name, folder)}`, { cause: error })
   } finally {
     settled.abort()
+    process.exit = exit
   }
 }
 
