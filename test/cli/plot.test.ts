@@ -49,7 +49,7 @@ test.each([
   [['--plot', 'src'], 'its name does not end in .svg.'],
   [['--plot', ''], "Failed to write --plot '': the path is empty. Give the path of a file."],
   [['--plot', 'no/such/week.svg'], "Failed to write --plot 'no/such/week.svg': there is no folder"],
-  [['--plot', 'package.json/week.svg'], 'is not a folder. Give a file in a folder.'],
+  [['--plot', 'package.json/week.svg'], 'is not a folder. Give a file in another folder.'],
   [['--plot', 'week.svg', '--series', './week.svg'], "--series and --plot name the same file './week.svg'."],
   [['--plot', 'week.svg', '--step', '1s'], 'it would have 3,600 steps, and 2,000 are the most. Give a longer --step.'],
 ])('simulate %j is refused before anything runs', async (args, message) => {

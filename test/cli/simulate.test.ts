@@ -152,7 +152,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '1h', '--series', ''], "Failed to write --series '': the path is empty. Give the path of a file."],
   [['--for', '1h', '--series', 'package.json/x/y'], "'package.json/x/y': its parent is not a folder."],
   [['--for', '1h', '--series', 'x'.repeat(300)], 'its name is too long. Give a file elsewhere.'],
-  [['--for', '1h', '--series', 'package.json/x.csv'], 'is not a folder. Give a file in a folder.'],
+  [['--for', '1h', '--series', 'package.json/x.csv'], 'is not a folder. Give a file in another folder.'],
   [['--for', '100d', '--series', 'x.csv', '--step', '1ms'], 'Give a longer --step.'],
   [['--fixtures', 'empty', '--for', '1h', '--series', 'x.csv', '--step', '1us'], 'it would have 3,600,000,000 steps'],
   [['--for', '1h', '--commands', 'no.json'], "Failed to read --commands 'no.json': the file or folder is missing."],

@@ -1,7 +1,7 @@
 /** `modelhost-sim fixture`: checks and writes folders of a fixture, and keeps the world of a server in a file. */
 
-import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { constants, copyFileSync, existsSync, readdirSync, statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { FixtureError } from '../../data/fixtures/problem-report.ts'
 import type { Fixture } from '../../data/records/fixture.ts'
@@ -13,6 +13,7 @@ import { readSnapshotFile, writeSnapshotFile } from '../../simulator/checkpoint/
 import { createSimulator } from '../../simulator/simulator.ts'
 import { shippedFolder } from '../../workbench/scenario/runner/paths.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
+import { makeFolders } from '../files/output-file.ts'
 import { requestServer, SERVER_FLAGS, type ServerArguments } from '../server-client.ts'
 
 export const command = 'fixture <action> <path>'
@@ -115,13 +116,6 @@ function writeWorld(folder: string): void {
   process.stdout.write(
     `${written.join('')}\nEdit these files, then:\n  modelhost-sim fixture check ${shellQuote(folder)}\n  modelhost-sim serve --fixtures ${shellQuote(pathOf(folder))}\n`,
   )
-}
-
-/** Creates a folder and those above it. Node 20 never returns from a recursive `mkdir` below `/proc`. */
-export function makeFolders(folder: string): void {
-  if (existsSync(folder)) return
-  makeFolders(dirname(folder))
-  mkdirSync(folder)
 }
 
 /** A name without a slash could be that of a world of the package. */

@@ -5,7 +5,7 @@ import { describeFileError } from '../../lib/errors.ts'
 import { shippedFolder } from '../../workbench/scenario/runner/paths.ts'
 import { UsageError } from '../command.ts'
 import { CONFIG_FILES } from '../config.ts'
-import { makeFolders } from './fixture.ts'
+import { makeFolders } from '../files/output-file.ts'
 
 export const command = 'init'
 export const describe = 'Write a configuration, a first test and a first scenario into this folder'

@@ -231,9 +231,11 @@ async function exploreAll(
   io: ShardIo,
 ): Promise<number> {
   const { json = false, junit, html, budget, faults, write, writeAs: language = 'yaml', findingCode = 1 } = args
-  assertWritable(flows, args)
+  assertWritable(flows, args, io.folder)
   const explored: ExploredFlow[] = []
   let lacksPage = false
+  // The report of a long search comes first.
+  let unwritten: unknown
   for (const loaded of flows) {
     if (io.signal?.aborted) break
     io.playing?.(`the flow '${loaded.flow.name}'`)
@@ -249,10 +251,13 @@ async function exploreAll(
       },
     }).finally(() => progress.clear())
     const findings = known.sort(report)
-    const files =
-      write === undefined
-        ? undefined
-        : writeScenarios(loaded, findings.fresh, { folder: write, language, home: io.folder })
+    let files: ReadonlyMap<string, string> | undefined
+    try {
+      if (write !== undefined)
+        files = writeScenarios(loaded, findings.fresh, { folder: write, language, home: io.folder })
+    } catch (error) {
+      unwritten ??= error
+    }
     const one: ExploredFlow = {
       ...{ report, findings },
       scenarioOf: finding => scenarioText(loaded, finding, io.folder),
@@ -270,6 +275,7 @@ async function exploreAll(
     io.out(json ? formatFlowJson(one) : formatFlow(one, known.file))
   }
   if (junit !== undefined) writeTextFile(junit, formatFlowsJunit(explored), 'junit')
+  if (unwritten !== undefined) throw unwritten
   const isComplete =
     explored.length === flows.length && explored.every(({ report }) => report.stoppedBecause !== 'aborted')
   if (!isComplete || lacksPage) return 3

@@ -1,6 +1,6 @@
 /** The scenarios of findings: as text, and as files. */
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { describeFileError } from '../../lib/errors.ts'
 import type { ExplainedFinding } from '../../workbench/explore/explore-flow.ts'
@@ -8,6 +8,7 @@ import type { ExplorableFlow } from '../../workbench/explore/flow.ts'
 import type { WorldChange } from '../../workbench/explore/flow-world.ts'
 import { toTypeScriptScenario, toYamlScenario } from '../../workbench/explore/report/finding-files.ts'
 import { UsageError } from '../command.ts'
+import { findFolderProblem, makeFolders } from '../files/output-file.ts'
 
 /** A client of the command line. */
 export interface ExploredClient {
@@ -29,11 +30,19 @@ export function scenarioText(client: ExploredClient, finding: ExplainedFinding, 
   return textIn('yaml', client, finding, folder)
 }
 
-/** @throws UsageError for a language without a folder, or one that cannot describe a client */
+/** @throws UsageError for a folder that cannot be made, a language without one, or one that cannot describe a client */
 export function assertWritable(
   clients: readonly ExploredClient[],
   { write, writeAs }: { readonly write?: string | undefined; readonly writeAs?: ScenarioLanguage | undefined },
+  home: string,
 ): void {
+  if (write !== undefined) {
+    let present = resolve(home, write)
+    while (!existsSync(present)) present = dirname(present)
+    const problem = findFolderProblem(present)
+    if (problem !== undefined)
+      throw new UsageError(`Failed to write --write '${write}': ${problem}. Give another folder.`)
+  }
   if (writeAs === undefined) return
   const problem = `Failed to read --write-as ${writeAs}`
   if (write === undefined) throw new UsageError(`${problem}: no folder to write to. Give one, as in --write findings.`)
@@ -81,7 +90,7 @@ export function writeScenarios(
     const path = resolve(home, folder, `${fileName(loaded.flow.name, finding.signature)}.${ENDINGS[language]}`)
     const text = textIn(language, loaded, finding, dirname(path))
     try {
-      mkdirSync(dirname(path), { recursive: true })
+      makeFolders(dirname(path))
       writeFileSync(path, text)
     } catch (error) {
       throw new UsageError(

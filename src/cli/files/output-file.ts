@@ -1,5 +1,5 @@
 /** Files that flags and arguments of commands name. Each is written whole or not at all. */
-import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { describeFileError } from '../../lib/errors.ts'
 import { UsageError } from '../command.ts'
@@ -14,6 +14,13 @@ export function requireWritable(path: string, flag?: string): void {
   if (problem !== undefined) throw new UsageError(`${failure(path, flag)}: ${problem}.`)
 }
 
+/** Creates a folder and those above it. Node 20 never returns from a recursive `mkdir` below `/proc`. */
+export function makeFolders(folder: string): void {
+  if (existsSync(folder)) return
+  makeFolders(dirname(folder))
+  mkdirSync(folder)
+}
+
 function failure(path: string, flag: string | undefined): string {
   return `Failed to write ${flag === undefined ? '' : `--${flag} `}'${path}'`
 }
@@ -24,7 +31,8 @@ function findProblem(path: string): string | undefined {
   try {
     const folderStat = statSync(folder, { throwIfNoEntry: false })
     if (!folderStat) return `there is no folder '${folder}'. Create it, or give a file in another`
-    if (!folderStat.isDirectory()) return `'${folder}' is not a folder. Give a file in a folder`
+    const problem = findFolderProblem(folder)
+    if (problem !== undefined) return `${problem}. Give a file in another folder`
     const present = statSync(path, { throwIfNoEntry: false })
     if (present?.isDirectory()) return 'it is a folder. Give a file in it'
     // The file takes the place of what is there, which must not be a device such as /dev/null.
@@ -32,10 +40,16 @@ function findProblem(path: string): string | undefined {
   } catch (error) {
     return `${describeFileError(error)}. Give a file elsewhere`
   }
+  return undefined
+}
+
+/** Returns why nothing can be written in what is at a path; undefined if it can. */
+export function findFolderProblem(folder: string): string | undefined {
+  if (!statSync(folder).isDirectory()) return `'${folder}' is not a folder`
   try {
     accessSync(folder, constants.W_OK)
   } catch {
-    return `no permission to write in '${folder}'. Give a file in another folder`
+    return `no permission to write in '${folder}'`
   }
   return undefined
 }

@@ -27,6 +27,19 @@ async function explore(args: Partial<ExploreArguments>, signal?: AbortSignal, pl
   const code = await exploreFlows({ flows: [LEAKY], faults: 'singles', ...args }, io)
   return { code, ...written }
 }
+/** Returns what a command that fails has printed, and its failure. */
+async function failed(args: Partial<ExploreArguments>, playing?: () => void) {
+  const { written, output } = commandOutput()
+  try {
+    await exploreFlows({ flows: [LEAKY], faults: 'singles', ...args }, { ...output, folder, playing })
+  } catch (error) {
+    const failure = () => {
+      throw error
+    }
+    return { written, failure }
+  }
+  throw new Error('expected a failure')
+}
 const write = (name: string, text: string) => {
   writeFileSync(join(folder, name), text)
   return name
@@ -184,11 +197,20 @@ describe('refuses', () => {
     [{ seeds: '9..1', out: 'o' }, "Failed to read --seeds '9..1': its first seed, 9, is above its last."],
     [{ seeds: '1..9', out: 'o', json: true }, 'and excludes --json. Leave it out.'],
     [{ writeAs: 'typescript' }, 'Failed to read --write-as typescript: no folder to write to.'],
-    [{ write: 'package.json' }, "Failed to write --write 'package.json': a file of this name exists already."],
+    [{ write: 'package.json' }, "/package.json' is not a folder. Give another folder."],
+    [{ write: 'package.json/found' }, "Failed to write --write 'package.json/found': '"],
     [{ junit: 'missing/j.xml' }, "Failed to write --junit 'missing/j.xml': there is no folder"],
   ])('%j', async (args, message) => {
-    await expect(explore(args)).rejects.toThrow(message)
+    const { written, failure } = await failed(args)
+    expect(failure).toThrow(message)
+    expect(written.out).toBe('')
     expect(existsSync(join(folder, 'o'))).toBe(false)
+  })
+
+  test('is said after the report if it is in the way of the scenarios at the end alone', async () => {
+    const { written, failure } = await failed({ write: 'found' }, () => write('found', 'a file'))
+    expect(failure).toThrow("Failed to write --write 'found': ")
+    expect(written.out).toMatch(/^leaky: \d+ runs, /)
   })
 })
 
