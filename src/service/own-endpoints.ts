@@ -125,6 +125,7 @@ export function ownEndpoint<
     const advice = 'Install zod 4, and declare the schema with it, as in z.string().'
     if (!isSchema(schema)) throw problem(`the schema '${field}' is missing, or not one of zod 4. ${advice}`)
   }
+  if (typeof handle !== 'function') throw problem("'handle' is not a function. Give one that returns the answer.")
   for (const [field, known] of Object.entries(WORDS)) {
     const word = declaration[field as keyof typeof WORDS] ?? known[0]!
     if (!(known as readonly string[]).includes(word)) throw unknown(field, word, known)

@@ -246,6 +246,7 @@ test.each([
   [{ returns: z3.string() }, "the schema 'returns' is missing, or not one of zod 4."],
   [{ query: { a: z3.string() } }, "the schema 'a' is missing, or not one of zod 4."],
   [{ body: 'text' }, "the schema 'body' is missing, or not one of zod 4."],
+  [{ handle: undefined }, "'handle' is not a function. Give one that returns the answer."],
 ])('a declaration with %o is refused', (fields, problem) => {
   const declare = () => endpoint({ route: 'GET /x', summary: 'x', returns, handle: () => ({}), ...(fields as object) })
   expect(declare).toThrow(`Failed to declare the endpoint 'GET /x': ${problem}`)
@@ -258,6 +259,9 @@ test('a declaration without a route is refused', () => {
 
 test.each([
   [{ kind: 'pod template' }, "Failed to use the table 'pod template': its kind is not one word, or the provider"],
+  [{ kind: undefined }, "Failed to use the table 'undefined': its kind is not one word"],
+  [{ record: {} }, "Failed to declare the table 'thing': its record is not a schema of zod 4."],
+  [{ record: undefined }, "Failed to declare the table 'thing': its record is not a schema of zod 4."],
   [{ kind: '' }, "Failed to use the table '': its kind is not one word"],
   [{ kind: 'file' }, "Failed to use the table 'file': its kind is not one word, or the provider uses it."],
   [{ key: 'ids' }, "the table 'thing': key is 'ids', a field that its record lacks. Did you mean 'id'?"],
@@ -272,6 +276,30 @@ test.each([
   [{ ended: [1], status: 'id' }, 'ended is [1]. Give a list of texts.'],
 ])('a table with %o is refused', (fields, problem) => {
   expect(() => recordTable({ ...things, ...(fields as object) })).toThrow(problem)
+})
+
+test.each([
+  [
+    { after: '1s', set: { staus: 'off' } },
+    "the 'set' of a later change: unknown field 'staus'. Did you mean 'status'?",
+  ],
+  [{ after: '1s', sett: { status: 'off' } }, "a later change: unknown field 'sett'. Did you mean 'set'?"],
+  [{ after: '1s' }, "the 'set' of a later change: expected an object of fields, got nothing. Give id, status"],
+  [{ after: '1s', set: () => ({}) }, "the 'set' of a later change: expected an object of fields"],
+  [null, 'a later change: expected an object of fields, got null.'],
+])('the later change %o is refused', async (change, problem) => {
+  const table = recordTable(things)
+  const put = endpoint({
+    ...{ route: 'POST /a', summary: 'x', returns },
+    handle: ({ world }) => {
+      world.records(table).put({ id: 'x', status: 'on', usd: 0 }, change as never)
+      return {}
+    },
+  })
+  const bugs: string[] = []
+  const sim = made({ endpoints: { put }, onBug: bug => bugs.push(String(bug)) })
+  expect((await call(sim, 'POST', '/a')).status).toBe(500)
+  expect(bugs).toEqual([expect.stringContaining(`Failed to put a thing: ${problem}`)])
 })
 
 test('a price follows the record, ends while the account is cut off, and starts again with a record of the same key', async () => {

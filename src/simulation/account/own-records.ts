@@ -58,6 +58,9 @@ export function recordTable<R extends object>(table: RecordTable<R>): RecordTabl
   const { kind, record, key, status, ended, usdPerHour = key } = table
   assertKind(kind)
   const problem = (reason: string) => new RangeError(`Failed to declare the table '${kind}': ${reason}`)
+  if (typeof record !== 'object' || record === null || !('_zod' in record)) {
+    throw problem('its record is not a schema of zod 4. Give one, as in z.object({ … }).')
+  }
   const { shape } = record as { readonly shape?: Readonly<Record<string, z.ZodType>> }
   for (const [role, field] of Object.entries({ key, status, usdPerHour })) {
     if (shape === undefined || Object.hasOwn(shape, field)) continue
@@ -77,7 +80,7 @@ export function recordTable<R extends object>(table: RecordTable<R>): RecordTabl
 }
 
 function assertKind(kind: string): void {
-  if (RECORD_KIND.test(kind) && !PROVIDER_KINDS.test(kind)) return
+  if (typeof kind === 'string' && RECORD_KIND.test(kind) && !PROVIDER_KINDS.test(kind)) return
   throw new RangeError(
     `Failed to use the table '${kind}': its kind is not one word, or the provider uses it. Give the table another kind.`,
   )
@@ -227,8 +230,14 @@ export class OwnRecords extends TablePart<OwnRecordRow, LedgerParts> {
     const { kind } = declared
     const key = String(first[declared.key])
     let value = first
-    const planned = later.map(({ after, set }) => {
+    const planned = later.map(change => {
+      assertKnownKeys(change, ['after', 'set'], `Failed to put a ${kind}: a later change`, { noun: 'field' })
+      const { after, set } = change
       value = parse(declared, { ...value, ...set })
+      // A field that the schema drops would change nothing.
+      assertKnownKeys(set, Object.keys(value), `Failed to put a ${kind}: the 'set' of a later change`, {
+        noun: 'field',
+      })
       if (String(value[declared.key]) !== key) {
         throw new RangeError(
           `Failed to put a ${kind}: the 'set' of a later change has another ${declared.key}. Leave ${declared.key} out of 'set'.`,
