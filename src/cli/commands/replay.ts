@@ -160,7 +160,7 @@ async function playHarFile(args: Arguments, record: string): Promise<void> {
     ...given({ fixtures, profile, names, seed }),
   })
   const recording = recordSimulator(sim, { file: record })
-  const { requests, leftOut, differing } = await playHar(sim, har, basePath)
+  const { requests, leftOut, unsendable, differing } = await playHar(sim, har, basePath)
   recording.stop()
   await sim[Symbol.asyncDispose]()
   process.stdout.write(`${file}: ${plural(requests, 'request')} played, recorded in ${record}.\n`)
@@ -168,6 +168,7 @@ async function playHarFile(args: Arguments, record: string): Promise<void> {
     const why = basePath === undefined ? 'below /_sim' : `outside of ${basePath}, or below ${basePath}/_sim`
     process.stdout.write(`  ${plural(leftOut, 'request')} left out: ${why}\n`)
   }
+  for (const reason of unsendable) process.stdout.write(escapeControls(`  ${reason}\n`))
   for (const [difference, times] of differing) {
     process.stdout.write(`  ${difference}${times > 1 ? `, ${times} times` : ''}\n`)
   }

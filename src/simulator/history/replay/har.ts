@@ -5,6 +5,7 @@ import { MAX_DURATION } from '../../../kernel/duration.ts'
 import { decodeBase64 } from '../../../lib/bytes.ts'
 import { parseJsonText } from '../../../lib/json-text.ts'
 import { LIMITS } from '../../../lib/limits.ts'
+import { quote } from '../../../lib/quote.ts'
 import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
 import type { Simulator } from '../../simulator-interface.ts'
 import { RecordingError } from '../file.ts'
@@ -33,12 +34,16 @@ export interface HarPlay {
   readonly requests: number
   /** Requests that are not for the service: of the control plane, or not below the base path. */
   readonly leftOut: number
+  /** Requests that cannot be sent, in words. */
+  readonly unsendable: readonly string[]
   /** Requests whose status differs from that of the file, in words, and how many are equal. */
   readonly differing: ReadonlyMap<string, number>
 }
 
 /** Headers on which an answer can depend. Any other could have a credential of the provider. */
 const SENT = /^(accept|content-type|x-sim-(fault|names))$/i
+/** Methods that fetch refuses to send. */
+const NEVER_SENT = /^(connect|trace|track)$/i
 
 /**
  * Reads a HAR file.
@@ -116,9 +121,12 @@ const MAX_WAIT_MS = 2_000
  * @param basePath the path before that of the service, as in `/api`. It is removed. Requests elsewhere are left out
  */
 export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Promise<HarPlay> {
-  const entries = log.entries
-    .filter(entry => pathOf(entry, basePath) !== undefined)
-    .sort((a, b) => sentAt(a) - sentAt(b))
+  const ours = log.entries.filter(entry => pathOf(entry, basePath) !== undefined)
+  const unsendable = ours.flatMap(entry => {
+    const reason = whyUnsendable(entry)
+    return reason === undefined ? [] : [`log.entries[${log.entries.indexOf(entry)}] left out: ${reason}`]
+  })
+  const entries = ours.filter(entry => whyUnsendable(entry) === undefined).sort((a, b) => sentAt(a) - sentAt(b))
   const begin = entries.length > 0 ? sentAt(entries[0]!) : 0
   const start = sim.clock.elapsed
   const answers = entries.map(() => 0)
@@ -150,7 +158,16 @@ export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Prom
     const difference = `${request.method} ${new URL(request.url).pathname}: ${recorded} in the file, ${played} here`
     if (played !== recorded) differing.set(difference, (differing.get(difference) ?? 0) + 1)
   }
-  return { requests: entries.length, leftOut: log.entries.length - entries.length, differing }
+  return { requests: entries.length, leftOut: log.entries.length - ours.length, unsendable, differing }
+}
+
+/** Returns why a request cannot be sent; undefined if it can. */
+function whyUnsendable({ request: { method, headers = [] } }: HarEntry): string | undefined {
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(method) || NEVER_SENT.test(method))
+    return `its method ${quote(method)} cannot be sent`
+  // Text of a header is Latin-1 in one line.
+  const wrong = headers.find(({ name, value }) => SENT.test(name) && /[^\t\x20-\x7e\x80-\xff]/.test(value.trim()))
+  return wrong && `its header ${quote(wrong.name)} has a character that no header can have`
 }
 
 async function send(sim: Simulator, { request }: HarEntry, path: string): Promise<number> {

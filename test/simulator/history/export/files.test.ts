@@ -160,6 +160,21 @@ test('replay plays a HAR file in the names of a provider, without its credential
   expect(await commanded(['replay', record])).toMatchObject({ code: 0 })
 })
 
+test('replay leaves out the entries of a HAR file that cannot be sent, and says why', async () => {
+  const har = join(folder, 'odd.har')
+  const header = (value: string) => entry('http://h/deploy/list', { headers: [{ name: 'Accept', value }] })
+  const entries = [header('a\r\nb: c'), header('日本'), entry('http://h/', { method: 'TRACE' }), header('é')]
+  writeFileSync(har, JSON.stringify({ log: { entries } }))
+  const record = join(folder, 'odd.ndjson')
+  const reason = 'left out: its header "Accept" has a character that no header can have'
+  expect(await commanded(['replay', har, '--record', record])).toEqual({
+    ...{ code: 0, stderr: '' },
+    stdout:
+      `${har}: 1 request played, recorded in ${record}.\n  log.entries[0] ${reason}\n  log.entries[1] ${reason}\n` +
+      '  log.entries[2] left out: its method "TRACE" cannot be sent\n  GET /deploy/list: 0 in the file, 200 here\n',
+  })
+})
+
 test('replay says how to play a HAR file', async () => {
   const har = join(folder, 'site.har')
   writeFileSync(har, JSON.stringify({ log: { entries: [] } }))
