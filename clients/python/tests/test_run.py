@@ -62,6 +62,77 @@ print(round(time.time() - before[0]), round((time.time_ns() - before[1]) / 1e9),
 print(datetime.datetime.fromisoformat("2026-01-01T00:00:00+00:00") < Moment.now(timezone.utc))
 """
 
+DATES = """
+import copy
+import datetime
+import logging
+import pickle
+import time
+
+moment, built = datetime.datetime.now(), datetime.datetime(2026, 1, 1)
+print(pickle.loads(pickle.dumps(moment)) == moment, copy.deepcopy(built) == built)
+
+class Stamp(datetime.datetime):
+    pass
+
+print([isinstance(one, Stamp) for one in (moment, built, Stamp.now())], type(moment) is type(built) is datetime.datetime)
+logging.Formatter.converter = time.gmtime
+time.sleep(86400)
+print(datetime.date.today().month, time.strftime("%m"), time.gmtime().tm_mon, time.localtime().tm_mon, time.ctime()[4:7])
+print(time.gmtime(0).tm_year, time.strftime("%Y", time.gmtime(0)), time.asctime()[4:7])
+print(logging.Formatter("%(asctime)s").format(logging.makeLogRecord({"created": 0.0}))[:10])
+"""
+
+TIMEOUTS = """
+import asyncio
+import threading
+import time
+
+async def polls(step):
+    while True:
+        await asyncio.sleep(step)
+
+async def answer(reader, writer):
+    await reader.read(1)
+    writer.write(await asyncio.to_thread(late))
+    writer.close()
+
+def late():
+    threading.Event().wait(0.3)
+    return b"answer"
+
+async def ask(port):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"?")
+    return await reader.read(6)
+
+async def main():
+    begin = time.time()
+    for step in (5, 100):
+        try:
+            await asyncio.wait_for(polls(step), 12)
+        except TimeoutError:
+            print("late", round(time.time() - begin))
+        try:
+            async with asyncio.timeout(10):
+                await polls(step)
+        except TimeoutError:
+            print("late", round(time.time() - begin))
+    task = asyncio.create_task(asyncio.sleep(100))
+    done, waits = await asyncio.wait([task], timeout=10)
+    print(len(done), len(waits), round(time.time() - begin))
+    await task
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    task = asyncio.create_task(asyncio.sleep(600))
+    print(await asyncio.wait_for(ask(port), 5), await asyncio.wait_for(asyncio.to_thread(late), 5))
+    print(round(time.time() - begin))
+    await task
+    print(round(time.time() - begin))
+
+asyncio.run(main())
+"""
+
 
 def run(words: list[str], folder: Path, control: str | None = None) -> str:
     environment = {**os.environ, "PYTHONPATH": str(Path(modelhost_sim.__file__).parent.parent)}
@@ -84,8 +155,18 @@ def run(words: list[str], folder: Path, control: str | None = None) -> str:
     ("script", "printed", "passed"),
     [
         (SLEEPS, "30 ['--fast'] None __main__\n", 1800),
-        (TASKS, "bbacb ['a', 'b', 'c', 'late'] 195\n", 1950),
+        (TASKS, "bbacb ['a', 'b', 'c', 'late'] 165\n", 1650),
         (CLOCKS, "2026-01-01T01 2026-01-01T01 True\n3600 3600 3600\nTrue\n", 3600),
+        (
+            DATES,
+            "True True\n[False, False, True] True\n1 01 1 1 Jan\n1970 1970 Jan\n1970-01-01\n",
+            86400,
+        ),
+        (
+            TIMEOUTS,
+            "late 12\nlate 22\nlate 34\nlate 44\n0 1 54\nb'answer' b'answer'\n144\n744\n",
+            744,
+        ),
     ],
 )
 def test_sleeps_move_the_time_of_the_world(

@@ -8,11 +8,17 @@ script runs as usual.
 from __future__ import annotations
 
 import asyncio
+import asyncio.selector_events
+import ctypes
 import datetime
+import gc
 import os
 import runpy
+import selectors
 import sys
 import time
+import types
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .clock import duration
@@ -23,9 +29,13 @@ CONTROL_VARIABLE = "MODELHOST_SIM_CONTROL"
 
 _Result = TypeVar("_Result")
 _TICK = 1e-6
+_LOOP_TICK = 1e-10
 _REAL_MONOTONIC = time.monotonic
 _REAL_SLEEP = asyncio.sleep
-_REAL_DATETIME = datetime.datetime
+# Real seconds in which an answer that is on its way arrives.
+_ANSWER_LIMIT = 2.0
+# Real seconds in which the rest of an answer arrives.
+_REST_LIMIT = 0.05
 
 
 class WorldTime:
@@ -33,7 +43,7 @@ class WorldTime:
 
     `time.time` and `datetime` show the time of the world after the last sleep. Between two sleeps they go on by a
     microsecond for each look, so that no duration is 0. `time.monotonic` and `time.perf_counter` go on as usual, and
-    jump over each sleep: timeouts of requests are real.
+    jump over each sleep. Timeouts of requests are real while no task of asyncio sleeps.
     """
 
     def __init__(self, control: Control) -> None:
@@ -41,7 +51,12 @@ class WorldTime:
         self._now = self._seconds(control.get_clock()["now"])
         self._looks = 0
         self._slept = 0.0
-        self._wakes: list[float] = []
+        self.moved = 0.0
+        """Seconds of all sleeps."""
+        self.sleepers = 0
+        """Tasks of asyncio that sleep."""
+        self.awaited: set[Any] = set()
+        """Sockets that have sent something and got nothing since, and work in other threads."""
 
     def sleep(self, seconds: float) -> None:
         """Moves the time of the world."""
@@ -52,27 +67,19 @@ class WorldTime:
         begin = _REAL_MONOTONIC()
         self._now = self._seconds(self._control.advance_clock(by=duration(seconds))["now"])
         self._looks = 0
+        self.moved += seconds
         self._slept += seconds - (_REAL_MONOTONIC() - begin)
 
     async def sleep_async(self, delay: float, result: _Result | None = None) -> _Result | None:
-        """Moves the time of the world when no other task sleeps for less long."""
-        if delay <= 0:
-            return await _REAL_SLEEP(0, result)
-        wake = self._now + delay
-        self._wakes.append(wake)
+        """Sleeps in the time of the running loop, which moves when nothing else is left to do."""
+        if delay > 0 and not isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop):
+            self.sleep(delay)
+            return result
+        self.sleepers += 1
         try:
-            # The other tasks go on until they sleep, too.
-            await _REAL_SLEEP(0)
-            while min(self._wakes) < wake > self._now:
-                await _REAL_SLEEP(0)
-            if wake - self._now > _TICK:
-                self.sleep(wake - self._now)
-                # Timeouts that are due now come first.
-                await _REAL_SLEEP(0)
-                await _REAL_SLEEP(0)
+            return await _REAL_SLEEP(delay, result)
         finally:
-            self._wakes.remove(wake)
-        return result
+            self.sleepers -= 1
 
     def install(self) -> None:
         """Replaces the sleeps and the clocks of this process. Modules that have imported their names keep the real ones."""
@@ -80,10 +87,22 @@ class WorldTime:
         for module in (asyncio, asyncio.tasks):
             setattr(module, "sleep", self.sleep_async)
         setattr(time, "time", self.time)
-        setattr(time, "time_ns", lambda: int(self.time() * 1e9))
+        self._replace("time_ns", lambda: int(self.time() * 1e9))
         for name in ("monotonic", "perf_counter"):
             self._replace_clock(name)
-        setattr(datetime, "datetime", _WorldDatetime)
+        for name in ("gmtime", "localtime", "ctime"):
+            self._replace_text(name)
+        real_strftime, real_asctime = time.strftime, time.asctime
+        self._replace("strftime", lambda format, *moment: real_strftime(format, *(moment or (time.localtime(),))))
+        self._replace("asctime", lambda *moment: real_asctime(*(moment or (time.localtime(),))))
+        _replace_method(datetime.datetime, "now", lambda cls, tz=None: cls.fromtimestamp(self.time(), tz))
+        _replace_method(
+            datetime.datetime,
+            "utcnow",
+            lambda cls: cls.fromtimestamp(self.time(), datetime.timezone.utc).replace(tzinfo=None),
+        )
+        _replace_method(datetime.date, "today", lambda cls: cls.fromtimestamp(self.time()))
+        _watch_loops(self)
 
     def time(self) -> float:
         """The time of the world, as `time.time` shows it."""
@@ -92,36 +111,106 @@ class WorldTime:
 
     def _replace_clock(self, name: str) -> None:
         real, real_ns = getattr(time, name), getattr(time, f"{name}_ns")
-        setattr(time, name, lambda: real() + self._slept)
-        setattr(time, f"{name}_ns", lambda: real_ns() + int(self._slept * 1e9))
+        self._replace(name, lambda: real() + self._slept)
+        self._replace(f"{name}_ns", lambda: real_ns() + int(self._slept * 1e9))
+
+    def _replace_text(self, name: str) -> None:
+        real = getattr(time, name)
+        self._replace(name, lambda seconds=None: real(self.time() if seconds is None else seconds))
+
+    def _replace(self, name: str, function: Callable[..., Any]) -> None:
+        # A function that is the attribute of a class would get its object, as in `Formatter.converter = time.gmtime`.
+        setattr(time, name, types.MethodType(lambda _, *words, **names: function(*words, **names), self))
 
     @staticmethod
     def _seconds(moment: str) -> float:
-        return _REAL_DATETIME.fromisoformat(moment).timestamp()
+        return datetime.datetime.fromisoformat(moment).timestamp()
 
 
-class _AnyDatetime(type):
-    """The type of `_WorldDatetime`: the datetimes that other modules made are instances, too."""
+class _LoopTime:
+    """The time of an event loop. It moves to the next timer when a task sleeps, and nothing is on its way."""
 
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, _REAL_DATETIME)
+    def __init__(self, world: WorldTime, loop: Any) -> None:
+        self._world = world
+        self._begin = world.moved
+        self._waited = 0.0
+        self._rest = 0.0
+        self._selector = loop._selector
+        self._real_select = loop._selector.select
+        loop.time = self.time
+        loop._selector.select = self.select
 
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, _REAL_DATETIME)
+    def time(self) -> float:
+        # Timers of equal length end in the order in which they were set.
+        self._waited += _LOOP_TICK
+        return self._world.moved - self._begin + self._waited
+
+    def select(self, timeout: float | None = None) -> Any:
+        """Waits for sockets. The next timer is due in `timeout` seconds."""
+        limit = timeout if timeout is None or timeout <= 0 or not self._world.sleepers else min(timeout, self._limit())
+        begin = _REAL_MONOTONIC()
+        events = self._real_select(limit)
+        for key, *_ in events or ():
+            self._world.awaited.discard(getattr(key, "fd", None))
+        if events or timeout is None or timeout <= 0:
+            # Whole seconds count, so that the speed of the machine changes nothing.
+            self._rest += _REAL_MONOTONIC() - begin
+            self._waited += self._rest // 1
+            self._rest %= 1
+        elif limit == timeout or timeout < _TICK:
+            self._waited += timeout
+        else:
+            self._world.awaited.clear()
+            self._world.sleep(round(timeout, 6))
+        return events
+
+    def _limit(self) -> float:
+        """How many real seconds the loop waits for sockets and threads before its time moves."""
+        sockets = getattr(self._selector, "get_map", dict)()
+        if any(not isinstance(one, int) or one in sockets for one in self._world.awaited):
+            return _ANSWER_LIMIT
+        if any(key.events & selectors.EVENT_WRITE for key in sockets.values()):
+            return _ANSWER_LIMIT
+        # The loop itself has one.
+        return _REST_LIMIT if len(sockets) > 1 else 0.0
 
 
-class _WorldDatetime(_REAL_DATETIME, metaclass=_AnyDatetime):
-    @classmethod
-    def now(cls, tz: datetime.tzinfo | None = None) -> Any:
-        return _REAL_DATETIME.fromtimestamp(time.time(), tz)
+def _watch_loops(world: WorldTime) -> None:
+    """Gives each event loop the time of a world, and notes what it waits for."""
+    loop_type: Any = asyncio.BaseEventLoop
+    real_run, real_execute = loop_type.run_forever, loop_type.run_in_executor
 
-    @classmethod
-    def utcnow(cls) -> Any:
-        return _REAL_DATETIME.fromtimestamp(time.time(), datetime.timezone.utc).replace(tzinfo=None)
+    def run(loop: Any) -> None:
+        if not isinstance(getattr(loop.time, "__self__", None), _LoopTime):
+            _LoopTime(world, loop)
+        real_run(loop)
 
-    @classmethod
-    def today(cls) -> Any:
-        return cls.now()
+    def execute(loop: Any, *words: Any) -> Any:
+        work = real_execute(loop, *words)
+        world.awaited.add(work)
+        work.add_done_callback(world.awaited.discard)
+        return work
+
+    loop_type.run_forever, loop_type.run_in_executor = run, execute
+    transport_type: Any = asyncio.selector_events._SelectorSocketTransport
+    for name in ("write", "writelines"):
+        _note_writes(transport_type, name, world)
+
+
+def _note_writes(transport_type: Any, name: str, world: WorldTime) -> None:
+    real = getattr(transport_type, name)
+
+    def write(transport: Any, data: Any) -> None:
+        world.awaited.add(transport._sock_fd)
+        real(transport, data)
+
+    setattr(transport_type, name, write)
+
+
+def _replace_method(owner: type, name: str, function: Callable[..., Any]) -> None:
+    """Replaces a class method of a built-in type. The type stays the same, for `pickle` and `isinstance`."""
+    gc.get_referents(owner.__dict__)[0][name] = classmethod(function)
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))
 
 
 def main(words: list[str]) -> None:
