@@ -135,11 +135,17 @@ asyncio.run(main())
 
 
 def run(words: list[str], folder: Path, control: str | None = None) -> str:
+    begin = time.monotonic()
+    done = start(words, folder, control)
+    assert time.monotonic() - begin < 30
+    return done.stdout + done.stderr
+
+
+def start(words: list[str], folder: Path, control: str | None = None) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(Path(modelhost_sim.__file__).parent.parent)}
     if control is not None:
         environment["MODELHOST_SIM_CONTROL"] = control
-    begin = time.monotonic()
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "modelhost_sim.run", *words],
         cwd=folder,
         env=environment,
@@ -147,8 +153,6 @@ def run(words: list[str], folder: Path, control: str | None = None) -> str:
         text=True,
         timeout=60,
     )
-    assert time.monotonic() - begin < 30
-    return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -185,5 +189,28 @@ def test_without_a_world_a_script_runs_as_usual(tmp_path: Path) -> None:
     assert run(["client.py"], tmp_path) == f"{tmp_path} <built-in function sleep>\n"
 
 
-def test_a_script_is_needed(tmp_path: Path) -> None:
-    assert run([], tmp_path).startswith("Failed to run a script: it is missing.")
+@pytest.mark.parametrize(
+    ("words", "control", "message"),
+    [
+        ([], None, "run a script: it is missing."),
+        (["nope.py"], None, "run 'nope.py': there is no such file."),
+        (["-m", "nope_mod"], None, "run the module 'nope_mod': there is no such module."),
+        (["-m", "nope_mod.sub"], None, "run the module 'nope_mod.sub': there is no such module."),
+        (["client.py"], "http://127.0.0.1:9/_sim", "reach the world of MODELHOST_SIM_CONTROL=http://127.0.0.1:9/_sim: "),
+        (["client.py"], "nowhere", "reach the world of MODELHOST_SIM_CONTROL=nowhere: "),
+    ],
+)
+def test_what_cannot_run_is_named_in_a_line(
+    tmp_path: Path, words: list[str], control: str | None, message: str
+) -> None:
+    (tmp_path / "client.py").write_text("print('it ran')")
+    done = start(words, tmp_path, control)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"Failed to {message}")
+
+
+def test_an_import_that_fails_in_a_module_shows_where(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("import nope_mod")
+    done = start(["-m", "package.client"], tmp_path)
+    assert done.returncode == 1 and 'line 1, in <module>' in done.stderr

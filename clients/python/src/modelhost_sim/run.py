@@ -12,6 +12,7 @@ import asyncio.selector_events
 import ctypes
 import datetime
 import gc
+import importlib.util
 import os
 import runpy
 import selectors
@@ -19,10 +20,11 @@ import sys
 import time
 import types
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from .clock import duration
 from .control import Control
+from .errors import SimulatorError
 from ._transport import Transport
 
 CONTROL_VARIABLE = "MODELHOST_SIM_CONTROL"
@@ -218,17 +220,40 @@ def main(words: list[str]) -> None:
     is_module = words[:1] == ["-m"]
     program = words[1:] if is_module else words
     if not program:
-        sys.exit("Failed to run a script: it is missing. Give it, as in: python3 -m modelhost_sim.run client.py")
+        _fail("run a script: it is missing. Give it, as in: python3 -m modelhost_sim.run client.py")
+    if not is_module and not os.path.exists(program[0]):
+        _fail(f"run {program[0]!r}: there is no such file. Give the path of a script.")
     control = os.environ.get(CONTROL_VARIABLE)
     if control:
         token = os.environ.get("MODELHOST_SIM_CONTROL_TOKEN")
-        WorldTime(Control(Transport(control.removesuffix("/_sim"), control_token=token))).install()
+        try:
+            world = WorldTime(Control(Transport(control.removesuffix("/_sim"), control_token=token)))
+        except (SimulatorError, ValueError) as error:
+            _fail(f"reach the world of {CONTROL_VARIABLE}={control}: {' '.join(str(error).split())}")
+        world.install()
     sys.argv = program
-    if is_module:
-        runpy.run_module(program[0], run_name="__main__", alter_sys=True)
-    else:
+    if not is_module:
         sys.path[0] = os.path.dirname(os.path.abspath(program[0]))
         runpy.run_path(program[0], run_name="__main__")
+    elif _has_module(program[0]):
+        runpy.run_module(program[0], run_name="__main__", alter_sys=True)
+    else:
+        _fail(f"run the module {program[0]!r}: there is no such module. Give its name, as in: -m package.module")
+
+
+def _has_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ModuleNotFoundError, ValueError) as error:
+        # An import within a package that exists is an error of the package.
+        if isinstance(error, ModuleNotFoundError) and not f"{name}.".startswith(f"{error.name}."):
+            raise
+        return False
+
+
+def _fail(what: str) -> NoReturn:
+    print(f"Failed to {what}", file=sys.stderr)
+    sys.exit(2)
 
 
 if __name__ == "__main__":
