@@ -17,6 +17,7 @@ const hasPython = spawnSync('python3', ['--version']).status === 0
 
 test('the page has the blocks that are run below, and no other', () => {
   expect(blocks.map(({ language, opening }) => `${language} ${opening}`)).toEqual([
+    'sh SERVICE_URL=$MODELHOST_URL SERVICE_TOKEN=$MODELHOST_TOKEN exec python3 client.py',
     'sh npx modelhost-sim explore -- python3 -m modelhost_sim.run client.py',
     'sh PATH="$PWD/node_modules/modelhost-sim/clients/shell:$PATH" npx modelhost-sim explore -- bash client.sh',
     'python def sleep(seconds):',
@@ -37,6 +38,17 @@ test.skipIf(!hasPython)('its command deploys a model, and moves the time of its 
   expect(result).toMatchObject({ end: 'returned', broken: [] })
   const [, , limited, next] = result.requests
   expect([limited!.status, next!.sentAt - limited!.endedAt!]).toEqual([429, 20e6])
+})
+
+test.skipIf(!hasPython)('its script gives a client the variables that it reads', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'variables-'))
+  onTestFinished(() => rmSync(cwd, { recursive: true }))
+  writeFileSync(join(cwd, 'explored.sh'), blockWith(blocks, 'SERVICE_URL='))
+  writeFileSync(join(cwd, 'client.py'), PYTHON.replaceAll('MODELHOST_', 'SERVICE_').split('begin =')[0] + 'read()')
+  const runner = createCommandRunner(commandFlow(['sh', 'explored.sh'], { options: { fixtures: 'empty' }, cwd }))
+  onTestFinished(() => runner.dispose())
+  const { end, requests } = await runner.run([])
+  expect([end, requests.map(({ status }) => status)]).toEqual(['returned', [200]])
 })
 
 test('its wait of a shell moves the time of the world, and prints nothing', async () => {
