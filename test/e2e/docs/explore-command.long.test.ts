@@ -44,7 +44,7 @@ test.skipIf(!hasPython)('its script gives a client the variables that it reads',
   const cwd = mkdtempSync(join(tmpdir(), 'variables-'))
   onTestFinished(() => rmSync(cwd, { recursive: true }))
   writeFileSync(join(cwd, 'explored.sh'), blockWith(blocks, 'SERVICE_URL='))
-  writeFileSync(join(cwd, 'client.py'), PYTHON.replaceAll('MODELHOST_', 'SERVICE_').split('begin =')[0] + 'read()')
+  writeFileSync(join(cwd, 'client.py'), `${PYTHON.replaceAll('MODELHOST_', 'SERVICE_').split('begin =')[0]}read()`)
   const runner = createCommandRunner(commandFlow(['sh', 'explored.sh'], { options: { fixtures: 'empty' }, cwd }))
   onTestFinished(() => runner.dispose())
   const { end, requests } = await runner.run([])
@@ -135,6 +135,20 @@ test('a command that sleeps in real time has a note after its first run', async 
   expect(runner.notes).toEqual([
     'Each run waits 2 s of real time in the sleeps of the client, and each fault is a run. A script in Python or a ' +
       'shell need not change for simulated time, and others replace their sleeps: step 2 of docs/explore-command.md.',
+  ])
+})
+
+test('a wait for an answer that never comes is in a note', async () => {
+  const get = 'MODELHOST_URL + "/deploy/list", { headers: { authorization: "Bearer " + MODELHOST_TOKEN }'
+  const script = `const { MODELHOST_URL, MODELHOST_TOKEN } = process.env; fetch(${get}, signal: AbortSignal.timeout(5300) })`
+  const runner = createCommandRunner(commandFlow([process.execPath, '-e', script], { options: { fixtures: 'empty' } }))
+  onTestFinished(() => runner.dispose())
+  await runner.run([])
+  expect(runner.notes).toEqual([])
+  await runner.run([{ fault: { on: 'listDeployments', nth: 1, fault: { kind: 'hang' } } }])
+  expect(runner.notes).toEqual([
+    '1 run waited for answers that never came, 5 s of real time in all. Make the limit on the time for one answer a ' +
+      'setting of the client, and give a shorter one: step 3 of docs/explore-command.md.',
   ])
 })
 

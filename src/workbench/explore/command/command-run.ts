@@ -105,6 +105,7 @@ export class CommandRun {
       const timeoutMs = Math.max(0, deadline - monotonicMs())
       this.#process = new ClientProcess(argv, { env, cwd, timeoutMs, output, groups })
       const end = await this.#process.ended
+      this.#client.waits.noteHang()
       if (this.#process.isOutputHeld) this.leftChild = true
       if (!this.#isStopped) await this.#client.settle()
       if (this.#isStopped) throw new RunStopped()
@@ -117,6 +118,11 @@ export class CommandRun {
   get sleptMs(): number {
     const { movesTime, sleptMs } = this.#client.waits
     return movesTime ? 0 : sleptMs
+  }
+
+  /** Real milliseconds in which the client waited for answers that never came. */
+  get hungMs(): number {
+    return this.#client.waits.hungMs
   }
 
   /** Ends the run: its process is killed, and it has no result. */

@@ -53,6 +53,8 @@ const DEFAULT_TIMEOUT: Duration = '60s'
 const MAX_PROCESSES = 256
 /** Seconds of sleep in a run from which a note says so. */
 const NOTED_SECONDS = 2
+/** Real milliseconds from which a note counts a run that waited for an answer. */
+const NOTED_HANG_MS = 5_000
 const PRINTED_LINES = 10
 
 interface CommandRunnerOptions {
@@ -97,6 +99,8 @@ class ProcessRunner implements FlowRunner {
   #leavingRuns = 0
   /** What the first run without faults slept. */
   #sleptMs = 0
+  /** What each run that waited for an answer that never came waited in real time. */
+  readonly #hungMs: number[] = []
   /** Runs without faults, by their settings. */
   readonly #bases = new Map<string, Observation['base']>()
   readonly learned = new Learned()
@@ -127,7 +131,13 @@ class ProcessRunner implements FlowRunner {
     const seconds = Math.round(this.#sleptMs / 1000)
     const slept = `Each run waits ${seconds} s of real time in the sleeps of the client, and each fault is a run. A script in Python or a shell need not change for simulated time, and others replace their sleeps: step 2 of docs/explore-command.md.`
     const left = `In ${plural(this.#leavingRuns, 'run')}, the command left a process in a session of its own, which held its output open. It was not waited for, and may still run. Make the command end what it starts.`
-    return [...(seconds < NOTED_SECONDS ? [] : [slept]), ...(this.#leavingRuns === 0 ? [] : [left])]
+    const hung = Math.round(this.#hungMs.reduce((sum, ms) => sum + ms, 0) / 1000)
+    const waited = `${plural(this.#hungMs.length, 'run')} waited for answers that never came, ${hung} s of real time in all. Make the limit on the time for one answer a setting of the client, and give a shorter one: step 3 of docs/explore-command.md.`
+    return [
+      ...(seconds < NOTED_SECONDS ? [] : [slept]),
+      ...(this.#hungMs.length === 0 ? [] : [waited]),
+      ...(this.#leavingRuns === 0 ? [] : [left]),
+    ]
   }
 
   get atOnce(): number {
@@ -191,6 +201,7 @@ class ProcessRunner implements FlowRunner {
       throw error instanceof StartError ? explainStart(error, argv[0], environment.PATH) : error
     } finally {
       if (run.leftChild) this.#leavingRuns++
+      if (run.hungMs >= NOTED_HANG_MS) this.#hungMs.push(run.hungMs)
       this.#active.delete(run)
     }
   }

@@ -29,6 +29,8 @@ export class ClientWaits {
   isAssumed = false
   /** Real milliseconds between its requests, in whole seconds. */
   sleptMs = 0
+  /** Real milliseconds in which it waited for answers that never came. */
+  hungMs = 0
 
   constructor(sim: Simulator) {
     this.#sim = sim
@@ -41,6 +43,7 @@ export class ClientWaits {
   async beforeRequest(method: string, path: string): Promise<void> {
     const { clock } = this.#sim
     const quiet = this.#open === 0 ? this.#quietSince : undefined
+    if (this.#open === 0) this.noteHang()
     this.#open++
     if (quiet === undefined) return
     const moved = clock.elapsed - quiet.elapsed
@@ -59,6 +62,11 @@ export class ClientWaits {
     this.#open--
     this.#last = request
     if (this.#open === 0) this.#quietSince = { ms: monotonicMs(), elapsed: this.#sim.clock.elapsed }
+  }
+
+  /** Counts the real time since an answer that never came: the next request has come, or the process has ended. */
+  noteHang(): void {
+    if (this.#quietSince && this.#last?.outcome === 'unanswered') this.hungMs += monotonicMs() - this.#quietSince.ms
   }
 
   /** The process has ended: its open requests are over. */

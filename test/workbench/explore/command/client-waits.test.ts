@@ -74,3 +74,14 @@ test('requests at the same time wait once, and a restarted client does not wait'
   waits.onExit()
   expect(await ask('GET /deploy/a')).toBe(0)
 })
+
+test('what it waits for answers that never come is counted in real time, to its next request or its end', async () => {
+  await ask('GET /deploy/a', { outcome: 'unanswered', status: 0 })
+  wall.now! += 30_000
+  await ask('GET /deploy/a')
+  wall.now! += 5_000
+  await ask('GET /deploy/a', { outcome: 'unanswered', status: 0 })
+  wall.now! += 20_000
+  waits.noteHang()
+  expect(waits.hungMs).toBe(50_000)
+})
