@@ -61,7 +61,7 @@ export async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** Ends the process when the reader of stdout has closed the pipe, as `head` does. A result that was cut off is no success. */
+/** Ends the process when the reader of stdout has closed the pipe, as `head` does. A result that was cut off has failed. */
 function onClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
   exitProcess(process.exitCode || 1)

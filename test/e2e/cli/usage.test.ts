@@ -71,7 +71,7 @@ test.each([
   }
 })
 
-test('a reader that closes the pipe early gets a part of the output, which is no success', async () => {
+test('a reader that closes the pipe early gets a part of the output, and the exit code is 1', async () => {
   const { child, end } = start(['--help'])
   child.stdout!.destroy()
   expect(await end).toMatchObject({ code: 1, stderr: '' })
