@@ -188,7 +188,11 @@ describe('refuses', () => {
     [{ flows: ['none.ts'] }, "Failed to find the flow 'none.ts': the file is missing. Give the module of a flow."],
     [{ flows: ['client.yaml'] }, "Failed to find the flow 'client.yaml'"],
     [{ flows: ['.'] }, 'Failed to load .: it is a folder. Give the module of a flow.'],
-    [{ flows: ['package.json'] }, 'Failed to load package.json: it is not a module.'],
+    [{ flows: ['package.json'] }, 'it is not a module. Give a .ts, .mts, .js or .mjs file, or a program after --,'],
+    [
+      { flows: [], otherCommand: ['my-own-client.sh'] },
+      'If it is a file, run it by its program: bash my-own-client.sh.',
+    ],
     [{ flows: [QUIET, QUIET] }, "Failed to explore: two flows are named 'quiet'. Declare them with flow(name, …)."],
     [{ budget: '60x' as never }, 'the budget "60x" is invalid. Give a number of runs, or real time as in'],
     [{ fixtures: 'two-node' }, "Did you mean 'two-nodes'?"],

@@ -22,7 +22,11 @@ export function explainStart(
     const isFile = command.includes('/')
     const advice = isFile
       ? 'Give the path of a program.'
-      : formatSuggestion(command, programsOf(path), 'Give a program of PATH, or its path.')
+      : formatSuggestion(
+          command,
+          programsOf(path),
+          `Give a program of PATH. If it is a file, run it by its program: bash ${command}.`,
+        )
     return new UnusableCommand(`Failed to explore: unknown ${isFile ? 'file' : 'command'} '${command}'. ${advice}`)
   }
   if (code === 'EACCES') {

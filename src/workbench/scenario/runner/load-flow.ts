@@ -29,7 +29,8 @@ export async function loadFlowFile(path: string, folder = process.cwd()): Promis
   if (stat === undefined) throw new LoadError(describeMissing(path, file, folder))
   if (!stat.isFile()) throw new LoadError(`Failed to load ${path}: it is a folder. Give the module of a flow.`)
   if (!SCRIPT_FILE.test(file)) {
-    throw new LoadError(`Failed to load ${name}: it is not a module. Give a .ts, .mts, .js or .mjs file.`)
+    const advice = `Give a .ts, .mts, .js or .mjs file, or a program after --, as in: explore -- python3 client.py`
+    throw new LoadError(`Failed to load ${name}: it is not a module. ${advice}`)
   }
   const flow = await loadFlow(file, folder)
   return { flow: { ...flow, options: withResolvedPaths(flow.options, dirname(file)) }, file }
