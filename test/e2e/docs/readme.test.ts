@@ -48,7 +48,8 @@ describe('the README', () => {
     expect(readFileSync('.ci/install', 'utf8')).toContain('npm ci')
     expect(readFileSync('.ci/run', 'utf8')).toMatch(/npm run check\n\.ci\/suites test test:slow test:e2e\n$/)
     expect(readFileSync('.ci/nightly', 'utf8')).toMatch(/\.ci\/suites test test:slow test:e2e test:long\n$/)
-    for (const name of ['check', 'test', 'test:slow', 'test:e2e', 'test:long', 'test:twice']) expect(scripts).toHaveProperty(name)
+    for (const name of ['check', 'test', 'test:slow', 'test:e2e', 'test:long', 'test:twice'])
+      expect(scripts).toHaveProperty(name)
   })
 
   test('bills the deployment that was created for two hours and its start, and moves the clock of a server', async () => {
