@@ -99,7 +99,7 @@ test('toSurvive in Jest prints what breaks a flow, and the line that repeats it;
   expect(said).toMatch(/Tests: +1 failed, 1 passed, 2 total/)
   expect(said).toMatch(/expected 'careless' to survive, and \d things? breaks? it/)
   expect(said).toMatch(/noLeak@createLlmDeployment\/error\n +What happened: The deployment \w+ \(running\) goes on/)
-  const [, repeat] = /Repeat: await expect\(flow\)\.toSurvive\((.*)\)/.exec(said)!
+  const [, repeat] = /noLeak@[\s\S]*?Repeat: await expect\(flow\)\.toSurvive\((.*)\)/.exec(said)!
   expect(JSON.parse(repeat!)).toMatchObject({ fixtures: 'empty', plan: [{ fault: { on: 'createLlmDeployment' } }] })
   file(careless(repeat!))
   expect((await run()).said).toContain('noLeak@createLlmDeployment/error')
