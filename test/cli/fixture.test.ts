@@ -116,7 +116,7 @@ test.each([
   expect(stderr).toContain(message)
 })
 
-test('fixture check lists the first 100 mistakes of a file, and counts the others', async () => {
+test('fixture check lists the first 100 mistakes of a file, and counts the others', { tags: 'slow' }, async () => {
   const folder = join(temporaryFolder(), 'world')
   await commanded(['fixture', 'new', folder])
   const wrong = { type: 'text-generation', parameters_b: 8, size: 1 }

@@ -55,7 +55,7 @@ test.each([
   [['--fail-on', 'backsOff,usesLists'], 0],
   [['--fail-on', 'backsOff,leavesNothingRunning'], 1],
   [['--off', 'leavesNothingRunning'], 0],
-])('with %j it exits with %i', async (args, expected) => {
+])('with %j it exits with %i', { tags: 'slow' }, async (args, expected) => {
   const { judge } = await serving()
   expect((await judge(...args)).code).toBe(expected)
 })
@@ -102,7 +102,7 @@ test.each([
   [['--polls-at-most', '0'], "Failed to read --polls-at-most '0': give a number above 0"],
   [['--junit', 'no/such/folder/judge.xml'], "Failed to write --junit 'no/such/folder/judge.xml': there is no folder"],
   [['--rules', 'no-such.mjs'], 'Failed to read --rules no-such.mjs: the file is missing. Give a module that exports'],
-])('refuses %j', async (args, message) => {
+])('refuses %j', { tags: 'slow' }, async (args, message) => {
   const { judge } = await serving()
   const { code, stderr } = await judge(...args)
   expect([code, stderr]).toEqual([2, expect.stringContaining(message)])

@@ -121,7 +121,7 @@ test.each([
   expect(sim.digest).toBe(before)
 })
 
-test('a long answer is cut, and says so', async () => {
+test('a long answer is cut, and says so', { tags: 'slow' }, async () => {
   const { call, sim } = await connected({ fixtures: 'fleet' })
   await sim.clock.advance('12h')
   const { text } = await call('get_journal', { limit: 5000 })
@@ -129,7 +129,9 @@ test('a long answer is cut, and says so', async () => {
   expect(text).toMatch(/… \d+ characters more\. Ask for less\.$/)
 })
 
-test('a request that a fault leaves without an answer says so, and a call that is cancelled ends', async () => {
+test('a request that a fault leaves without an answer says so, and a call that is cancelled ends', {
+  tags: 'slow',
+}, async () => {
   const { call, client, sim } = await connected()
   sim.faults.add({ on: 'getMe', times: 1, fault: { kind: 'reset' } })
   const { value } = await call('send_request', { method: 'GET', path: '/v1/me' })

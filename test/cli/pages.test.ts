@@ -49,7 +49,7 @@ describe.each(Object.entries(COMMANDS))('%s --html', (_, command) => {
 test.each<[string, RunArguments, string]>([
   ['several scenarios', { scenarios: ['scenarios/deploy'] }, 'scenarios match, and a page has one'],
   ['several seeds', { scenarios: ['scenarios/deploy/cold-start.ts'], seeds: ['1', '2'] }, '--seeds is for other plays'],
-])('%s is refused for run --html', async (_, args, problem) => {
+])('%s is refused for run --html', { tags: 'slow' }, async (_, args, problem) => {
   const html = join(folder, 'refused.html')
   expect((await played({ ...args, html })).said).toContain(problem)
   expect(existsSync(html)).toBe(false)

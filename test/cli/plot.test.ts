@@ -22,7 +22,9 @@ async function simulated(args: Partial<SimulateArguments>) {
   return { code, ...written }
 }
 
-test('simulate --plot draws the report of the run into one file, and prints what it prints without', async () => {
+test('simulate --plot draws the report of the run into one file, and prints what it prints without', {
+  tags: 'slow',
+}, async () => {
   const path = join(folder(), 'run.svg')
   const { code, out } = await simulated({ plot: path, step: 20 * MINUTE })
   const sim = createSimulator({ fixtures: 'fleet' })

@@ -21,7 +21,9 @@ async function printed(command: Promise<void>): Promise<string> {
   return text
 }
 
-test('fixture saves a world of a server to a file and restores it, and the server keeps no snapshot', async () => {
+test('fixture saves a world of a server to a file and restores it, and the server keeps no snapshot', {
+  tags: 'slow',
+}, async () => {
   const world = await running({ seed: 4 })
   const { url } = world.server
   const file = join(folder, 'before.snapshot')

@@ -117,7 +117,9 @@ test.each([
   )
 })
 
-test('the limits of the account that hold starts back are named for the values that meet them', async () => {
+test('the limits of the account that hold starts back are named for the values that meet them', {
+  tags: 'slow',
+}, async () => {
   const fixtures = folder()
   cpSync('fixtures/worlds/two-nodes', fixtures, { recursive: true })
   const write = (limits: object, load: object) => {

@@ -49,7 +49,7 @@ test('simulate prints the same bytes for the same seed, others for another seed,
   expect(JSON.parse(out)).toEqual(JSON.parse(JSON.stringify(sim.report())))
 })
 
-test('the text shows money in dollars, GPU-hours, requests and cold starts, aligned', async () => {
+test('the text shows money in dollars, GPU-hours, requests and cold starts, aligned', { tags: 'slow' }, async () => {
   const { out } = await simulated({})
   expect(out.split('\n')[0]).toBe(
     '2026-01-01T00:00:00Z to 2026-01-01T06:00:00Z (6h), fixture fleet, seed 1, profile realistic, weather none',
@@ -70,7 +70,9 @@ test('the text shows money in dollars, GPU-hours, requests and cold starts, alig
   expect(Math.max(...out.split('\n').map(line => line.length))).toBeLessThanOrEqual(110)
 })
 
-test('a series has a row for each step and deployment, its costs are the rent, and no draft is left', async () => {
+test('a series has a row for each step and deployment, its costs are the rent, and no draft is left', {
+  tags: 'slow',
+}, async () => {
   const path = folder()
   const series = join(path, 'day.csv')
   const { out } = await simulated({ series, step: HOUR, json: true })
@@ -127,12 +129,15 @@ test('simulate applies weather and a file of commands', { tags: 'slow' }, async 
   expect(formatReport(report)).toMatch(new RegExp(`\n\n[\\d,]+ incidents, the first 10\n  ${at.slice(0, 19)}`))
 })
 
-test('simulate prints the report so far and exits with the code of the signal when a signal ends it', async () => {
+test('simulate prints the report so far and exits with the code of the signal when a signal ends it', {
+  tags: 'slow',
+  timeout: 30_000,
+}, async () => {
   const { code, out } = await simulated({ for: 3650 * DAY }, 300)
   expect(code).toBe(130)
   expect(out).toMatch(/^2026-01-01T00:00:00Z to 20/)
   expect(out).not.toContain('(3650d)')
-}, 30_000)
+})
 
 const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
   [[], 'Failed to simulate: --for is missing. Give it, as in --for 7d.'],
@@ -162,7 +167,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '1h'], 'Did you mean MODELHOST_SIM_WEATHER?', { MODELHOST_SIM_WETHER: 'rough' }],
 ]
 
-test.each(MISTAKES)('simulate %j is refused before anything runs', async (args, message, env) => {
+test.each(MISTAKES)('simulate %j is refused before anything runs', { tags: 'slow' }, async (args, message, env) => {
   const { code, stdout, stderr } = await commanded(['simulate', ...args], env)
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toContain(message)

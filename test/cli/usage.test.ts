@@ -85,7 +85,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
 ]
 
 describe('a mistake on the command line prints one line on stderr and exits with 2', () => {
-  test.each(MISTAKES)('%j', async (args, message, env) => {
+  test.each(MISTAKES)('%j', { tags: 'slow' }, async (args, message, env) => {
     const { code, stdout, stderr } = await commanded(args, env)
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain(message)
@@ -99,7 +99,7 @@ describe('a mistake on the command line prints one line on stderr and exits with
   })
 })
 
-test('a variable of each flag is known to commands that do not have the flag', async () => {
+test('a variable of each flag is known to commands that do not have the flag', { tags: 'slow' }, async () => {
   const modules = await Promise.all(
     readdirSync('src/cli/commands').map(file => import(`../../src/cli/commands/${file}`) as Promise<Command>),
   )

@@ -70,7 +70,7 @@ describe('the published rows', () => {
     expect(new Map(measured)).toEqual(new Map(counted.map(rows => [rows, rows])))
   })
 
-  test('are compared without a file, by class and with the worst', async () => {
+  test('are compared without a file, by class and with the worst', { tags: 'slow' }, async () => {
     const { stdout, stderr, code } = await commanded(['validate'])
     expect([stderr, code]).toEqual(['', 0])
     expect(stdout).toMatch(/tuned, throughput, dense +297 rows {2}median +5\.2 % {2}p90 +13 % {2}within 25 %: +96 %/)
@@ -147,7 +147,7 @@ describe('a calibration', () => {
     )
   })
 
-  test('is refused if its fit leaves the bounds of a profile', async () => {
+  test('is refused if its fit leaves the bounds of a profile', { tags: 'slow' }, async () => {
     const file = join(temporaryFolder(), 'rows.json')
     writeFileSync(file, JSON.stringify([{ ...ROW, value: 1e-300 }]))
     const { code, stdout, stderr } = await commanded(['validate', '--calibrate', file])
@@ -242,7 +242,7 @@ describe('rows of a file', () => {
     ['text for a number', { parameters: '8e9' }, "$.setup.parameters: expected a number, got '8e9'"],
     ['a number for text', { precision: 16 }, '$.setup.precision: expected a string, got 16'],
     ['far too many tokens', { promptTokens: 1e300 }, '$.setup.promptTokens: expected at most 100000000, got 1e+300'],
-  ])('with %s are refused by field, also for a calibration', async (_, changed, message) => {
+  ])('with %s are refused by field, also for a calibration', { tags: 'slow' }, async (_, changed, message) => {
     const file = join(temporaryFolder(), 'rows.json')
     const setup = { parameters: 8e9, gpu: 'H100', promptTokens: 500, outputTokens: 200, ...changed }
     writeFileSync(file, JSON.stringify([{ id: 'mine', setup, metric: 'outputTokensPerSecond', value: 9000 }]))

@@ -31,7 +31,7 @@ test('a client that sleeps on the clock, which the test moves', async () => {
   expect(sim.clock.elapsed).toBe(600_000_000)
 })
 
-test('a client that cannot take a sleep function', async () => {
+test('a client that cannot take a sleep function', { tags: 'slow' }, async () => {
   // Slow enough that a process which gets no time for a while still sees it start.
   const sim = starting({ mode: 'scaled', speed: 360 })
   expect(await untilRunning(sim, () => new Promise(resolve => setTimeout(resolve, 5)))).toBeGreaterThan(1)

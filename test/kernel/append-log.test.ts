@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { AppendLog } from '../../src/kernel/layered-map.ts'
 
-test('the newest items stay in order and at their positions, and at most one block more', () => {
+test('the newest items stay in order and at their positions, and at most one block more', { tags: 'slow' }, () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 0, max: 9_000 }), (blocks, count) => {
       const log = new AppendLog<number>(blocks * 1024)

@@ -12,7 +12,7 @@ test.each([
   expect(parseJsonText(text)).toEqual({ fault })
 })
 
-test('parseJsonText names the place after a string of 20 million characters', () => {
+test('parseJsonText names the place after a string of 20 million characters', { tags: 'slow' }, () => {
   const text = `["${'a'.repeat(20_000_000)}" 1]`
   expect(parseJsonText(text)).toEqual({
     fault: { line: 1, column: 20_000_005, reason: "expected ',' or ']', got '1'" },

@@ -33,7 +33,7 @@ test('a body is 422 when it has more values than the limit', async () => {
   expect((await post('/vendor_a/v1/messages/count_tokens', body(LIMITS.bodyValues - 10))).status).toBe(404)
 })
 
-test('embeddings take more values than other operations when their inputs are tokens', async () => {
+test('embeddings take more values than other operations when their inputs are tokens', { tags: 'slow' }, async () => {
   const body = (count: number) => `{"model":"cedarline/cedar-embed-base","input":[${ones(count)}]}`
   const { status, text } = await post('/v1/embeddings', body(LIMITS.bodyValues + 10))
   expect([status, text]).toEqual([400, expect.stringContaining('tokens')])

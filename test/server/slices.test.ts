@@ -59,11 +59,15 @@ test('the recording of a past ends where it began to be written when requests co
   past.stop()
 })
 
-test.each([0, 1, 262_144, 700_000])('a page has the recordings that it was given when one has %i bytes', bytes => {
-  const recording = Array.from({ length: bytes }, (_, i) => String.fromCharCode(32 + ((i * i) % 90))).join('')
-  const content = { title: 'it', worlds: [{ title: 'the run', recording }] }
-  expect(decodeContent(withoutPause(encodeContent(content)))).toEqual(content)
-})
+test.each([0, 1, 262_144, 700_000])(
+  'a page has the recordings that it was given when one has %i bytes',
+  { tags: 'slow' },
+  bytes => {
+    const recording = Array.from({ length: bytes }, (_, i) => String.fromCharCode(32 + ((i * i) % 90))).join('')
+    const content = { title: 'it', worlds: [{ title: 'the run', recording }] }
+    expect(decodeContent(withoutPause(encodeContent(content)))).toEqual(content)
+  },
+)
 
 test('a file leaves a turn for each 64 KiB of it', async () => {
   const sim = createSimulator({ fixtures: 'empty', clock: 'manual' })
@@ -141,7 +145,7 @@ describe('a batch', () => {
     expect(await ends(one, inSlices)).toEqual(await ends(other, atOnce))
   })
 
-  test('answers its lines by a rule that comes before all of them are answered', async () => {
+  test('answers its lines by a rule that comes before all of them are answered', { tags: 'slow' }, async () => {
     const sim = create()
     const { id } = batchOf(sim, many(LINES))
     const move = sim.clock.advanceInSlices('1h')

@@ -100,7 +100,7 @@ describe('a batch', () => {
     expect(here.charged()).toBe(finished.charged())
   })
 
-  test('keeps finished lines when it is cancelled; the rest is batch_cancelled', async () => {
+  test('keeps finished lines when it is cancelled; the rest is batch_cancelled', { tags: 'slow' }, async () => {
     const here = await begun(ids(2000).map(id => line(id)))
     await here.sim.clock.advance('15s')
     const { completed } = (await here.now()).request_counts!
@@ -129,7 +129,7 @@ describe('a batch', () => {
     expect(here.cancel()).toBe(false)
   })
 
-  test('completes when its last lines are done before the cancel takes effect', async () => {
+  test('completes when its last lines are done before the cancel takes effect', { tags: 'slow' }, async () => {
     const here = await begun(
       ids(200).map(id => line(id)),
       { profile: { timings: { batch_validation: '2s', batch_finalizing: '5s', batch_shared_shortest: '30s' } } },

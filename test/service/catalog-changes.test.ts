@@ -55,7 +55,7 @@ test('a model with a date of deprecation shows it at once and is refused from th
   expect((await listings(sim)).aggregator.deprecation_date).toBe('')
 })
 
-test('a batch finishes on a model that is deprecated while it runs', async () => {
+test('a batch finishes on a model that is deprecated while it runs', { tags: 'slow' }, async () => {
   const sim = createSimulator({ check: true })
   const line = (id: number) =>
     JSON.stringify({

@@ -26,7 +26,7 @@ async function sendForm(sim: Simulator, path: string, fields: Record<string, str
 const unitsOf = (sim: Simulator) => sim.ledger.entries().flatMap(({ kind, units }) => (kind === 'units' ? [units] : []))
 
 describe('the openai package', () => {
-  test('makes images from a prompt, in the asked number and size', async () => {
+  test('makes images from a prompt, in the asked number and size', { tags: 'slow' }, async () => {
     const { client, sim } = imageWorld()
     const answer = await client.images.generate({
       model: MODEL,
@@ -61,7 +61,9 @@ describe('the openai package', () => {
   })
 })
 
-test('an upload that is too large or too small for an answer keeps its proportions as far as possible', async () => {
+test('an upload that is too large or too small for an answer keeps its proportions as far as possible', {
+  tags: 'slow',
+}, async () => {
   const { sim } = imageWorld()
   const sizeFor = async (width: number, height: number) => {
     const image = createPng({ width, height })

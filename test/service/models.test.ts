@@ -164,47 +164,51 @@ describe('a model of the account', () => {
 })
 
 describe('one model', () => {
-  test.each(['default', 'two-nodes'])('has equal prices, dates and contexts at every endpoint of %s', async fixture => {
-    const { client, ask } = service(fixture)
-    const entries = (await ask('GET /aggregator/models')).body.data
-    const served = new Map((await client.listServedModels()).data.map(one => [one.id, one]))
-    const byTime = new Map((await client.listModels()).map(one => [one.model_name, one.pricing]))
-    for (const model of await client.listPublicModels()) {
-      const { hardware } = await client.getHardware({ model: model.model_name })
-      const tokens = hardware.find(one => one.type === 'serverless')!.pricing as Record<string, number>
-      const input = tokens.cents_per_million_input_tokens! / 1e6
-      if ('cents_per_input_token' in model.pricing) expect(model.pricing.cents_per_input_token).toBeCloseTo(input, 12)
-      const dedicated = hardware.flatMap(one => (one.type === 'dedicated' ? [one.pricing.cents_per_minute / 60] : []))
-      const time = byTime.get(model.model_name)!
-      expect(time.type).toBe('time')
-      if (dedicated.length > 0) expect(time.cents_per_sec).toBeCloseTo(Math.min(...dedicated), 12)
-      const entry = entries.find(({ id }: { id: string }) => id === model.model_name)
-      const callable = served.get(model.model_name)
-      expect(callable === undefined).toBe(model.deprecated != null)
-      if (callable?.metadata) {
-        expect(callable.metadata).toMatchObject({ context_length: model.max_tokens ?? 0, tags: model.tags })
-        if (input > 0) expect(callable.metadata.pricing.input_tokens).toBeCloseTo(input * 1e4, 9)
+  test.each(['default', 'two-nodes'])(
+    'has equal prices, dates and contexts at every endpoint of %s',
+    { tags: 'slow' },
+    async fixture => {
+      const { client, ask } = service(fixture)
+      const entries = (await ask('GET /aggregator/models')).body.data
+      const served = new Map((await client.listServedModels()).data.map(one => [one.id, one]))
+      const byTime = new Map((await client.listModels()).map(one => [one.model_name, one.pricing]))
+      for (const model of await client.listPublicModels()) {
+        const { hardware } = await client.getHardware({ model: model.model_name })
+        const tokens = hardware.find(one => one.type === 'serverless')!.pricing as Record<string, number>
+        const input = tokens.cents_per_million_input_tokens! / 1e6
+        if ('cents_per_input_token' in model.pricing) expect(model.pricing.cents_per_input_token).toBeCloseTo(input, 12)
+        const dedicated = hardware.flatMap(one => (one.type === 'dedicated' ? [one.pricing.cents_per_minute / 60] : []))
+        const time = byTime.get(model.model_name)!
+        expect(time.type).toBe('time')
+        if (dedicated.length > 0) expect(time.cents_per_sec).toBeCloseTo(Math.min(...dedicated), 12)
+        const entry = entries.find(({ id }: { id: string }) => id === model.model_name)
+        const callable = served.get(model.model_name)
+        expect(callable === undefined).toBe(model.deprecated != null)
+        if (callable?.metadata) {
+          expect(callable.metadata).toMatchObject({ context_length: model.max_tokens ?? 0, tags: model.tags })
+          if (input > 0) expect(callable.metadata.pricing.input_tokens).toBeCloseTo(input * 1e4, 9)
+        }
+        if (entry === undefined) continue
+        expect(Number(entry.pricing.prompt)).toBeCloseTo(input / 100, 15)
+        expect([entry.context_length, entry.quantization]).toEqual([model.max_tokens, model.quantization])
+        expect(entry.deprecation_date ?? '').toBe(
+          model.deprecated == null ? '' : new Date(model.deprecated * 1000).toISOString().slice(0, 10),
+        )
+        for (const [feature, tag] of [
+          ['tools', 'tools'],
+          ['json_mode', 'json'],
+          ['reasoning', 'reasoning'],
+        ]) {
+          expect([model.model_name, tag, entry.supported_features.includes(feature)]).toEqual([
+            model.model_name,
+            tag,
+            model.tags!.includes(tag!),
+          ])
+        }
+        if (callable) expect(callable).toMatchObject({ created: entry.created, root: entry.id, parent: null })
       }
-      if (entry === undefined) continue
-      expect(Number(entry.pricing.prompt)).toBeCloseTo(input / 100, 15)
-      expect([entry.context_length, entry.quantization]).toEqual([model.max_tokens, model.quantization])
-      expect(entry.deprecation_date ?? '').toBe(
-        model.deprecated == null ? '' : new Date(model.deprecated * 1000).toISOString().slice(0, 10),
-      )
-      for (const [feature, tag] of [
-        ['tools', 'tools'],
-        ['json_mode', 'json'],
-        ['reasoning', 'reasoning'],
-      ]) {
-        expect([model.model_name, tag, entry.supported_features.includes(feature)]).toEqual([
-          model.model_name,
-          tag,
-          model.tags!.includes(tag!),
-        ])
-      }
-      if (callable) expect(callable).toMatchObject({ created: entry.created, root: entry.id, parent: null })
-    }
-  })
+    },
+  )
 
   test('has words as tags that clients filter on', async () => {
     const tags = new Set((await service().client.listPublicModels()).flatMap(model => model.tags!))

@@ -142,7 +142,9 @@ test('the role of a change follows from method and path, and the declaration win
   ])
 })
 
-test('a role follows also if another copy of the package declared the endpoint, as a command meets it', async () => {
+test('a role follows also if another copy of the package declared the endpoint, as a command meets it', {
+  tags: 'slow',
+}, async () => {
   vi.resetModules()
   const other = await import('../../src/index.ts')
   expect(other.endpoint).not.toBe(endpoint)

@@ -52,7 +52,7 @@ const body = fc.oneof(
   fc.string({ maxLength: 40 }),
 )
 
-test('random requests to every endpoint', async () => {
+test('random requests to every endpoint', { tags: 'slow' }, async () => {
   await loadTokenizer()
   const { ask } = service()
   await fc.assert(

@@ -140,7 +140,9 @@ describe('usage by month', () => {
     expect((await usage('current')).months).toMatchObject([{ total_cost: 0, items: [] }])
   })
 
-  test('usage of tokens has no rent, and usage of one token has its requests and batches only', async () => {
+  test('usage of tokens has no rent, and usage of one token has its requests and batches only', {
+    tags: 'slow',
+  }, async () => {
     const { sim, api } = account({ fixtures: 'default', seed: 3 })
     const messages = [{ role: 'user' as const, content: 'Tell a long story of a lighthouse.' }]
     const ci = createClient(sim.fetch, { baseUrl: 'http://sim', token: 'sim_ci_token' })

@@ -28,7 +28,7 @@ function voices() {
 }
 
 describe('a voice', () => {
-  test('is created from samples, edited and deleted', async () => {
+  test('is created from samples, edited and deleted', { tags: 'slow' }, async () => {
     const { sim, api } = voices()
     const data = await sim.data()
     await sim.clock.advance('90s')

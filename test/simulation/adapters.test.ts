@@ -109,7 +109,7 @@ describe('the slots of an instance', () => {
     expect(story(sim, a!.deploy_id)).not.toContain('adapter.evicted')
   })
 
-  test('load an adapter again when work needs it, which takes the time of a load', () => {
+  test('load an adapter again when work needs it, which takes the time of a load', { tags: 'slow' }, () => {
     const { sim, chat } = base(1)
     adapters(sim, 'a', 'b')
     expect(residents(sim, chat)).toEqual([['b']])
@@ -123,7 +123,7 @@ describe('the slots of an instance', () => {
     expect(done(batch)).toBeGreaterThan(0)
   })
 
-  test('never lose an adapter in use: who finds them all in use waits until one is free', () => {
+  test('never lose an adapter in use: who finds them all in use waits until one is free', { tags: 'slow' }, () => {
     const { sim, chat } = base(1)
     adapters(sim, 'a', 'b')
     const first = work(sim, 'acme/a', 60)
@@ -155,7 +155,7 @@ describe('the slots of an instance', () => {
     passUntil(sim, () => second.status === 'completed')
   })
 
-  test('are free again once a cancelled batch, a stopped or a deleted adapter lets go', () => {
+  test('are free again once a cancelled batch, a stopped or a deleted adapter lets go', { tags: 'slow' }, () => {
     for (const end of ['cancel', 'stop', 'delete'] as const) {
       const { sim, chat } = base(1)
       const [a] = adapters(sim, 'a', 'b')
@@ -219,7 +219,7 @@ describe('an adapter', () => {
     expect((done(batch) - before) / onOne).toBeCloseTo(3, 0)
   })
 
-  test('is loaded again on the instance that replaces a lost one', () => {
+  test('is loaded again on the instance that replaces a lost one', { tags: 'slow' }, () => {
     const { sim, chat } = base(2)
     adapters(sim, 'a', 'b')
     const batch = work(sim, 'acme/a', 120)

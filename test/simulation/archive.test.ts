@@ -55,7 +55,7 @@ test('a fork has every field of its origin', async () => {
   expect(graph.differences(world, world.fork(), isSkipped)).toEqual([])
 })
 
-test('a world from a snapshot has every field of the original', async () => {
+test('a world from a snapshot has every field of the original', { tags: 'slow' }, async () => {
   const sim = await busySimulator()
   const original = sim.world
   sim.restore(sim.snapshot().toBytes())

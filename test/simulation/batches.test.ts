@@ -116,7 +116,7 @@ describe('a batch', () => {
     ['unknown_model', [chat(0, { model: 'unknown/nothing' })], null],
     ['invalid_json', [], null],
     ['invalid_json', ['', '  '], null],
-  ] as const)('fails its validation with %s', (code, lines, line) => {
+  ] as const)('fails its validation with %s', { tags: 'slow' }, (code, lines, line) => {
     const sim = stage()
     const batch = batchOf(sim, lines)
     pass(sim, '5s')
@@ -150,7 +150,7 @@ describe('a batch on an own deployment', () => {
     expect(sim.ledger.entries().filter(entry => entry.kind === 'tokens')).toEqual([])
   })
 
-  test('waits while nothing runs, goes on when something does, and keeps what was done', () => {
+  test('waits while nothing runs, goes on when something does, and keeps what was done', { tags: 'slow' }, () => {
     const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
     const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
     passUntil(sim, () => own.status === 'running')
@@ -236,7 +236,7 @@ describe('work that meets the rest of the world', () => {
     expect(story(sim, own.deploy_id)).toContain('deployment.woken')
   })
 
-  test('shares a deployment evenly: two batches at once take as long as one after the other', () => {
+  test('shares a deployment evenly: two batches at once take as long as one after the other', { tags: 'slow' }, () => {
     const took = (batches: number) => {
       const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
       const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
@@ -369,7 +369,7 @@ describe('cancelling', () => {
     expect(linesIn(sim, error_file_id)).toHaveLength(300)
   })
 
-  test('ends a running batch with its partial output', () => {
+  test('ends a running batch with its partial output', { tags: 'slow' }, () => {
     const sim = stage()
     const batch = batchOf(sim, many(2000))
     passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 500)

@@ -5,7 +5,9 @@ import { CONTROLLER, DeploymentLogs } from '../../src/simulation/recording/deplo
 
 const context = { clock: { now: 7 } } as unknown as SimulationContext
 
-test('each line keeps its fields while older lines are dropped, in forks and after a snapshot too', () => {
+test('each line keeps its fields while older lines are dropped, in forks and after a snapshot too', {
+  tags: 'slow',
+}, () => {
   const logs = new DeploymentLogs(context)
   const append = (to: DeploymentLogs, count: number) => {
     for (let i = 0; i < count; i++) {

@@ -275,7 +275,7 @@ describe('an instance', () => {
 describe('stop, start and delete', () => {
   for (const state of INSTANCE_STATES.slice(0, 6)) {
     for (const verb of ['stop', 'delete'] as const) {
-      test(`${verb} while the instance is ${state} gives its GPUs back`, () => {
+      test(`${verb} while the instance is ${state} gives its GPUs back`, { tags: 'slow' }, () => {
         const sim = stage([{ cached: false }])
         const chat = sim.world.deployments.createLlm(spec())
         const instance = `${chat.deploy_id}-0`

@@ -139,7 +139,7 @@ describe('an empty balance', () => {
     expect(story(sim, 'acct_test')).toEqual(['account.suspended', 'funds.added', 'account.resumed'])
   })
 
-  test('ends batches on shared capacity with everything else, and funds let them go on', async () => {
+  test('ends batches on shared capacity with everything else, and funds let them go on', { tags: 'slow' }, async () => {
     // A tenth of the lines at a tenth of the capacity takes the same time.
     const profile = { timings: { batch_shared_tokens_per_second: 2500 } }
     const sim = stage([{}], { funds_cents: 0 }, { profile })

@@ -30,7 +30,7 @@ describe('a batch', () => {
     ['of a deployment', own, true],
     ['on shared capacity', shared, true],
     ['that is validated', shared, false],
-  ])('%s makes no progress until it expires', (_, lines, isRunning) => {
+  ])('%s makes no progress until it expires', { tags: 'slow' }, (_, lines, isRunning) => {
     const sim = stage()
     const deployment = sim.world.deployments.createLlm(spec())
     passUntil(sim, () => deployment.status === 'running')

@@ -79,7 +79,7 @@ describe('a report', () => {
     })
   })
 
-  test('leaves the commands of weather out', async () => {
+  test('leaves the commands of weather out', { tags: 'slow' }, async () => {
     const sim = createSimulator({ fixtures: 'fleet', profile: { weather: { pack: 'rough', acceleration: 200 } } })
     await sim.clock.advance('2h')
     expect(sim.report().commands.count).toBe(0)
@@ -515,7 +515,9 @@ describe('laws of every report', () => {
     )
   })
 
-  test('reading changes nothing, a fork reports the same, and both continue as without the read', async () => {
+  test('reading changes nothing, a fork reports the same, and both continue as without the read', {
+    tags: 'slow',
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 12 }), async actions => {
         const [sim, twin] = [world(), world()]
@@ -577,7 +579,7 @@ describe('a window that makes no sense is refused', () => {
     [{ step: '0s' }, "a step of no time has no end. Give one, as in '5m'."],
     [{ step: 'often' }, 'no known form'],
     [{ step: '1us' }, 'Give a longer step'],
-  ])('%j', async (options, message) => {
+  ])('%j', { tags: 'slow' }, async (options, message) => {
     const sim = createSimulator()
     await sim.clock.advance('6h')
     expect(() => sim.report(options)).toThrow(RangeError)

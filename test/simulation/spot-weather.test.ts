@@ -15,7 +15,7 @@ const only = (correlation: number) => ({
   packs: { spot: { spot_preemptions_per_hour: 0.15, spot_correlation: correlation } },
 })
 
-test('up-times of a node have the mean of the pack and a small median', () => {
+test('up-times of a node have the mean of the pack and a small median', { tags: 'slow' }, () => {
   const { mean, median } = observe(1, only(0.6), 700)
   expect(mean).toBeGreaterThan(5.5)
   expect(mean).toBeLessThan(8)
@@ -35,7 +35,7 @@ test('most preemptions at a pool of 16 nodes take all of them, as in the publish
 test.each([
   [0, 1],
   [1, 4],
-])('with a correlation of %i, a preemption takes %i of 4 nodes', (correlation, nodes) => {
+])('with a correlation of %i, a preemption takes %i of 4 nodes', { tags: 'slow' }, (correlation, nodes) => {
   const { losses } = observe(4, { ...only(correlation), spot_away: '1s' }, 60)
   expect(new Set(losses)).toEqual(new Set([nodes]))
 })

@@ -167,7 +167,7 @@ describe('an attempt without a 2xx', () => {
     ['a status of 500', 500, { status: 500 }],
     ['a redirect', 302, { status: 302 }],
     ['a refused connection', new Error('connect ECONNREFUSED'), { reason: 'connect ECONNREFUSED' }],
-  ])('is repeated after the back-off: %s', async (_, answer, fields) => {
+  ])('is repeated after the back-off: %s', { tags: 'slow' }, async (_, answer, fields) => {
     const { sim, deliveries, ask } = webhookWorld([answer, answer, 204])
     await ask({ input: 'Rivers', webhook: HOOK })
     await sim.clock.advance('1h')
@@ -228,7 +228,7 @@ describe('the address of a webhook', () => {
     'http://user:secret@127.0.0.1/',
     'http://user@localhost/',
     'http://hooks.example:81/',
-  ])('is refused when it is neither loopback nor allowed: %s', async url => {
+  ])('is refused when it is neither loopback nor allowed: %s', { tags: 'slow' }, async url => {
     const { sim, deliveries, ask } = webhookWorld([200], { webhooks: { allow: ['hooks.example:80'] } })
     const { status, body } = await ask({ input: 'Rivers', webhook: url })
     expect([status, body.error]).toEqual([

@@ -81,7 +81,7 @@ describe.each(PLACES)('a client %s', (_, open) => {
     })
   })
 
-  test('reads events while they happen, and continues after the last one', async () => {
+  test('reads events while they happen, and continues after the last one', { tags: 'slow' }, async () => {
     const { sim, control } = await open()
     const events = control.events({ kind: ['deployment.*', 'request'] })
     const reading = readUntil(events, 'deployment.running')

@@ -264,7 +264,7 @@ describe('until', () => {
     expect(body.last).toMatchObject({ status: 200, body: { deploy_id: id, status: 'running' } })
   })
 
-  test('finds the expected rows of a list in any order and among others', async () => {
+  test('finds the expected rows of a list in any order and among others', { tags: 'slow' }, async () => {
     const world = await running()
     const id = await deployed(world)
     const { body } = await world.command('/_sim/clock/until', {

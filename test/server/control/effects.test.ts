@@ -717,7 +717,7 @@ test('a request that arrives during an advance is answered at its end', { tags: 
 })
 
 describe('the journal', () => {
-  test('in pages is the journal as a whole', async () => {
+  test('in pages is the journal as a whole', { tags: 'slow' }, async () => {
     const world = await running()
     await world.command('/_sim/clock/advance', { by: '10m' })
     const whole = (await world.command('/_sim/journal?limit=100000', undefined, 'GET')).body

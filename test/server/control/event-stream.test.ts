@@ -107,7 +107,9 @@ test('many readers share each turn of the event loop, and each of them gets all 
   expect(most).toBeLessThanOrEqual(500)
 })
 
-test('several readers get all events when their program never gives the event loop a turn', async () => {
+test('several readers get all events when their program never gives the event loop a turn', {
+  tags: 'slow',
+}, async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   const texts = new EventTexts()
   const requests = 3 * LIMITS.requests

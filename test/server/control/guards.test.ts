@@ -201,7 +201,7 @@ describe('spellings of a path', () => {
     '/_sim/clock/next/',
     '/_sim/clock/next?x=/deploy/list',
     '/deploy/..%2f_sim/clock/next',
-  ])('%s passes no guard', async path => {
+  ])('%s passes no guard', { tags: 'slow' }, async path => {
     const world = await running()
     const before = world.sim.digest
     await world.raw(
@@ -214,7 +214,7 @@ describe('spellings of a path', () => {
 describe('beyond loopback', () => {
   const open = { hostname: '0.0.0.0', controlToken: 'control-secret' }
 
-  test('every operation except health and the root requires the control token', async () => {
+  test('every operation except health and the root requires the control token', { tags: 'slow' }, async () => {
     const world = await running({}, open)
     const free = ['getHealth', 'getRoot']
     for (const [operation, { method, path }] of Object.entries(controlOperations)) {

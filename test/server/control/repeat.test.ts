@@ -152,7 +152,7 @@ test('without a past the reason says what to do, and nothing else is a request o
   }
 })
 
-test('a request whose answer waits for time has none yet, and its sender can leave', async () => {
+test('a request whose answer waits for time has none yet, and its sender can leave', { tags: 'slow' }, async () => {
   const server = await running({ fixtures: 'default', inferencePace: 'clock' })
   const { sim, command } = server
   await command('/_sim/past')

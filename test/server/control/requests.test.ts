@@ -110,7 +110,7 @@ test.each([
   ],
   ['is a form with names in other cases', 'model=chat&hfToken=hub_secret&accessToken=hub_secret'],
   ['is a form', 'model=chat&hub_token=hub_secret&user=me'],
-])('no list, event or near miss shows a credential of a body that %s', async (_, body) => {
+])('no list, event or near miss shows a credential of a body that %s', { tags: 'slow' }, async (_, body) => {
   const { server, ask, command } = await running()
   await ask('/deploy/llm', { method: 'POST', body })
   const list = await command('/_sim/requests?bodies=whole', undefined, 'GET')

@@ -114,7 +114,9 @@ async function sent(answer: Promise<Response>): Promise<{ status: number; body: 
   return { status: response.status, body: await response.json() }
 }
 
-test('a restored world of a server keeps its clock mode, because a server has no clock to follow', async () => {
+test('a restored world of a server keeps its clock mode, because a server has no clock to follow', {
+  tags: 'slow',
+}, async () => {
   const followed = createSimulator({ seed: 9, clock: { mode: 'follow', now: () => 0 } })
   const world = await running({ fixtures: 'empty', clock: { mode: 'scaled', speed: 30 } })
   await upload(world, 'followed', followed.snapshot().toBytes() as BlobPart)

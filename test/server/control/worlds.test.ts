@@ -669,7 +669,7 @@ describe('the differences of two worlds', () => {
     expect((await of('/_sim/differences?snapshot=calm')).differences).toEqual([{ ...counted, before: '0', after: '2' }])
   })
 
-  test('of a fork of a fork leave out the requests before the first fork', async () => {
+  test('of a fork of a fork leave out the requests before the first fork', { tags: 'slow' }, async () => {
     const server = await running({ fixtures: 'two-nodes' })
     const list = (name?: string) =>
       ask(server, `${name === undefined ? '' : `/_sim/worlds/${name}`}/deploy/list`, server.sim.token)

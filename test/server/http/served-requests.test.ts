@@ -17,7 +17,9 @@ function warnings(): string[] {
   return lines
 }
 
-test('a server reports each request with its operation, the time of its world and what decided it', async () => {
+test('a server reports each request with its operation, the time of its world and what decided it', {
+  tags: 'slow',
+}, async () => {
   const served: ServedRequest[] = []
   const { ask, sim, command } = await running({}, { onRequest: request => served.push(request) })
   await sim.clock.advance('90s')

@@ -52,7 +52,7 @@ async function bytesOf(
   return { bytes: Buffer.concat(pieces), finished }
 }
 
-test.each(Object.keys(ENDINGS))('a text that ends %s has the bytes of Node', async name => {
+test.each(Object.keys(ENDINGS))('a text that ends %s has the bytes of Node', { tags: 'slow' }, async name => {
   const ours = await bytesOf(WholeResponse as typeof ServerResponse, ENDINGS[name]!)
   const nodes = await bytesOf(ServerResponse, ENDINGS[name]!)
   expect(ours.bytes.equals(nodes.bytes)).toBe(true)

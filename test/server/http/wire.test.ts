@@ -122,7 +122,7 @@ describe('a client that hangs up in the middle', () => {
       'a command',
       `${head('POST /_sim/clock/advance HTTP/1.1', { 'Content-Type': 'application/json', 'Content-Length': 99 })}{"by":"1h"`,
     ],
-  ])('of %s changes nothing, and the server continues', async (_, bytes) => {
+  ])('of %s changes nothing, and the server continues', { tags: 'slow' }, async (_, bytes) => {
     const world = await running(EMPTY)
     const before = [world.sim.digest, world.sim.clock.iso, world.sim.world.files.storedBytes]
     const line = await dial(world)
@@ -190,7 +190,7 @@ describe('a client that closes its side when it has sent all', () => {
     ['for its turn', 4, {}, []],
     ['for its tokens', 0, { stream: true }, []],
     ['for an answer that never comes', 0, {}, [{ on: 'createChatCompletion', fault: { kind: 'hang' as const } }]],
-  ])('is treated as gone when it has to wait %s', async (_, others, more, faults) => {
+  ])('is treated as gone when it has to wait %s', { tags: 'slow' }, async (_, others, more, faults) => {
     const world = await running({ ...CHAT, inferencePace: 'clock', faults })
     for (let i = 0; i < others; i++) (await dial(world)).socket.write(chat({}))
     await vi.waitFor(() => expect(world.sim.world.inferenceRequests.inFlightCount).toBe(others))
@@ -225,6 +225,7 @@ describe('too large a body', () => {
 
   test.each([['an upload', 'POST /v1/files HTTP/1.1', MULTIPART, FILE_PART, 2 * MIB]])(
     'of %s in chunks is refused at the limit',
+    { tags: 'slow' },
     async (_, first, headers, start, bytes) => {
       const world = await running({ ...EMPTY, maxStorageBytes: MIB })
       const before = world.sim.digest
@@ -283,7 +284,7 @@ describe('an unusual request line or header', () => {
     ['an unknown method', 'BREW /deploy/list HTTP/1.1', 400],
     ['a method that no path has', 'PROPFIND /deploy/list HTTP/1.1', 405],
     ['a call for another protocol', 'GET /deploy/list HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c', 200],
-  ])('%s is answered, and changes nothing', async (_, line, status) => {
+  ])('%s is answered, and changes nothing', { tags: 'slow' }, async (_, line, status) => {
     const world = await running(EMPTY)
     const before = world.sim.digest
     expect(await world.raw(head(line))).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
@@ -363,7 +364,7 @@ describe('closing', () => {
     expect((await ask('/deploy/list')).headers.get('keep-alive')).toBe('timeout=75')
   })
 
-  test('closes idle connections at once while a request is in flight', async () => {
+  test('closes idle connections at once while a request is in flight', { tags: 'slow' }, async () => {
     const world = await running(EMPTY)
     const agent = new Agent({ keepAlive: true })
     onTestFinished(() => agent.destroy())

@@ -29,34 +29,38 @@ test.each([
   ['reset', '', (world: Running) => world.command('/_sim/reset')],
   ['restored', '', (world: Running) => world.command('/_sim/snapshots/before/restore')],
   ['deleted', '/_sim/worlds/w1', (world: Running) => world.command('/_sim/worlds/w1', undefined, 'DELETE')],
-])('a chat that waits is answered, and a stream is cut, when its world is %s', async (_, base, replace) => {
-  const world = await running({
-    ...{ fixtures: 'two-nodes', with: { deployments: [DEPLOYMENT] }, inferencePace: 'clock' },
-    onBug: error => expect.unreachable(String(error)),
-  })
-  await world.command('/_sim/snapshots', { name: 'before' })
-  if (base !== '') await world.command('/_sim/worlds', { from: 'default' })
-  const { sim } = world.server.worlds.all().at(-1)!
-  const stream = await chat(world, base, { stream: true })
-  const streamed = stream.text().catch((error: Error) => error.message)
-  const waiting = chat(world, base)
-  await vi.waitFor(() => expect(sim.pendingRequests).toHaveLength(2))
-  const texts = written()
+])(
+  'a chat that waits is answered, and a stream is cut, when its world is %s',
+  { tags: 'slow' },
+  async (_, base, replace) => {
+    const world = await running({
+      ...{ fixtures: 'two-nodes', with: { deployments: [DEPLOYMENT] }, inferencePace: 'clock' },
+      onBug: error => expect.unreachable(String(error)),
+    })
+    await world.command('/_sim/snapshots', { name: 'before' })
+    if (base !== '') await world.command('/_sim/worlds', { from: 'default' })
+    const { sim } = world.server.worlds.all().at(-1)!
+    const stream = await chat(world, base, { stream: true })
+    const streamed = stream.text().catch((error: Error) => error.message)
+    const waiting = chat(world, base)
+    await vi.waitFor(() => expect(sim.pendingRequests).toHaveLength(2))
+    const texts = written()
 
-  expect((await replace(world)).status).toBe(200)
+    expect((await replace(world)).status).toBe(200)
 
-  const answer = await waiting
-  expect(answer.status).toBe(409)
-  expect(answer.headers.get('content-type')).toBe('application/json')
-  expect(answer.headers.get('date')).toBe('Thu, 01 Jan 2026 00:00:00 GMT')
-  const detail =
-    'Failed to answer POST /v1/chat/completions: the world was reset, restored or deleted while the request waited. Send it again.'
-  expect(answer.headers.get('x-sim-error')).toBe(detail)
-  expect(await answer.json()).toEqual({ detail })
-  expect(await streamed).toBe('terminated')
-  await vi.waitFor(() => expect(world.server.inFlight).toBe(0))
-  expect(texts()).toEqual([])
-})
+    const answer = await waiting
+    expect(answer.status).toBe(409)
+    expect(answer.headers.get('content-type')).toBe('application/json')
+    expect(answer.headers.get('date')).toBe('Thu, 01 Jan 2026 00:00:00 GMT')
+    const detail =
+      'Failed to answer POST /v1/chat/completions: the world was reset, restored or deleted while the request waited. Send it again.'
+    expect(answer.headers.get('x-sim-error')).toBe(detail)
+    expect(await answer.json()).toEqual({ detail })
+    expect(await streamed).toBe('terminated')
+    await vi.waitFor(() => expect(world.server.inFlight).toBe(0))
+    expect(texts()).toEqual([])
+  },
+)
 
 test('a move is refused with 409 when its world is reset meanwhile', async () => {
   const world = await running({ fixtures: 'fleet' })

@@ -266,7 +266,7 @@ describe('one handler for each endpoint', () => {
   })
 })
 
-test('no answer has a content encoding', async () => {
+test('no answer has a content encoding', { tags: 'slow' }, async () => {
   for (const path of ['/deploy/list', '/models/deployment/list', '/openapi.json', '/no/such', '/v1/voices/none']) {
     const { headers } = await client.call(path, { headers: { 'accept-encoding': 'gzip, br' } })
     expect([headers.get('content-encoding'), headers.get('transfer-encoding')], path).toEqual([null, null])

@@ -23,7 +23,7 @@ const anyEntry = fc.record({
   fields: fc.option(fc.dictionary(anyName, fc.oneof(anyValue, fc.constant(null))), { nil: undefined }),
 })
 
-test('entries in columns have every entry, its time as text, and no token', () => {
+test('entries in columns have every entry, its time as text, and no token', { tags: 'slow' }, () => {
   const send = (value: unknown) => sim.world.apiTokens.hideSecrets(JSON.stringify(value))
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), anyEntry)), steps => {

@@ -33,7 +33,7 @@ describe('every published format', () => {
     ['/v1/compat/audio/speech', 'response_format', { model: SPEECH_MODEL, input: TEXT }],
     [VOICE_ROUTE, 'output_format', { text: TEXT }],
     [`${VOICE_ROUTE}/stream`, 'output_format', { text: TEXT }],
-  ])('is answered by %s with audio as long as its text', async (route, field, body) => {
+  ])('is answered by %s with audio as long as its text', { tags: 'slow' }, async (route, field, body) => {
     const schema = openapi.paths[route].post.requestBody.content['application/json'].schema
     const formats: string[] = schema.properties[field].enum
     expect(formats).toHaveLength(5)

@@ -192,24 +192,28 @@ test('a line with stream fails alone with 500', async () => {
   ])
 })
 
-test.each([CHAT, TEXT])('%s: a body that the endpoint rejects with 422 fails the whole batch', async endpoint => {
-  const one = here()
-  const good = endpoint === CHAT ? chat({}) : text({})
-  let tried = 0
-  for (const [name, body] of Object.entries(asked(REFUSED, endpoint))) {
-    const { status, body: refused } = await one.ask(endpoint, body)
-    if (status !== 422) continue
-    tried++
-    const { loc, msg } = refused.detail[0]
-    const batch = await failedBatch(one, endpoint, { good, bad: body })
-    expect(batch, name).toMatchObject({ status: 'failed', request_counts: null, output_file_id: null })
-    const [error, ...others] = batch.errors!.data!
-    expect(others, name).toEqual([])
-    expect(error, name).toMatchObject({ code: 'invalid_line', line: 1, param: `${endpoint}.${loc.join('.')}` })
-    expect(error!.message!.startsWith(msg), name).toBe(true)
-  }
-  expect(tried).toBeGreaterThan(1)
-})
+test.each([CHAT, TEXT])(
+  '%s: a body that the endpoint rejects with 422 fails the whole batch',
+  { tags: 'slow' },
+  async endpoint => {
+    const one = here()
+    const good = endpoint === CHAT ? chat({}) : text({})
+    let tried = 0
+    for (const [name, body] of Object.entries(asked(REFUSED, endpoint))) {
+      const { status, body: refused } = await one.ask(endpoint, body)
+      if (status !== 422) continue
+      tried++
+      const { loc, msg } = refused.detail[0]
+      const batch = await failedBatch(one, endpoint, { good, bad: body })
+      expect(batch, name).toMatchObject({ status: 'failed', request_counts: null, output_file_id: null })
+      const [error, ...others] = batch.errors!.data!
+      expect(others, name).toEqual([])
+      expect(error, name).toMatchObject({ code: 'invalid_line', line: 1, param: `${endpoint}.${loc.join('.')}` })
+      expect(error!.message!.startsWith(msg), name).toBe(true)
+    }
+    expect(tried).toBeGreaterThan(1)
+  },
+)
 
 test.each([CHAT, TEXT])('%s: any other refusal fails only its line, with the status as its code', async endpoint => {
   const one = here()

@@ -546,7 +546,7 @@ test('a reference to the catalog answers by its id while it runs, equal to its m
   expect(await asked(voice.model_name)).toEqual(refusal)
 })
 
-test('GET /v1/models lists models, and each text model answers', async () => {
+test('GET /v1/models lists models, and each text model answers', { tags: 'slow' }, async () => {
   const { client } = openaiWorld({ fixtures: 'default', with: {} })
   const { data } = await client.models.list()
   expect(data[0]).toEqual({

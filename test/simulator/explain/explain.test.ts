@@ -205,7 +205,7 @@ describe('the weather of an account', () => {
   }
   const entriesOf = (sim: ExplorableSimulator, kind: string) => sim.journal.entries().filter(one => one.kind === kind)
 
-  test('that declines a top-up has the draw and its chance', async () => {
+  test('that declines a top-up has the draw and its chance', { tags: 'slow' }, async () => {
     const sim = spend({ topup_declined: 0.5 })
     await sim.clock.advance('2d')
     const declined = entriesOf(sim, 'topup.declined')
@@ -335,7 +335,9 @@ describe('a thing', () => {
     )
   })
 
-  test('that nothing changes soon is looked at for 1,500 events, and one that is over for none', async () => {
+  test('that nothing changes soon is looked at for 1,500 events, and one that is over for none', {
+    tags: 'slow',
+  }, async () => {
     const { sim, send } = simulate({ fixtures: 'fleet', with: {} })
     await sim.clock.advance('1h')
     const fork = vi.spyOn(sim.world, 'fork')
@@ -415,7 +417,7 @@ describe('a thing', () => {
     )
   })
 
-  test('struck by the weather has the wait that was drawn, also for later strikes', async () => {
+  test('struck by the weather has the wait that was drawn, also for later strikes', { tags: 'slow' }, async () => {
     const profile = { extends: 'realistic', weather: { pack: 'rough', acceleration: 200 } }
     const { sim } = simulate({ profile })
     await sim.clock.advance('1d')

@@ -172,20 +172,25 @@ describe.each(TRANSPORTS)('%s', transport => {
     expect(await inTime(done)).toMatchObject(sees)
   })
 
-  test.each(['hang', 'slowBody'] as const)('a place is free again when its client leaves during %s', async kind => {
-    sim.faults.add({
-      on: 'createChatCompletion',
-      fault: kind === 'hang' ? { kind, effect: 'none' } : { kind, bytesPerSecond: 100 },
-    })
-    const controller = new AbortController()
-    const asked = outcomeOf(ask(transport, true, controller.signal))
-    await expect.poll(() => sim.faults.list()[0]!.hits, { interval: 1 }).toBe(1)
-    if (kind === 'slowBody') await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(1)
-    await sim.clock.advance('200ms')
-    await eventLoopTurn()
-    controller.abort()
-    expect((await asked).broke).toBe('AbortError')
-    await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(0)
-    expect(fates()).toEqual(kind === 'hang' ? [] : ['left'])
-  })
+  test.each(['hang', 'slowBody'] as const)(
+    'a place is free again when its client leaves during %s',
+    { tags: 'slow' },
+    async kind => {
+      sim.faults.add({
+        on: 'createChatCompletion',
+        fault: kind === 'hang' ? { kind, effect: 'none' } : { kind, bytesPerSecond: 100 },
+      })
+      const controller = new AbortController()
+      const asked = outcomeOf(ask(transport, true, controller.signal))
+      await expect.poll(() => sim.faults.list()[0]!.hits, { interval: 1 }).toBe(1)
+      if (kind === 'slowBody')
+        await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(1)
+      await sim.clock.advance('200ms')
+      await eventLoopTurn()
+      controller.abort()
+      expect((await asked).broke).toBe('AbortError')
+      await expect.poll(() => sim.world.inferenceRequests.inFlightCount, { interval: 1 }).toBe(0)
+      expect(fates()).toEqual(kind === 'hang' ? [] : ['left'])
+    },
+  )
 })

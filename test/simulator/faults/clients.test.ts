@@ -389,7 +389,7 @@ describe('in time', () => {
     if (name.endsWith('server')) expect(performance.now() - began).toBeGreaterThan(28)
   })
 
-  test.each(NAMES)('a slow body, %s', async name => {
+  test.each(NAMES)('a slow body, %s', { tags: 'slow' }, async name => {
     // It comes in one piece, which takes a tenth of a second.
     const rule = sim.faults.add({ on: 'createLlmDeployment', fault: { kind: 'slowBody', bytesPerSecond: 50_000 } })
     const began = performance.now()

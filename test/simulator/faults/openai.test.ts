@@ -71,7 +71,7 @@ describe.each(TRANSPORTS)('at %s', transport => {
     expect(await outcomeOf(clientAt(transport).batches.retrieve(ID))).toEqual(seen)
   })
 
-  test('the client gives up after its timeout when no answer comes', async () => {
+  test('the client gives up after its timeout when no answer comes', { tags: 'slow' }, async () => {
     sim.faults.add({ on: 'getBatch', fault: { kind: 'hang' } })
     const client = clientAt(transport, { timeout: 50 })
     expect(await outcomeOf(client.batches.retrieve(ID))).toEqual({ threw: 'APIConnectionTimeoutError' })

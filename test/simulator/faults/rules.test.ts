@@ -103,7 +103,7 @@ describe('the target of a rule', () => {
     ['GET /deploy/list', 503, 200],
     ['GET /deploy/*', 503, 200],
     [['listVoices', 'createLora'], 200, 503],
-  ])('%j', async (on, deployments, voices) => {
+  ])('%j', { tags: 'slow' }, async (on, deployments, voices) => {
     const { sim, ask } = world()
     sim.faults.add({ on, fault: DOWN })
     expect((await ask('/deploy/list')).status).toBe(deployments)
@@ -379,7 +379,7 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
     ],
     ['a name that is taken', { name: 'taken', on: '*', fault: DOWN }, "duplicate name 'taken'"],
     ['nothing', undefined, '$: expected an object, got nothing'],
-  ])('%s', async (_, rule, reason) => {
+  ])('%s', { tags: 'slow' }, async (_, rule, reason) => {
     const { sim } = world()
     await sim.clock.advance('1h')
     sim.faults.add({ name: 'taken', on: '*', fault: DOWN })
@@ -415,29 +415,33 @@ describe('drift', () => {
 
   const untyped = (text: string) => text.replaceAll(/"type":"[^"]*"/g, '"type"')
 
-  test.each(GETS)('%s: a legal drift fits the declaration, an illegal one does not', async operation => {
-    let changed = 0
-    for (const change of [...LEGAL, ...ILLEGAL]) {
-      const sim = createSimulator()
-      const before = await answered(sim, PATHS[operation])
-      try {
-        sim.faults.add({ on: operation, fault: { kind: 'drift', change } })
-      } catch {
-        continue
+  test.each(GETS)(
+    '%s: a legal drift fits the declaration, an illegal one does not',
+    { tags: 'slow' },
+    async operation => {
+      let changed = 0
+      for (const change of [...LEGAL, ...ILLEGAL]) {
+        const sim = createSimulator()
+        const before = await answered(sim, PATHS[operation])
+        try {
+          sim.faults.add({ on: operation, fault: { kind: 'drift', change } })
+        } catch {
+          continue
+        }
+        const after = await answered(sim, PATHS[operation])
+        if (after === before) continue
+        changed++
+        // That an enumeration is open is the document's word, which its schema cannot say.
+        if (change === 'unknownValue') expect(untyped(after)).toBe(untyped(before))
+        else {
+          const fits = operations[operation].returns.safeParse(JSON.parse(after)).success
+          expect([change, fits]).toEqual([change, (LEGAL as readonly string[]).includes(change)])
+        }
+        if (change === 'keyOrder') expect(JSON.parse(after)).toEqual(JSON.parse(before))
       }
-      const after = await answered(sim, PATHS[operation])
-      if (after === before) continue
-      changed++
-      // That an enumeration is open is the document's word, which its schema cannot say.
-      if (change === 'unknownValue') expect(untyped(after)).toBe(untyped(before))
-      else {
-        const fits = operations[operation].returns.safeParse(JSON.parse(after)).success
-        expect([change, fits]).toEqual([change, (LEGAL as readonly string[]).includes(change)])
-      }
-      if (change === 'keyOrder') expect(JSON.parse(after)).toEqual(JSON.parse(before))
-    }
-    expect(changed).toBeGreaterThan(operation === 'getRentUsage' ? 1 : 3)
-  })
+      expect(changed).toBeGreaterThan(operation === 'getRentUsage' ? 1 : 3)
+    },
+  )
 
   test.each<[Fault & { kind: 'drift' }, (row: Record<string, unknown>) => unknown, unknown]>([
     [{ kind: 'drift', change: 'missingField', field: '[].status' }, row => Object.hasOwn(row, 'status'), false],

@@ -115,7 +115,7 @@ describe('latency', () => {
     ['scaled', { clock: { mode: 'scaled', speed: 200 } }, '10s'],
     ['real', {}, '50ms'],
     ['real', { clock: { mode: 'scaled', speed: 1e6 } }, '50ms'],
-  ])('on a server, %s', async (latency, options, delay) => {
+  ])('on a server, %s', { tags: 'slow' }, async (latency, options, delay) => {
     const slow: FaultRule[] = [{ on: 'listDeployments', fault: { kind: 'latency', delay } }]
     const { ask } = await openTransport('server', slow, options, latency)
     const began = performance.now()
@@ -143,7 +143,7 @@ describe('latency', () => {
 describe('hang', () => {
   const rules: FaultRule[] = [{ on: 'createLlmDeployment', fault: { kind: 'hang', effect: 'done' } }]
 
-  test.each(TRANSPORTS)('%s: it ends when the client gives up', async name => {
+  test.each(TRANSPORTS)('%s: it ends when the client gives up', { tags: 'slow' }, async name => {
     const { sim, ask } = await openTransport(name, rules)
     const controller = new AbortController()
     const asked = outcome(ask('/deploy/llm', { ...CREATE, signal: controller.signal }))

@@ -21,7 +21,9 @@ async function readGarbled(sim: ExplorableSimulator, path: string): Promise<stri
 
 for (const fixtures of ['empty', 'two-nodes']) {
   for (const path of ['/v1/voices', '/deploy/list', '/v1/batches']) {
-    test(`a garbled answer of ${path} in ${fixtures} has the same bytes with a recorder, and is replayed`, async () => {
+    test(`a garbled answer of ${path} in ${fixtures} has the same bytes with a recorder, and is replayed`, {
+      tags: 'slow',
+    }, async () => {
       const world = () => createSimulator({ seed: 7, fixtures })
       const expected = await readGarbled(world(), path)
       expect(expected[0]).toMatch(/^f[89a-f]/)

@@ -45,7 +45,7 @@ const exchange = fc.record({
   isJoined: fc.boolean(),
 })
 
-test('a recording reads as it was written when requests, headers and bodies are repeated', () => {
+test('a recording reads as it was written when requests, headers and bodies are repeated', { tags: 'slow' }, () => {
   fc.assert(
     fc.property(fc.array(exchange, { maxLength: 30 }), exchanges => {
       const lines = exchanges.flatMap(({ request, answer, isJoined }, index): StepLines[] => {

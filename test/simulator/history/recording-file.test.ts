@@ -132,7 +132,7 @@ test.each([
   ['empty', () => [''], /line 1: the file is empty/],
   ['with other ends of lines', (lines: string[]) => [lines.join('\r\n')], /line 1: it ends with CR LF, .* such as git/],
   ['with a byte order mark', (lines: string[]) => ['\ufeff'.concat(lines[0]!), ...lines.slice(1)], /byte order mark/],
-])('replay exits with 2 and names the line when the file is %s', async (_, change, message) => {
+])('replay exits with 2 and names the line when the file is %s', { tags: 'slow' }, async (_, change, message) => {
   const file = join(temporaryFolder(), 'run.ndjson')
   await recordPlay(file)
   writeFileSync(file, change(readFileSync(file, 'utf8').split('\n')).join('\n'))

@@ -237,7 +237,7 @@ describe('usesLists and pollsAtMost', () => {
     ['a slash at the end', [(id: string) => `/v1/batches/${id}`, (id: string) => `/v1/batches/${id}/`]],
     ['escapes', [(id: string) => `/v1/batches/${id}`, (id: string) => `/v1/batches/${id.replace('_', '%5F')}`]],
     ['queries in another order', [() => '/v1/batches?limit=1&_=1', () => '/v1/batches?_=1&limit=1']],
-  ])('fast polls of one thing with %s are polls of one thing', async (_, paths) => {
+  ])('fast polls of one thing with %s are polls of one thing', { tags: 'slow' }, async (_, paths) => {
     expect(await wordsOf('pollsAtMost', reading(20, 500, ...paths))).toEqual([
       expect.stringMatching(/^pollsAtMost: The client read \/v1\/batches(?:\/batch_\w+|\?limit=1) \d+ times within/),
     ])

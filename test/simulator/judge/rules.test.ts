@@ -4,7 +4,7 @@ import { CONDUCT_RULE_NAMES } from '../../../src/simulator/judge/rules/conduct/i
 import { CASES, RIGHTFUL, readOn, readOnceAfter } from './clients.ts'
 import { runClients } from './judged.ts'
 
-test.each(CONDUCT_RULE_NAMES)('a bad client breaks %s', async name => {
+test.each(CONDUCT_RULE_NAMES)('a bad client breaks %s', { tags: 'slow' }, async name => {
   const { bad, options, words } = CASES[name]
   const sim = await runClients(bad, options)
   const found = sim.judge().findings.filter(({ rule }) => rule === name)

@@ -142,7 +142,7 @@ async function recordWebhook(statuses: readonly number[], deliver?: DeliverWebho
 }
 
 describe('the receiver of a webhook', () => {
-  test('answers as recorded, so that a fault without effect has no consequences', async () => {
+  test('answers as recorded, so that a fault without effect has no consequences', { tags: 'slow' }, async () => {
     const hook = await recordWebhook([500, 503])
     expect(await replayChanged(hook, 'hook', { without: 'fault:1' })).toEqual([])
     const [answer, ...others] = await replayChanged(hook, 'hook', { without: 'fault:2' })

@@ -149,7 +149,9 @@ test('a reader of groups gets the same events in the same order, from any of the
   )
 })
 
-test('a group has at most 2,000 entries, and a reader that gets a full batch knows that there is more', async () => {
+test('a group has at most 2,000 entries, and a reader that gets a full batch knows that there is more', {
+  tags: 'slow',
+}, async () => {
   const sim = createSimulator({ fixtures: 'fleet' })
   await sim.clock.advance('1d')
   const reader = new EventReader(sim, { after: 'start', follow: false, isGrouped: true })
@@ -176,7 +178,7 @@ describe('the rest of a reader', () => {
       },
     ],
     ['the simulator ends', (sim: Simulator) => sim[Symbol.asyncDispose]()],
-  ])('ends when %s', async (_, act) => {
+  ])('ends when %s', { tags: 'slow' }, async (_, act) => {
     const { sim, ask } = asking({ fixtures: 'fleet' })
     const reader = new EventReader(sim)
     const rest = reader.rest(HOUR_MS)

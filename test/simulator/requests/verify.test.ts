@@ -145,7 +145,7 @@ test('the counts of a pattern and of all else add up to all requests', async () 
   )
 })
 
-test('requests that are no longer kept are never taken for missing ones', async () => {
+test('requests that are no longer kept are never taken for missing ones', { tags: 'slow' }, async () => {
   const { sim, ask } = asking()
   await ask('GET', '/deploy/list')
   for (let i = 0; i < LIMITS.requests; i++) await ask('GET', '/v1/voices')

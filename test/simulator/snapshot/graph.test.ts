@@ -54,7 +54,7 @@ const anything = fc.anything({
   ],
 })
 
-test('a value is read as it was written beside any other values', () => {
+test('a value is read as it was written beside any other values', { tags: 'slow' }, () => {
   fc.assert(
     fc.property(fc.array(anything, { maxLength: 30 }), values => {
       expect(again({ values })).toStrictEqual({ values: values.map(withPlainPrototypes) })

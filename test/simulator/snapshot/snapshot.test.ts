@@ -38,7 +38,7 @@ test('reset returns to the start of the simulator, not to the restored snapshot'
   expect(sim.snapshot().fixtures).toBe('empty')
 })
 
-test('a snapshot and a fork keep the scripted answers and their counts', async () => {
+test('a snapshot and a fork keep the scripted answers and their counts', { tags: 'slow' }, async () => {
   const sim = createSimulator({ answers: [{ contains: 'first', answer: { text: 'From the start.' } }] })
   const ask = async (one: Simulator) => {
     const body = { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] }
@@ -103,7 +103,7 @@ test('a refused snapshot changes nothing', () => {
   expect([sim.digest, sim.clock.mode]).toEqual(was)
 })
 
-test('fault rules keep their chance, their hits and the next name', async () => {
+test('fault rules keep their chance, their hits and the next name', { tags: 'slow' }, async () => {
   await continued(
     { seed: 5 },
     async sim => {

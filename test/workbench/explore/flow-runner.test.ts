@@ -84,7 +84,7 @@ test('AbortSignal.timeout ends a request in time of the world', async () => {
   expect(result).toMatchObject({ end: 'threw', duration: 5_000_000 })
 })
 
-test('a flow that never ends is stopped at the bound of settles', async () => {
+test('a flow that never ends is stopped at the bound of settles', { tags: 'slow' }, async () => {
   const flow: FlowFunction = async ({ sleep }) => {
     for (;;) await sleep(600_000)
   }
@@ -125,7 +125,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
   expect(await runOnce(flow)).toMatchObject({ end: 'returned', duration: 2_000_000 })
 })
 
-test('a flow that listens to the world goes on when it happens', async () => {
+test('a flow that listens to the world goes on when it happens', { tags: 'slow' }, async () => {
   const flow: FlowFunction = async context => {
     await create(context)
     await new Promise<void>(heard => context.sim.journal.listen(({ kind }) => kind === 'instance.ready' && heard()))
@@ -232,7 +232,7 @@ test('a request that a flow left behind when it returned starts no other one', a
 test.each<[name: string, read: (response: Response) => Promise<unknown>]>([
   ['a method', response => response.text()],
   ['pieces', response => response.body!.pipeTo(new WritableStream())],
-])('a start that has ended reads no more of a body in %s, so it sends nothing', async (_, read) => {
+])('a start that has ended reads no more of a body in %s, so it sends nothing', { tags: 'slow' }, async (_, read) => {
   const flow: FlowFunction = async ({ url, token, sleep }) => {
     const headers = { authorization: `Bearer ${token}` }
     const messages = [{ role: 'user', content: 'Why?' }]
@@ -413,28 +413,32 @@ describe('a body that a flow reads', () => {
     }
   }
 
-  test.each([65_536, 65_537, 200_000])('is that of a stored file of %i bytes with each method', async size => {
-    const content = JSON.stringify('x'.repeat(size - 2))
-    const flow: FlowFunction = async ({ fetch, url, token, sleep }) => {
-      const headers = { authorization: `Bearer ${token}` }
-      const body = new FormData()
-      body.set('purpose', 'batch')
-      body.set('file', new Blob([content]), 'in.jsonl')
-      const { id } = await (await fetch(`${url}/v1/files`, { method: 'POST', headers, body })).json()
-      const download = () => fetch(`${url}/v1/files/${id}/content`, { headers })
-      await readWithEach(download, sleep, text => text === content)
-    }
-    const result = await runOnce(flow)
-    expect(result).toMatchObject({ end: 'returned', broken: [] })
-    const [, text, json, arrayBuffer] = result.requests
-    expect([text, json, arrayBuffer].map(request => request!.answer)).toEqual([
-      JSON.parse(content),
-      JSON.parse(content),
-      '(arrayBuffer)',
-    ])
-  })
+  test.each([65_536, 65_537, 200_000])(
+    'is that of a stored file of %i bytes with each method',
+    { tags: 'slow' },
+    async size => {
+      const content = JSON.stringify('x'.repeat(size - 2))
+      const flow: FlowFunction = async ({ fetch, url, token, sleep }) => {
+        const headers = { authorization: `Bearer ${token}` }
+        const body = new FormData()
+        body.set('purpose', 'batch')
+        body.set('file', new Blob([content]), 'in.jsonl')
+        const { id } = await (await fetch(`${url}/v1/files`, { method: 'POST', headers, body })).json()
+        const download = () => fetch(`${url}/v1/files/${id}/content`, { headers })
+        await readWithEach(download, sleep, text => text === content)
+      }
+      const result = await runOnce(flow)
+      expect(result).toMatchObject({ end: 'returned', broken: [] })
+      const [, text, json, arrayBuffer] = result.requests
+      expect([text, json, arrayBuffer].map(request => request!.answer)).toEqual([
+        JSON.parse(content),
+        JSON.parse(content),
+        '(arrayBuffer)',
+      ])
+    },
+  )
 
-  test('is that of a stream with each method', async () => {
+  test('is that of a stream with each method', { tags: 'slow' }, async () => {
     const model = 'aurora-labs/aurora-8b-instruct'
     const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Why?' }], stream: true })
     const flow: FlowFunction = ({ fetch, url, token, sleep }) => {

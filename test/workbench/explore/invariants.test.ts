@@ -4,7 +4,7 @@ import { assertInvariants, type InvariantSettings } from '../../../src/workbench
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
 import { CARELESS_FLOWS } from './careless-flows.ts'
 
-test('each invariant and each rule of conduct sees what a careless client does wrong', async () => {
+test('each invariant and each rule of conduct sees what a careless client does wrong', { tags: 'slow' }, async () => {
   const words = new Map<string, string>()
   for (const { flow, plans } of CARELESS_FLOWS) {
     const runner = createFlowRunner(flow)

@@ -161,7 +161,7 @@ test('a line of a batch that failed is lost, unless the result names it', { tags
   expect(await lossesOf(true)).toEqual({ isLost: false, said: ['missing[0]'] })
 })
 
-test('a file of text that came garbled is lost, although it has no fields', async () => {
+test('a file of text that came garbled is lost, although it has no fields', { tags: 'slow' }, async () => {
   const download = async (context: FlowContext) => {
     const form = new FormData()
     form.append('purpose', 'batch')
@@ -222,7 +222,7 @@ test('another whole answer is as good as the first one', async () => {
   expect((await findingsOf(again)).invariants).toEqual([])
 })
 
-test('a client that sends an answer back with its new fields is asked another question', async () => {
+test('a client that sends an answer back with its new fields is asked another question', { tags: 'slow' }, async () => {
   const agent =
     (echo: (message: { content: string }) => object) =>
     async ({ fetch, url, token }: FlowContext) => {

@@ -20,7 +20,7 @@ const resize =
     return { podId, volume: 'as asked for' }
   }
 
-test('a setting that was swallowed is a finding, also if the service answered 204', async () => {
+test('a setting that was swallowed is a finding, also if the service answered 204', { tags: 'slow' }, async () => {
   const { findings } = await reportOf(resize(false), {}, { classes: ['status503'] })
   expect(signaturesOf(findings)).toEqual(['doneAsSaid@patchPod/ok'])
   expect(findings[0]!.why).toContain("the setting volumeGb of the pod 'chat' did not happen")
@@ -31,7 +31,9 @@ test('a setting that was swallowed is a finding, also if the service answered 20
   expect(signaturesOf(careful.findings)).toEqual([])
 })
 
-test('a change that a made-up success replaced is a finding, although the client reads no answer to it', async () => {
+test('a change that a made-up success replaced is a finding, although the client reads no answer to it', {
+  tags: 'slow',
+}, async () => {
   const unread =
     (isCareful: boolean): Run =>
     async context => {
@@ -68,7 +70,7 @@ const stop =
     return { stopped: podId }
   }
 
-test('an order that was swallowed is a finding', async () => {
+test('an order that was swallowed is a finding', { tags: 'slow' }, async () => {
   const { findings } = await reportOf(stop(false), {}, { classes: ['status503'] })
   expect(signaturesOf(findings)).toEqual(['doneAsSaid@stopPod/ok'])
   expect(findings[0]!.why).toContain("the order to stop the pod 'chat' did not take effect")
@@ -94,7 +96,7 @@ const settle: Run = async context => {
   return { podId, isPaid: true }
 }
 
-test('a payment that was made twice is a finding, although its record has ended', async () => {
+test('a payment that was made twice is a finding, although its record has ended', { tags: 'slow' }, async () => {
   const { findings } = await reportOf(pay(false), {}, { classes: ['resetDone'] })
   expect(signaturesOf(findings)).toEqual(['idempotentRestart@payInvoice/crash', 'noDouble@payInvoice/ok'].sort())
   expect(signaturesOf((await reportOf(settle)).findings)).toEqual([])
@@ -102,7 +104,7 @@ test('a payment that was made twice is a finding, although its record has ended'
   expect(signaturesOf((await reportOf(pay(true), {}, { faults: 'swarm', budget: 60 })).findings)).toEqual([])
 })
 
-test('a pod that ended is not returned as if it ran, unless the result says so', async () => {
+test('a pod that ended is not returned as if it ran, unless the result says so', { tags: 'slow' }, async () => {
   const start =
     (shows: boolean): Run =>
     async context => {
@@ -122,7 +124,7 @@ test('a pod that ended is not returned as if it ran, unless the result says so',
   expect(signaturesOf((await reportOf(start(true), ...more)).findings)).toEqual([])
 })
 
-test('a pod that is left is a leak', async () => {
+test('a pod that is left is a leak', { tags: 'slow' }, async () => {
   const leak: Run = async context => {
     const { call, again } = podClient(context)
     return (await again(() => call<Pod>('POST', '/pods', { title: 'chat' }))).podId
@@ -131,7 +133,7 @@ test('a pod that is left is a leak', async () => {
   expect(findings.map(({ invariant }) => invariant)).toContain('noLeak')
 })
 
-test('a signature names the create if the last request of the client has no operation', async () => {
+test('a signature names the create if the last request of the client has no operation', { tags: 'slow' }, async () => {
   const blind: Run = async ({ fetch, url, token }) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const options = { method: 'POST', headers, body: '{"title":"chat"}', signal: AbortSignal.timeout(45_000) }

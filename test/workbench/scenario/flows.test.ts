@@ -71,7 +71,7 @@ async function mistake(text: string): Promise<string> {
 }
 
 describe('a written finding', () => {
-  test('fails with the words of its invariant while the client is broken', async () => {
+  test('fails with the words of its invariant while the client is broken', { tags: 'slow' }, async () => {
     const result = await run('it.yaml', toYamlScenario(FILE))
     expect(result).toMatchObject({
       title:
@@ -119,7 +119,9 @@ describe('a written finding', () => {
     expect(existsSync(join(folder, 'it.trace'))).toBe(false)
   })
 
-  test('is played the same way each time, with the seed of its world, and once for all seeds', async () => {
+  test('is played the same way each time, with the seed of its world, and once for all seeds', {
+    tags: 'slow',
+  }, async () => {
     const text = toYamlScenario({ ...FILE, world: { seed: 7, fixtures: 'empty' } })
     const [one, other] = [await run('it.yaml', text), await run('it.yaml', text)]
     expect(one).toMatchObject({ seed: '7', digest: other.digest, elapsed: other.elapsed })
@@ -127,7 +129,7 @@ describe('a written finding', () => {
     expect(await runFiles(['it.yaml'], { folder, seeds: ['1', '2', '3'] })).toHaveLength(1)
   })
 
-  test('fits the published schema, and its comment is left out', () => {
+  test('fits the published schema, and its comment is left out', { tags: 'slow' }, () => {
     const schema = z.fromJSONSchema(scenarioJsonSchema() as Parameters<typeof z.fromJSONSchema>[0])
     const items: Plan = [
       { command: { verb: 'hub.down' }, after: { kind: 'start', offset: '5s' }, for: '60s', undo: { verb: 'hub.up' } },
@@ -153,7 +155,7 @@ describe('a written finding', () => {
     expect(schema.safeParse({ ...document, explore: 2 }).success).toBe(false)
   })
 
-  test('in TypeScript is the same scenario', async () => {
+  test('in TypeScript is the same scenario', { tags: 'slow' }, async () => {
     const file = { ...FILE, title: "the client's first answer is lost", world: { seed: 7 } }
     const text = toTypeScriptScenario({ ...file, comment: 'The client sends its create twice.' })
     expect(text).toBe(`import { survives } from 'modelhost-sim/scenario'
@@ -183,7 +185,7 @@ describe('survives', () => {
     expect(await runScenario(settles)).toMatchObject({ passed: true, seed: '3', failure: undefined })
   })
 
-  test('rejects when its play is called directly, with the words of the invariant', async () => {
+  test('rejects when its play is called directly, with the words of the invariant', { tags: 'slow' }, async () => {
     const flow = { name: 'quiet', options: { invariants: { never: () => 'This never holds.' } }, run: quiet }
     await expect(survives('it holds', flow, { plan: [] }).play({} as never)).rejects.toThrow(
       'never does not hold: This never holds.',
@@ -327,7 +329,7 @@ test('a plan whose fault changes nothing is said to be untested, in each format'
   expect(await run('it.yaml', toYamlScenario({ ...FILE, flow: './mended.mjs' }))).toMatchObject({ idleFaults: 0 })
 })
 
-test('an invariant that the real waits of a command do not let judge is not held', async () => {
+test('an invariant that the real waits of a command do not let judge is not held', { tags: 'slow' }, async () => {
   const limited = { on: 'listDeployments', nth: 1, fault: { kind: 'rateLimit', retryAfter: '60s' } } as const
   const title = 'honoursRetryAfter holds'
   const play = (request: string, invariants: readonly string[] = ['honoursRetryAfter']) => {

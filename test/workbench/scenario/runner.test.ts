@@ -197,7 +197,7 @@ describe('a failure', () => {
     expect((await play({ scenarios: ['.'] })).out).toContain('2 of 2 scenarios failed')
   })
 
-  test('is in the JSON report', async () => {
+  test('is in the JSON report', { tags: 'slow' }, async () => {
     write('a.ts', BROKEN)
     write('b.ts', STORY)
     await play({ scenarios: ['b.ts'], update: true })
@@ -287,7 +287,7 @@ describe('run exits with 2 and runs no scenario', () => {
     expect((await play({ scenarios: ['story.ts'], filter: 'QUICK', seed: '1' })).code).toBe(0)
   })
 
-  test('and the other files run when a file cannot be loaded', async () => {
+  test('and the other files run when a file cannot be loaded', { tags: 'slow' }, async () => {
     write('broken.ts', 'export default scenario(')
     write('story.ts', STORY)
     const { code, out, error } = await play({ scenarios: ['broken.ts', 'story.ts'], update: true })

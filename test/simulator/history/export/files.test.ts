@@ -190,7 +190,7 @@ test.each([
   ['--weather', ['--weather', 'none', '--record', 'never.ndjson']],
   ['--partial', ['--partial', '--record', 'never.ndjson']],
   ['--seed', ['--seed', '3']],
-])('replay refuses %s when the other kind of file does not read it', async (flag, args) => {
+])('replay refuses %s when the other kind of file does not read it', { tags: 'slow' }, async (flag, args) => {
   const har = join(folder, 'site.har')
   writeFileSync(har, JSON.stringify({ log: { entries: [] } }))
   const refused = await commanded(['replay', har, ...args])

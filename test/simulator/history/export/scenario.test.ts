@@ -77,7 +77,9 @@ const story = () =>
     await sim.clock.advance('2m')
   })
 
-test('a recording becomes a scenario in YAML that says what happened and passes at once', async () => {
+test('a recording becomes a scenario in YAML that says what happened and passes at once', {
+  tags: 'slow',
+}, async () => {
   const yaml = await exported(await story(), 'run.yaml')
   expect(
     yaml.replaceAll(/\d+ms\d+us/g, 'SOME'),
@@ -129,7 +131,7 @@ steps:
   expect(readFileSync(join(folder, 'run.trace'), 'utf8')).toContain('node.crashed h100-0')
 })
 
-test('a recording becomes a scenario in TypeScript that passes at once', async () => {
+test('a recording becomes a scenario in TypeScript that passes at once', { tags: 'slow' }, async () => {
   const source = await exported(await story(), 'run.ts')
   expect(source).toContain("    const request3 = send('POST /v1/chat/completions', {")
   expect(source).toContain('    check(await request3.answer(), { status: 200 })')
@@ -184,7 +186,7 @@ test.each(['run.yaml', 'run.ts'])(
 )
 
 describe('a start that is not that of the options', () => {
-  test('after a reset, only what follows is part of the scenario', async () => {
+  test('after a reset, only what follows is part of the scenario', { tags: 'slow' }, async () => {
     const text = await recorded({ seed: 5 }, async ({ sim, send }) => {
       sim.faults.add({ on: '*', fault: { kind: 'reset' } })
       await sim.clock.advance('1h')
@@ -214,7 +216,7 @@ describe('a start that is not that of the options', () => {
     )
   })
 
-  test('YAML names the line of a restore', async () => {
+  test('YAML names the line of a restore', { tags: 'slow' }, async () => {
     const text = await recorded({ seed: 5 }, async ({ sim, send }) => {
       const snapshot = sim.snapshot()
       await send('GET', '/deploy/list')
@@ -259,7 +261,9 @@ test.each([
   )
 })
 
-test('export refuses a file that exists, and a scenario whose trace is that of another one', async () => {
+test('export refuses a file that exists, and a scenario whose trace is that of another one', {
+  tags: 'slow',
+}, async () => {
   const file = join(folder, 'run.ndjson')
   writeFileSync(file, await story())
   const [yaml, script] = [join(folder, 'run.yaml'), join(folder, 'run.ts')]

@@ -48,7 +48,7 @@ describe('batchLines', () => {
     expect(violationsOf('batchLines', observation)[0]).toMatchObject({ operation: 'getFileContent' })
   })
 
-  test('and the names of a names profile change nothing', async () => {
+  test('and the names of a names profile change nothing', { tags: 'slow' }, async () => {
     const names = { fields: { custom_id: 'key', response: 'reply', choices: 'options', model: 'engine' } }
     const own = (output: Answer[]) =>
       output.map(row => ({ custom_id: row.key, answer: row.reply.body.options[0].message.content }))
@@ -75,7 +75,7 @@ describe('batchLines', () => {
     ['a text', output => output.map(row => `${row.custom_id}: ${contentOf(row)}`).join('\n')],
     ['two lists', output => ({ ids: output.map(row => row.custom_id), said: output.map(contentOf) })],
     ['the order of the input', output => ids.map(id => contentOf(output.find(row => row.custom_id === id)))],
-  ])('answers as %s hold it', async (_, join) => {
+  ])('answers as %s hold it', { tags: 'slow' }, async (_, join) => {
     expect(violationsOf('batchLines', await observe(ask(join), { seed: 2 }))).toEqual([])
   })
 

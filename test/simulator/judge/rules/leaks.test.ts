@@ -158,7 +158,9 @@ async function wordsOfThrow(change: Client, back: Client, isCareful = false, err
   return violationsOf('cleansUpOnThrow', observation).map(({ words }) => words)
 }
 
-test('a client that throws and leaves raised what it sets back without faults has not cleaned up', async () => {
+test('a client that throws and leaves raised what it sets back without faults has not cleaned up', {
+  tags: 'slow',
+}, async () => {
   expect(await wordsOfThrow(resize(2), resize(1))).toEqual([
     "The client threw 'no answer' after 0s and did not set back what it had raised. 2cZeTxVFN7tKxCCh costs $8.80 an " +
       'hour in place of $4.40, and the error does not name it. Its last request about it was request 1 ' +
@@ -176,7 +178,7 @@ test.each<[string, Client, Client, boolean?, string?]>([
   ['names its model', resize(2), resize(1), false, 'no answer, and acme/assistant has two instances'],
   ['leaves it raised without faults, too', resize(1), resize(2)],
   ['changes what costs nothing', resize(1, 3), resize(1, 2)],
-])('a client that throws and %s has cleaned up', async (_, change, back, isCareful, error) => {
+])('a client that throws and %s has cleaned up', { tags: 'slow' }, async (_, change, back, isCareful, error) => {
   expect(await wordsOfThrow(change, back, isCareful, error)).toEqual([])
 })
 

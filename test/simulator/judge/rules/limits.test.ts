@@ -128,7 +128,7 @@ describe('pollsAtMost', () => {
   test.each([
     [100, 1000],
     [3, 0],
-  ])('%i reads every %i ms hold it', async (times, everyMs) => {
+  ])('%i reads every %i ms hold it', { tags: 'slow' }, async (times, everyMs) => {
     expect(violationsOf('pollsAtMost', await observe(poll(times, everyMs)))).toEqual([])
   })
 

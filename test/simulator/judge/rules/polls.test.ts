@@ -44,7 +44,7 @@ const pollUntil =
     throw new Error('too late')
   }
 
-test('a client that polls on after an answer with `failed` breaks it', async () => {
+test('a client that polls on after an answer with `failed` breaks it', { tags: 'slow' }, async () => {
   const observation = await observe(pollUntil('running'))
   expect(onlyWords('readsEnd', observation)).toMatch(
     /^Request \d+ \(getDeployment, 200\) showed .+ after the start that the deployment \S+ is failed\. The client polled on: \d+ further reads showed the same, the last 59m after the start\.$/,
@@ -98,7 +98,7 @@ const listAt =
 test.each([
   ['under its own names', undefined],
   ['under the names of a names profile', { fields: { status: 'phase' }, values: { completed: 'ready' } }],
-])('a client that reads the end of its batch in a list holds it %s', async (_, names) => {
+])('a client that reads the end of its batch in a list holds it %s', { tags: 'slow' }, async (_, names) => {
   const options = names && { names }
   expect(violationsOf('readsEnd', await observe(listAt(0, 1), options))).toEqual([])
   expect(onlyWords('readsEnd', await observe(listAt(0), options))).toMatch(

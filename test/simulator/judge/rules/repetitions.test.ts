@@ -188,6 +188,7 @@ describe('idempotentRestart', () => {
 
   test.each(['expire', 'fail', 'cancel', 'stall'] as const)(
     'a restarted client may end otherwise if its batch got another end: %s',
+    { tags: 'slow' },
     async end => {
       const client: Client = async context => {
         const { data } = await call(context, 'GET', '/v1/batches')

@@ -68,7 +68,7 @@ async function exploreWith(
 const throws = { throwsNever: ({ end }: { end: { kind: string } }) => (end.kind === 'threw' ? 'It threw.' : undefined) }
 
 describe('an own fault', () => {
-  test('without a count strikes each request of its operations', async () => {
+  test('without a count strikes each request of its operations', { tags: 'slow' }, async () => {
     const report = await exploreWith([NULL_PAGE], { invariants: throws })
     const cells = report.matrix.filter(cell => cell.class === 'null-page')
     expect(cells).toMatchObject([{ operation: 'listBatches', found: 3, notReached: 0 }])
@@ -76,7 +76,7 @@ describe('an own fault', () => {
     expect(found.plan).toMatchObject([{ fault: { on: 'listBatches', nth: 1, fault: { kind: 'status', status: 200 } } }])
   })
 
-  test('with a count is one point, and one that meets nothing is not reached', async () => {
+  test('with a count is one point, and one that meets nothing is not reached', { tags: 'slow' }, async () => {
     const { matrix } = await exploreWith([
       { ...NULL_PAGE, nth: 2 },
       { ...NULL_PAGE, name: 'late', nth: 9 },

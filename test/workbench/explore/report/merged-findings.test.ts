@@ -61,7 +61,7 @@ describe('a client that breaks a rule at several places by one cause', () => {
     expect(junit).toContain(`Also at: ${SECOND}.`)
   })
 
-  test('has a new finding if one of its places is not known', async () => {
+  test('has a new finding if one of its places is not known', { tags: 'slow' }, async () => {
     const one = await sorted(explored, [FIRST])
     expect(one.findings.fresh).toMatchObject([{ signature: SECOND, also: [] }])
     expect(formatFlow(one, 'explore.known.yaml')).toContain(`  known since 2026-11-30: ${FIRST} (a nightly job)`)

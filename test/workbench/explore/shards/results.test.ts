@@ -143,7 +143,7 @@ describe('the same command again', () => {
     [{ seeds: '1..9' }, 'seeds: 1..60 and 1..9'],
     [{ shard: '1/2' }, 'shard: 1/1 and 1/2'],
     [{ tests: [{ name: 'flow.ts', hash: 'beef' }] }, 'tests: flow.ts (f00d) and flow.ts (beef)'],
-  ])('refuses the file of other work: %j', async (header, message) => {
+  ])('refuses the file of other work: %j', { tags: 'slow' }, async (header, message) => {
     const { path } = await play()
     const before = readFileSync(path)
     await expect(play({ header })).rejects.toThrow(message)
@@ -184,7 +184,7 @@ describe('the lock of a file', () => {
     expect(existsSync(`${first.path}.lock`)).toBe(false)
   })
 
-  test('is taken over if its process has ended on this machine', async () => {
+  test('is taken over if its process has ended on this machine', { tags: 'slow' }, async () => {
     await play()
     lockOf({ pid: endedPid(), host: hostname() })
     expect((await play()).played).toEqual([])
@@ -196,7 +196,7 @@ describe('the lock of a file', () => {
     open().close()
   })
 
-  test('of another machine is refused, and the error says what to delete', () => {
+  test('of another machine is refused, and the error says what to delete', { tags: 'slow' }, () => {
     lockOf({ pid: endedPid(), host: 'node-7' })
     expect(() => open()).toThrow(/: process \d+ on node-7 writes to it\. If it has ended, delete .*ndjson\.lock\.$/)
     expect(existsSync(join(folder, 'results-1.ndjson'))).toBe(false)

@@ -46,7 +46,7 @@ test('a plan of 20 items shrinks to the lost answer of the create, in a simpler 
   await runner.dispose()
 })
 
-test('after an abort, the plan is as simple as it was by then', async () => {
+test('after an abort, the plan is as simple as it was by then', { tags: 'slow' }, async () => {
   const runner = createFlowRunner({ name: 'deploy', options: { fixtures: 'empty' }, run: deploy })
   await runner.run([])
   const signature = 'noLeak@createLlmDeployment/error'

@@ -148,6 +148,7 @@ describe('the published schema has the input of every operation', () => {
 
   test.each([...forms.map(name => `test/workbench/scenario/forms/${name}`), 'scenarios/hub/hub-outage.yaml'])(
     '%s',
+    { tags: 'slow' },
     file => {
       expect(schema.safeParse(parse(readFileSync(file, 'utf8'))).error).toBeUndefined()
     },

@@ -11,6 +11,7 @@ const FORMS = 'test/workbench/scenario/forms'
 describe('a scenario is the same as data and as a script', () => {
   test.each(['crash.yaml', 'refusals.yaml', 'money.yaml', 'timeline.yaml', 'wire.yaml', 'limit.json'])(
     '%s',
+    { tags: 'slow' },
     async name => {
       const scripts = await loadScenarios(resolve(FORMS, 'forms.ts'))
       const [data] = await loadScenarios(resolve(FORMS, name))
@@ -68,7 +69,9 @@ const STEP = `title: a story
 steps:
 `
 
-test('every mistake of a file is reported in the order of its lines, without mistakes that follow from another', async () => {
+test('every mistake of a file is reported in the order of its lines, without mistakes that follow from another', {
+  tags: 'slow',
+}, async () => {
   const text = `titel: a story
 given: { fixtures: emty, seeed: 7, names: { fields: { hbu: x } } }
 steps:
@@ -285,7 +288,7 @@ describe('a mistake is reported with its line, its column and the nearest word',
     )
   })
 
-  test('a few lines that expand to gigabytes are refused', async () => {
+  test('a few lines that expand to gigabytes are refused', { tags: 'slow' }, async () => {
     const lines = ['a: &a [x, x, x, x, x, x, x, x, x]']
     for (let i = 1; i < 9; i++) {
       const [name, before] = [String.fromCharCode(97 + i), String.fromCharCode(96 + i)]
