@@ -1,8 +1,7 @@
 /** `modelhost-sim explain`: says why a thing of a world is as it is, and what happens to it next. */
 
 import { escapeControls } from '../../lib/text/words.ts'
-import type { Explanation } from '../../simulator/explain/explanation.ts'
-import { formatExplanation } from '../../simulator/explain/explanation.ts'
+import { type Explanation, formatExplanation } from '../../simulator/explain/explanation.ts'
 import { type ArgumentsOf, toggle } from '../flags.ts'
 import { askServer, SERVER_FLAGS } from '../server-client.ts'
 

@@ -8,8 +8,13 @@ import { guardProcess, startLoopWatchdog } from '../../workbench/scenario/runner
 import { LoadError } from '../../workbench/scenario/runner/import-script.ts'
 import { REPORTERS, reporter } from '../../workbench/scenario/runner/reporters.ts'
 import { playJob, runFiles } from '../../workbench/scenario/runner/runner.ts'
-import type { FileResult, PlayJob, RunFilesOptions } from '../../workbench/scenario/runner/workers.ts'
-import { WORKER_VARIABLE, type WorkerMessage } from '../../workbench/scenario/runner/workers.ts'
+import {
+  type FileResult,
+  type PlayJob,
+  type RunFilesOptions,
+  WORKER_VARIABLE,
+  type WorkerMessage,
+} from '../../workbench/scenario/runner/workers.ts'
 import { type CommandIo, EXIT_CODES, PROCESS_IO } from '../command.ts'
 import { type ArgumentsOf, argument, toggle, words } from '../flags.ts'
 import { exitProcess, exitWhenWritten, onSignals } from '../process-end.ts'

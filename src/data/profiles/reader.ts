@@ -1,8 +1,7 @@
 import { describeUnknownField } from '../../lib/known-keys.ts'
 import { formatValue, type Problem } from '../../lib/zod-problems.ts'
 import type { ProfileLayer } from './chain.ts'
-import type { ProblemReport } from './problems.ts'
-import { isRecord } from './problems.ts'
+import { isRecord, type ProblemReport } from './problems.ts'
 import { NamedSections, type ProfileSection, ProfileSetting, toCamelCase } from './setting.ts'
 import { readSetting } from './setting-kinds.ts'
 

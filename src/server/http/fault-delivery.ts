@@ -5,12 +5,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Micros } from '../../kernel/duration.ts'
 import { delayUnlessAborted } from '../../lib/real-time.ts'
 import { truncateBody } from '../../simulator/faults/body-streams.ts'
-import {
-  chunkSchedule,
-  isStreamed,
-  transferTime,
-  type WireFaultResponse,
-} from '../../simulator/faults/deliver-in-process.ts'
+import { chunkSchedule, isStreamed, transferTime, type WireFaultResponse } from '../../simulator/faults/wire-faults.ts'
 
 interface DeliveryOptions {
   /** Simulated seconds per real second; undefined if delays take no real time. */

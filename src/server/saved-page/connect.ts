@@ -2,7 +2,7 @@
 
 import { delayUnlessAborted } from '../../lib/real-time.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
-import { deliverFaultInProcess, WireFaultResponse } from '../../simulator/faults/deliver-in-process.ts'
+import { deliverFaultInProcess, WireFaultResponse } from '../../simulator/faults/wire-faults.ts'
 import type { Pasts } from '../../simulator/history/past/pasts.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts'
 import type { WritePage } from '../control/endpoint.ts'

@@ -1,7 +1,6 @@
 /** Native inference of language models: a text, or several, whole or as a stream. */
 import * as z from 'zod'
-import type { EntityKey } from '../../kernel/random.ts'
-import { hash32 } from '../../kernel/random.ts'
+import { type EntityKey, hash32 } from '../../kernel/random.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { integer, text } from '../fields.ts'
 import { createFormattedReply, createScriptedReply, type Reply, type ReplyBounds, replyKey } from '../openai/answers.ts'

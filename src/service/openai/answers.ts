@@ -1,7 +1,6 @@
 /** Generated answers: texts, JSON that is valid under a schema, and tool calls, each with its token count. */
 
-import type { Chance, EntityKey } from '../../kernel/random.ts'
-import { purpose } from '../../kernel/random.ts'
+import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
 import type { JsonSchema, JsonValue } from '../../lib/json-schema/document.ts'
 import type { ValueDraws } from '../../lib/json-schema/effort.ts'
 import * as schemas from '../../lib/json-schema/generate.ts'

@@ -5,16 +5,16 @@ import { LayeredMap } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
-import type {
-  AccountObserver,
-  ChargedTokens,
-  ChargedUnits,
-  LedgerEntry,
-  LedgerTotals,
-  SuspensionReason,
-  TopupRule,
+import {
+  type AccountObserver,
+  AccountRow,
+  type ChargedTokens,
+  type ChargedUnits,
+  type LedgerEntry,
+  type LedgerTotals,
+  type SuspensionReason,
+  type TopupRule,
 } from './ledger-types.ts'
-import { AccountRow } from './ledger-types.ts'
 import { Meters } from './meters.ts'
 import { MICROCENTS_PER_CENT, type Microcents, tokenCost } from './money.ts'
 import { PastUsage, toBilledSeconds } from './past-usage.ts'

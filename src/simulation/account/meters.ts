@@ -5,8 +5,7 @@ import { NumberLog } from '../../kernel/number-log.ts'
 import type { SimulationContext } from '../context.ts'
 import { TablePart } from '../part.ts'
 import { Accrual, NO_ACCRUAL } from './accrual.ts'
-import type { LedgerEntry, MeteredUsage } from './ledger-types.ts'
-import { MeterRow } from './ledger-types.ts'
+import { type LedgerEntry, type MeteredUsage, MeterRow } from './ledger-types.ts'
 import {
   type BilledInterval,
   gpuTimeCost,

@@ -1,7 +1,6 @@
 import type { BatchStatus } from '../../data/records/enums.ts'
 import type { SimulationContext } from '../context.ts'
-import type { BatchTable } from './batch-row.ts'
-import { type BatchRow, doneLinesAt, progressOf, type TimestampedStatus } from './batch-row.ts'
+import { type BatchRow, type BatchTable, doneLinesAt, progressOf, type TimestampedStatus } from './batch-row.ts'
 
 /** A batch as the API sends it. */
 export type BatchRecord = ReturnType<typeof toBatchRecord>

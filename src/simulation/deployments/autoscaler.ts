@@ -7,8 +7,7 @@ import { maxRateFor, requiredInstances } from '../load/serving.ts'
 import { Part } from '../part.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
 import type { Deployments } from './deployments.ts'
-import type { Scaler, WorkPorts } from './instance-speed.ts'
-import { speedOfInstance } from './instance-speed.ts'
+import { type Scaler, speedOfInstance, type WorkPorts } from './instance-speed.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 /** A queue shorter than this is a rounding error: it holds no request. */

@@ -12,8 +12,7 @@ import { Part } from '../part.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Deployment } from './deployment.ts'
 import { countAlive, type DeploymentRow, isParked, isTerminal } from './deployment-row.ts'
-import type { Scaler, WorkPorts } from './instance-speed.ts'
-import { engineOf } from './instance-speed.ts'
+import { engineOf, type Scaler, type WorkPorts } from './instance-speed.ts'
 import type { Instances } from './instances.ts'
 
 /** The parts below that it uses. */

@@ -19,8 +19,7 @@ import type { Loss } from '../recording/instance-timeline.ts'
 import type { DeploymentPlan } from './deployment-row.ts'
 import { hasSwitch } from './engine-args.ts'
 import type { InstanceRow, InstanceState } from './instance-row.ts'
-import type { InstanceOwner } from './instance-speed.ts'
-import { shortageOf } from './instance-speed.ts'
+import { type InstanceOwner, shortageOf } from './instance-speed.ts'
 
 const IMAGE_PULL = purpose('instance.imagePull')
 const DOWNLOAD = purpose('instance.download')

@@ -1,5 +1,4 @@
-import type { GpuType } from '../../data/records/gpu-config.ts'
-import { gpuIndex } from '../../data/records/gpu-config.ts'
+import { type GpuType, gpuIndex } from '../../data/records/gpu-config.ts'
 import type { Archive } from '../../kernel/archive.ts'
 
 /** What is wrong with the world around the nodes: plain values, replaced and never edited, so that forks share them. */

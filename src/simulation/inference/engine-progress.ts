@@ -1,5 +1,4 @@
-import type { Micros } from '../../kernel/duration.ts'
-import { SECOND } from '../../kernel/duration.ts'
+import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { FinishReason, RequestProgress } from '../load/engine-requests.ts'
 import { answeredTokensOf, type EndedState, type InferenceRow } from './request-row.ts'
 

@@ -1,5 +1,4 @@
-import type { DeploymentStatus } from '../../data/records/enums.ts'
-import { DEPLOYMENT_LIFECYCLE } from '../../data/records/enums.ts'
+import { DEPLOYMENT_LIFECYCLE, type DeploymentStatus } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'

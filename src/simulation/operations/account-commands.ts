@@ -1,7 +1,11 @@
 import { micros } from '../../kernel/duration.ts'
 import { CommandError } from '../command-error.ts'
-import type { SUSPENSION_REASONS } from './command-definition.ts'
-import { type CommandTable, type CommandTargets, requireGpuType } from './command-definition.ts'
+import {
+  type CommandTable,
+  type CommandTargets,
+  requireGpuType,
+  type SUSPENSION_REASONS,
+} from './command-definition.ts'
 
 const CENTS_PER_USD = 100
 

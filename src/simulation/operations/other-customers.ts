@@ -1,6 +1,5 @@
 import type { GpuType } from '../../data/records/gpu-config.ts'
-import type { Micros } from '../../kernel/duration.ts'
-import { HOUR } from '../../kernel/duration.ts'
+import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import { weatherPack } from '../account/chaos-draws.ts'
 import type { SimulationContext } from '../context.ts'

@@ -9,8 +9,7 @@ import {
   type RequestTotals,
   type RequestWorkDone,
 } from '../load/request-totals.ts'
-import type { RecordedDeployment } from './history-records.ts'
-import { TIMES, TOTALS } from './history-records.ts'
+import { type RecordedDeployment, TIMES, TOTALS } from './history-records.ts'
 
 /** The resolution of request totals. One line per interval keeps memory proportional to time, not to requests. */
 const INTERVAL: Micros = 10 * SECOND

@@ -1,5 +1,9 @@
-import type { ContainerState, HostedState } from '../../data/records/enums.ts'
-import { CONTAINER_LIFECYCLE, HOSTED_LIFECYCLE } from '../../data/records/enums.ts'
+import {
+  CONTAINER_LIFECYCLE,
+  type ContainerState,
+  HOSTED_LIFECYCLE,
+  type HostedState,
+} from '../../data/records/enums.ts'
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'

@@ -1,7 +1,6 @@
 /** What a deployment or an instance is, and its state, in sentences. */
 
-import type { DeploymentRow } from '../../simulation/deployments/deployment-row.ts'
-import { isParked, isTerminal } from '../../simulation/deployments/deployment-row.ts'
+import { type DeploymentRow, isParked, isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import type { InstanceRow } from '../../simulation/deployments/instance-row.ts'
 import { engineView, formatEngine } from '../../simulation/deployments/instance-speed.ts'
 import type { World } from '../../simulation/world.ts'

@@ -2,7 +2,7 @@
 
 import type { Micros } from '../../kernel/duration.ts'
 import type { ClockSetting } from '../clock/settings.ts'
-import type { WireOutcome } from '../faults/deliver-in-process.ts'
+import type { WireOutcome } from '../faults/wire-faults.ts'
 import type { ControlAction } from '../observer.ts'
 import type { SimulatorOptions } from '../options.ts'
 

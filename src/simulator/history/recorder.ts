@@ -5,7 +5,7 @@ import { type IncomingRequest, LOCALHOST } from '../../service/http/incoming-req
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import { sourceOf } from '../../service/http/response-source.ts'
 import type { World } from '../../simulation/world.ts'
-import { isStreamed, WireFaultResponse } from '../faults/deliver-in-process.ts'
+import { isStreamed, WireFaultResponse } from '../faults/wire-faults.ts'
 import {
   type AnswerRequest,
   alreadyRecordedError,

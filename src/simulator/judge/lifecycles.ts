@@ -58,13 +58,19 @@ export function firstStatusOf(kind: CreatedKind): string | undefined {
   return LIFECYCLES[kind]?.statuses[0]
 }
 
+/** Returns the first word of the journal kinds of things of a kind. */
+function topicOf(conduct: InWorld, kind: CreatedKind): string {
+  if (isOwnKind(conduct, kind)) return 'ownRecord'
+  return kind === 'adapter' ? 'deployment' : kind
+}
+
 /** Returns the statuses that a thing had, each with the time since which it had it, as far as the journal tells. */
 export function statusHistory(
   { sim }: InWorld,
   { kind, id }: Pick<CreatedThing, 'kind' | 'id'>,
 ): readonly { readonly status: string; readonly since: Micros }[] {
   const isOwn = isOwnKind({ sim }, kind)
-  const word = isOwn ? 'ownRecord.' : `${kind === 'adapter' ? 'deployment' : kind}.`
+  const word = `${topicOf({ sim }, kind)}.`
   return sim.journal.entries().flatMap(({ kind: entryKind, subject, time, fields }) => {
     if (subject !== id || !entryKind.startsWith(word)) return []
     const status = isOwn ? String(fields?.status ?? 'deleted') : entryKind.slice(word.length)
@@ -79,7 +85,7 @@ export function statusSince(
   { kind, id, status }: Pick<CreatedThing, 'kind' | 'id' | 'status'>,
 ): Micros | undefined {
   if (!isOwnKind(conduct, kind)) {
-    const word = `${kind === 'adapter' ? 'deployment' : kind}.${status}`
+    const word = `${topicOf(conduct, kind)}.${status}`
     return conduct.sim.journal.entries().findLast(entry => entry.subject === id && entry.kind === word)?.time
   }
   // A record can change and keep its status.

@@ -3,7 +3,7 @@
 import { http } from 'msw'
 import { escapeRegExp } from '../../lib/patterns.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
-import { WireFaultResponse } from '../../simulator/faults/deliver-in-process.ts'
+import { WireFaultResponse } from '../../simulator/faults/wire-faults.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
 
 /** Bodies that MSW can copy without blocking the client. */

@@ -1,6 +1,5 @@
 import { escapeXml } from '../../../lib/quote.ts'
-import type { Chart } from './chart.ts'
-import { SERIES_STYLES } from './chart.ts'
+import { type Chart, SERIES_STYLES } from './chart.ts'
 import { CHART_HEIGHT, CHART_WIDTH, describeChart, drawChart, LISTED_MARKS, patternsOf } from './draw-chart.ts'
 
 const HEAD_HEIGHT = 58

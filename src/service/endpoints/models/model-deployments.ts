@@ -1,7 +1,12 @@
 /** Deployments of whole models: the service chooses the hardware, and the task is that of the model. */
 import * as z from 'zod'
-import type { DeploymentType, ModelTask } from '../../../data/records/enums.ts'
-import { HUB_TASKS, MODEL_TASKS, OTHER_TASKS } from '../../../data/records/enums.ts'
+import {
+  type DeploymentType,
+  HUB_TASKS,
+  MODEL_TASKS,
+  type ModelTask,
+  OTHER_TASKS,
+} from '../../../data/records/enums.ts'
 import { GPU_TYPES, type GpuType } from '../../../data/records/gpu-config.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { LIMITS } from '../../../lib/limits.ts'

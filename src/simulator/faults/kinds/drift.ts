@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import type { AnyEndpoint } from '../../../service/endpoint.ts'
 import { mapEvents, withBody } from '../body-streams.ts'
-import { isEventStream } from '../deliver-in-process.ts'
+import { isEventStream } from '../wire-faults.ts'
 import { defineFaultKind, type FaultHit } from './kind.ts'
 
 /** Changes that are compatible with the interface document. */

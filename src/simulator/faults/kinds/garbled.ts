@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { mapBody, withBody } from '../body-streams.ts'
-import { isStreamed } from '../deliver-in-process.ts'
+import { isStreamed } from '../wire-faults.ts'
 import { defineFaultKind } from './kind.ts'
 
 /** The maximum distance between garbled bytes. */

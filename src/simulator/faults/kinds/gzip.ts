@@ -1,6 +1,6 @@
 import { gzipSync } from 'fflate/browser'
 import * as z from 'zod'
-import { isStreamed } from '../deliver-in-process.ts'
+import { isStreamed } from '../wire-faults.ts'
 import { defineFaultKind } from './kind.ts'
 
 /** A compressed body that the client did not ask for. Clients that decode by themselves do not notice it. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { WireFaultResponse } from '../deliver-in-process.ts'
+import { WireFaultResponse } from '../wire-faults.ts'
 import { effect, whenDone } from './fields.ts'
 import { answerInstead, defineFaultKind } from './kind.ts'
 

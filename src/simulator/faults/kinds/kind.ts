@@ -3,7 +3,7 @@ import type { Micros } from '../../../kernel/duration.ts'
 import type { AnyEndpoint } from '../../../service/endpoint.ts'
 import type { Next, RequestContext } from '../../../service/http/request-context.ts'
 import type { World } from '../../../simulation/world.ts'
-import { isStreamed } from '../deliver-in-process.ts'
+import { isStreamed } from '../wire-faults.ts'
 
 /** A request that a fault changes. */
 export interface FaultHit {

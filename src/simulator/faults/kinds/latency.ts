@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { formatDuration, micros } from '../../../kernel/duration.ts'
-import { WireFaultResponse } from '../deliver-in-process.ts'
+import { WireFaultResponse } from '../wire-faults.ts'
 import { duration } from './fields.ts'
 import { defineFaultKind } from './kind.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { WireFaultResponse } from '../deliver-in-process.ts'
+import { WireFaultResponse } from '../wire-faults.ts'
 import { defineFaultKind } from './kind.ts'
 
 /** The connection is refused, as without a server. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { mapEvents } from '../body-streams.ts'
-import { isEventStream, WireFaultResponse } from '../deliver-in-process.ts'
+import { isEventStream, WireFaultResponse } from '../wire-faults.ts'
 import { body } from './answer-fields.ts'
 import { ENDS, message } from './fields.ts'
 import { defineFaultKind } from './kind.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { truncateBody, withBody } from '../body-streams.ts'
-import { isStreamed, WireFaultResponse } from '../deliver-in-process.ts'
+import { isStreamed, WireFaultResponse } from '../wire-faults.ts'
 import { ENDS } from './fields.ts'
 import { defineFaultKind } from './kind.ts'
 

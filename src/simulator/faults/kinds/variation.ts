@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { joinBody, mapEvents, splitBody, withBody } from '../body-streams.ts'
-import { isEventStream, isStreamed } from '../deliver-in-process.ts'
+import { isEventStream, isStreamed } from '../wire-faults.ts'
 import { withHeaders } from './answer-fields.ts'
 import { changeAnswer } from './drift.ts'
 import { defineFaultKind, type FaultHit } from './kind.ts'

@@ -1,7 +1,7 @@
 /** Compares an answer with that of a recording, and says where they differ. */
 
 import { CREDENTIAL_HASH, hashCredential, hideSecrets } from '../../../lib/text/secrets.ts'
-import { isStreamed, WireFaultResponse } from '../../faults/deliver-in-process.ts'
+import { isStreamed, WireFaultResponse } from '../../faults/wire-faults.ts'
 import { encodeAnswer, encodeBytes } from '../bodies.ts'
 import type { AnswerLine, RecordedBody } from '../lines.ts'
 

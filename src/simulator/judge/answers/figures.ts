@@ -49,9 +49,9 @@ function figuresOf(leaf: Leaf, text: string): Leaf[] {
   return [...text.matchAll(DIGITS)].flatMap(({ 0: digits, index }, i) => {
     const value = toNumber(digits)
     if (value === undefined) return []
-    const [before] = formOf(text.slice(Math.max(0, index - CONTEXT), index))
+    const before = formOf(text.slice(Math.max(0, index - CONTEXT), index))
       .split('#')
-      .slice(-1)
+      .at(-1)
     const [after] = formOf(text.slice(index + digits.length, index + digits.length + CONTEXT)).split('#')
     return [{ place: [...leaf.place, `#${i + 1} ${before}#${after}`], value, text: leaf }]
   })

@@ -1,5 +1,6 @@
 /** What a client mangled itself: it was answered whole in the end, but the failures before left traces in its result. */
 
+import { groupBy } from '../../../lib/lists.ts'
 import type { BaseObservation, Loss, Observation, ObservedRequest } from '../observation.ts'
 import { quoteText } from '../words.ts'
 import { type Comparison, tellsLoss } from './comparison.ts'
@@ -147,13 +148,7 @@ function rowsOf(list: unknown, normalise: (text: string) => string): Map<string,
   const texts = childrenOf(list).map(([, row]) =>
     normalise(typeof row === 'string' ? row : (JSON.stringify(row) ?? '')),
   )
-  const rows = new Map<string, number[]>()
-  for (const [i, text] of texts.entries()) {
-    const positions = rows.get(text)
-    if (positions === undefined) rows.set(text, [i])
-    else positions.push(i)
-  }
-  return rows
+  return groupBy(texts.keys(), i => texts[i]!)
 }
 
 /** Returns the places of the lists in a value. */

@@ -4,7 +4,7 @@ import { type Micros, SECOND } from '../../../kernel/duration.ts'
 import { delayUnlessAborted, monotonicMs, realDelay } from '../../../lib/real-time.ts'
 import type { ServedWorld } from '../../../server/worlds/served-world.ts'
 import { toPathAndQuery } from '../../../service/http/request-context.ts'
-import { isStreamed, WireFaultResponse } from '../../../simulator/faults/deliver-in-process.ts'
+import { isStreamed, WireFaultResponse } from '../../../simulator/faults/wire-faults.ts'
 import { AnswerBody } from '../../../simulator/judge/answers/answer-body.ts'
 import type { FetchOptions, Simulator } from '../../../simulator/simulator.ts'
 import type { ClientExchange, RequestRecorder } from '../run/request-recorder.ts'
@@ -54,8 +54,9 @@ export class ClientWaits {
     // No client can move time while it waits for an answer.
     const assumed = this.#last?.outcome === 'unanswered' ? ASSUMED_TIMEOUT : 0
     const rest = assumed + Math.max(0, wait - moved)
-    if (rest > 0) this.isAssumed = true
-    if (rest > 0) await clock.advanceInSlices(rest / 1000)
+    if (rest <= 0) return
+    this.isAssumed = true
+    await clock.advanceInSlices(rest / 1000)
   }
 
   afterRequest(request: ClientExchange): void {

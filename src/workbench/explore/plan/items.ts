@@ -3,8 +3,7 @@
 import type { Duration } from '../../../kernel/duration.ts'
 import type { FaultClass } from './classes.ts'
 import type { Coordinate } from './coordinates.ts'
-import type { PlanItem } from './plan.ts'
-import { withContentName } from './plan.ts'
+import { type PlanItem, withContentName } from './plan.ts'
 
 /** How long an outage lasts. */
 export const OUTAGE: Duration = '60s'

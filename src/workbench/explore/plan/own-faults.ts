@@ -7,8 +7,7 @@ import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
 import { FaultError } from '../../../simulator/faults/fault-error.ts'
 import { type FaultRule, parseRuleWithoutWindow, TRIGGERS } from '../../../simulator/faults/rules.ts'
 import type { FlowWorld } from '../flow-world.ts'
-import type { CommandItem, PlanItem } from './plan.ts'
-import { withContentName } from './plan.ts'
+import { type CommandItem, type PlanItem, withContentName } from './plan.ts'
 import { assertPlan } from './plan-form.ts'
 
 /**

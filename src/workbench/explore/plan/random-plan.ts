@@ -2,8 +2,7 @@
 
 import type { Choices } from './choices.ts'
 import { anyRequestItem, laterItem } from './items.ts'
-import type { Plan, PlanItem } from './plan.ts'
-import { withoutRepeats } from './plan.ts'
+import { type Plan, type PlanItem, withoutRepeats } from './plan.ts'
 import { type Place, type Point, pickPoint, placeOfClasses, type Space } from './space.ts'
 
 /** Numbers of items of a plan. Few items find what is rare alone, many find what needs company. */

@@ -6,8 +6,7 @@ import { CommandError } from '../../../simulation/command-error.ts'
 import { FAULT_KINDS } from '../../../simulator/faults/kinds/index.ts'
 import type { FaultKind } from '../../../simulator/faults/kinds/kind.ts'
 import type { Simulator } from '../../../simulator/simulator-interface.ts'
-import type { CommandItem, Plan, PlanItem } from '../plan/plan.ts'
-import { withContentName } from '../plan/plan.ts'
+import { type CommandItem, type Plan, type PlanItem, withContentName } from '../plan/plan.ts'
 
 /** A command that waits for the n-th entry of its anchor. */
 interface WaitingCommand {

@@ -3,8 +3,7 @@
 import { micros } from '../../../kernel/duration.ts'
 import type { Fault, FaultRule } from '../../../simulator/faults/rules.ts'
 import { FAULT_CLASSES } from '../plan/classes.ts'
-import type { Plan, PlanItem } from '../plan/plan.ts'
-import { canonicalText, withContentName } from '../plan/plan.ts'
+import { canonicalText, type Plan, type PlanItem, withContentName } from '../plan/plan.ts'
 import type { RunResult } from '../run/runner.ts'
 
 /** Fault kinds from the simplest one. A fault after the effect comes after every fault before it. */

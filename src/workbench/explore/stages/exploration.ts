@@ -2,11 +2,9 @@
 
 import { actsOnWholeRun } from '../plan/plan.ts'
 import { groupByCause } from '../report/merged-findings.ts'
-import type { Learned, RunResult } from '../run/runner.ts'
-import { type FlowRunner, RunStopped, unlessStopped } from '../run/runner.ts'
+import { type FlowRunner, type Learned, type RunResult, RunStopped, unlessStopped } from '../run/runner.ts'
 import { InvariantThrew } from '../run/verdict.ts'
-import type { Budget } from './budget.ts'
-import { ExploreError } from './budget.ts'
+import { type Budget, ExploreError } from './budget.ts'
 import { CardWriter } from './card.ts'
 import { type Finding, Findings, type RunOrigin, type StageName } from './findings.ts'
 import type { Shrinker } from './shrinker.ts'

@@ -5,8 +5,7 @@ import { LIMITS } from '../../../lib/limits.ts'
 import type { Command } from '../../../simulation/operations/commands.ts'
 import type { FaultRule } from '../../../simulator/faults/rules.ts'
 import type { TimelineAct, TimelinePlan } from '../../../simulator/timelines.ts'
-import type { DocumentStep, ScenarioData } from './schema.ts'
-import { isRule } from './schema.ts'
+import { type DocumentStep, isRule, type ScenarioData } from './schema.ts'
 
 /** The time and the repetition of the steps around a step. */
 interface StepContext {

@@ -7,16 +7,18 @@ import { documentedOperations, operations } from '../../../service/index.ts'
 import { type NamesProfile, readNames } from '../../../service/naming/names-profile.ts'
 import { CommandError } from '../../../simulation/command-error.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
-import type { CommandArguments } from '../../../simulation/operations/command-definition.ts'
-import { assertTargetPresence, requireGpuType } from '../../../simulation/operations/command-definition.ts'
+import {
+  assertTargetPresence,
+  type CommandArguments,
+  requireGpuType,
+} from '../../../simulation/operations/command-definition.ts'
 import { assertArguments, COMMANDS, type CommandName } from '../../../simulation/operations/commands.ts'
 import { FaultError } from '../../../simulator/faults/fault-error.ts'
 import { parseRuleWithoutWindow } from '../../../simulator/faults/rules.ts'
 import { resolveRelative } from '../runner/paths.ts'
 import { containsReference } from './operation-input.ts'
 import type { MistakeList, Path } from './problems.ts'
-import type { CommandStep, ScenarioData } from './schema.ts'
-import { GivenWorld } from './schema.ts'
+import { type CommandStep, GivenWorld, type ScenarioData } from './schema.ts'
 
 export class WorldChecks {
   readonly #folder: string

@@ -12,8 +12,14 @@ import { guardProcess, withStrayFailure } from './guards.ts'
 import { LoadError } from './import-script.ts'
 import { withResolvedPaths } from './paths.ts'
 import { TraceFile } from './trace.ts'
-import type { FileResult, PlayerOptions, PlayJob, RunFilesOptions } from './workers.ts'
-import { defaultWorkerCount, Workers } from './workers.ts'
+import {
+  defaultWorkerCount,
+  type FileResult,
+  type PlayerOptions,
+  type PlayJob,
+  type RunFilesOptions,
+  Workers,
+} from './workers.ts'
 
 /** A file and its selected scenarios. */
 export interface ScenarioFile {

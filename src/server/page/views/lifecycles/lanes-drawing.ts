@@ -16,8 +16,7 @@ import {
   toTime,
   toX,
 } from './lane-places.ts'
-import type { Lifecycle, Mark, Row } from './lifecycle-model.ts'
-import { styleOfState, wordsOfState } from './lifecycle-model.ts'
+import { type Lifecycle, type Mark, type Row, styleOfState, wordsOfState } from './lifecycle-model.ts'
 
 const MICROS = 1_000_000
 const DAY = 86_400 * MICROS

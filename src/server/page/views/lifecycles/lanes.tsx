@@ -24,8 +24,7 @@ import {
   windowOf,
 } from './lane-places.ts'
 import { LanesBrush } from './lanes-drawing.ts'
-import type { Mark, Row, Segment } from './lifecycle-model.ts'
-import { styleOfState, wordsOfState } from './lifecycle-model.ts'
+import { type Mark, type Row, type Segment, styleOfState, wordsOfState } from './lifecycle-model.ts'
 
 /** Rows that are in the document beyond each edge of what is visible. */
 const OVERSCAN = 6

@@ -1,7 +1,73 @@
-/** Delivers a wire fault to a client in this process, as `fetch` would. */
+/** Wire faults: what they do to a response, and how a client in this process gets one, as from `fetch`. */
 import { type Micros, micros } from '../../kernel/duration.ts'
 import { createConnectionClosedError } from '../../lib/errors.ts'
 import { deriveBody, truncateBody, withBody } from './body-streams.ts'
+
+/** What a wire fault does to a response on its way to the client. */
+export type WireOutcome =
+  /** The connection is reset before the response. */
+  | { readonly kind: 'reset' }
+  /** The connection is refused. */
+  | { readonly kind: 'refused' }
+  /** The response never arrives, and the connection stays open. */
+  | { readonly kind: 'hang' }
+  /** The response arrives after a delay. */
+  | { readonly kind: 'delayed'; readonly delay: Micros }
+  /** The connection is closed after this many bytes of the body. */
+  | { readonly kind: 'cut'; readonly after: number; readonly chunked: boolean }
+  /** The body arrives at this rate. */
+  | { readonly kind: 'slow'; readonly bytesPerSecond: number }
+  /** After the body nothing comes, and the connection stays open: in a process for `SILENCE`. */
+  | { readonly kind: 'silent' }
+
+/** How long Node's fetch waits for the next part of a body. */
+export const SILENCE = micros('5m')
+
+/** A response with a wire fault, which a `Response` cannot express. Each transport delivers its outcome as well as it can. */
+export class WireFaultResponse extends Response {
+  readonly outcome: WireOutcome
+
+  /** @param response the response without the fault */
+  constructor(outcome: WireOutcome, response?: Response) {
+    super(response?.body ?? null, response ?? { status: 200 })
+    this.outcome = outcome
+  }
+
+  /** The response without the fault. */
+  get withoutFault(): Response {
+    return new Response(this.body, this)
+  }
+}
+
+export function isEventStream(answer: Response): boolean {
+  return answer.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+}
+
+/**
+ * Returns whether a response is an event stream, or audio that is sent while it is made. Its body follows the clock of the
+ * world, so it must not be buffered.
+ */
+export function isStreamed(answer: Response): boolean {
+  if (isEventStream(answer)) return true
+  const { headers } = answer
+  return !headers.has('content-length') && (headers.get('content-type')?.startsWith('audio/') ?? false)
+}
+
+/** Returns how a slow body is sent: the size of a chunk in bytes, and its time. */
+export function chunkSchedule(
+  bytes: number,
+  bytesPerSecond: number,
+): { readonly size: number; readonly interval: Micros } {
+  // Ten chunks per second, and at most 100 in all: a slow megabyte would otherwise need 10,000 timers.
+  const size = Math.max(1, Math.ceil(bytesPerSecond / 10), Math.ceil(bytes / 100))
+  return { size, interval: Math.round((size / bytesPerSecond) * 1_000_000) }
+}
+
+/** Returns the time of a body at a rate. */
+export function transferTime(bytes: number, bytesPerSecond: number): Micros {
+  const { size, interval } = chunkSchedule(bytes, bytesPerSecond)
+  return Math.ceil(bytes / size) * interval
+}
 
 /** Waits on the clock. It rejects if the client aborts or the world ends. */
 export type ClientSleep = (delay: Micros) => Promise<void>
@@ -82,70 +148,4 @@ function throttledBody({ body }: Response, bytesPerSecond: number, sleep: Client
       return reader.cancel(reason)
     },
   })
-}
-
-/** What a wire fault does to a response on its way to the client. */
-export type WireOutcome =
-  /** The connection is reset before the response. */
-  | { readonly kind: 'reset' }
-  /** The connection is refused. */
-  | { readonly kind: 'refused' }
-  /** The response never arrives, and the connection stays open. */
-  | { readonly kind: 'hang' }
-  /** The response arrives after a delay. */
-  | { readonly kind: 'delayed'; readonly delay: Micros }
-  /** The connection is closed after this many bytes of the body. */
-  | { readonly kind: 'cut'; readonly after: number; readonly chunked: boolean }
-  /** The body arrives at this rate. */
-  | { readonly kind: 'slow'; readonly bytesPerSecond: number }
-  /** After the body nothing comes, and the connection stays open: in a process for `SILENCE`. */
-  | { readonly kind: 'silent' }
-
-/** How long Node's fetch waits for the next part of a body. */
-export const SILENCE = micros('5m')
-
-/** A response with a wire fault, which a `Response` cannot express. Each transport delivers its outcome as well as it can. */
-export class WireFaultResponse extends Response {
-  readonly outcome: WireOutcome
-
-  /** @param response the response without the fault */
-  constructor(outcome: WireOutcome, response?: Response) {
-    super(response?.body ?? null, response ?? { status: 200 })
-    this.outcome = outcome
-  }
-
-  /** The response without the fault. */
-  get withoutFault(): Response {
-    return new Response(this.body, this)
-  }
-}
-
-export function isEventStream(answer: Response): boolean {
-  return answer.headers.get('content-type')?.startsWith('text/event-stream') ?? false
-}
-
-/**
- * Returns whether a response is an event stream, or audio that is sent while it is made. Its body follows the clock of the
- * world, so it must not be buffered.
- */
-export function isStreamed(answer: Response): boolean {
-  if (isEventStream(answer)) return true
-  const { headers } = answer
-  return !headers.has('content-length') && (headers.get('content-type')?.startsWith('audio/') ?? false)
-}
-
-/** Returns how a slow body is sent: the size of a chunk in bytes, and its time. */
-export function chunkSchedule(
-  bytes: number,
-  bytesPerSecond: number,
-): { readonly size: number; readonly interval: Micros } {
-  // Ten chunks per second, and at most 100 in all: a slow megabyte would otherwise need 10,000 timers.
-  const size = Math.max(1, Math.ceil(bytesPerSecond / 10), Math.ceil(bytes / 100))
-  return { size, interval: Math.round((size / bytesPerSecond) * 1_000_000) }
-}
-
-/** Returns the time of a body at a rate. */
-export function transferTime(bytes: number, bytesPerSecond: number): Micros {
-  const { size, interval } = chunkSchedule(bytes, bytesPerSecond)
-  return Math.ceil(bytes / size) * interval
 }
