@@ -1,7 +1,7 @@
 /** Endpoints of a user, which a simulator serves beside those of the provider. */
 import type * as z from 'zod'
 import type { Clock } from '../kernel/clock.ts'
-import { formatSuggestion } from '../lib/did-you-mean.ts'
+import { formatSuggestion, nearestWord } from '../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../lib/known-keys.ts'
 import { oncePer } from '../lib/once.ts'
 import { quote } from '../lib/quote.ts'
@@ -130,6 +130,7 @@ export function ownEndpoint<
     const word = declaration[field as keyof typeof WORDS] ?? known[0]!
     if (!(known as readonly string[]).includes(word)) throw unknown(field, word, known)
   }
+  if (!Array.isArray(roles)) throw problem(`'roles' is ${quote(roles)}. Give a list, as in ['create pod'].`)
   for (const role of roles) {
     const [verb, kind, ...rest] = String(role).split(' ')
     const isKnown = ROLE_VERBS.some(one => one === verb) && RECORD_KIND.test(kind ?? '') && rest.length === 0
@@ -144,8 +145,11 @@ export function ownEndpoint<
   const declared = {
     ...{ ...declaration, roles },
     ...(verb !== undefined && { findPolledResource }),
-    handle: (input: Parameters<typeof handle>[0] & ApiScope) =>
-      checkAnswer(route, returns as unknown as z.ZodType, handle(Object.assign(input, { clock: input.world.clock }))),
+    handle: (input: Parameters<typeof handle>[0] & ApiScope) => {
+      const answer = handle(Object.assign(input, { clock: input.world.clock }))
+      assertTables(route, roles, input.world.ownRecords.declared)
+      return checkAnswer(route, returns as unknown as z.ZodType, answer)
+    },
   }
   const made: DeclaredEndpoint = {
     ...declare(declared as never),
@@ -242,6 +246,16 @@ function keysOf(route: Routes[string]): string[] {
 
 function withoutNames(path: string): string {
   return path.replaceAll(/\{\w+\}/g, '{}')
+}
+
+/** Throws TypeError for a role whose kind no table has, but nearly: a bug of the endpoint. */
+function assertTables(route: string, roles: readonly string[], tables: ReadonlyMap<string, unknown>): void {
+  for (const role of roles) {
+    const [verb, kind] = role.split(' ') as [string, string]
+    const near = tables.has(kind) ? undefined : nearestWord(kind, tables.keys())
+    if (near === undefined) continue
+    throw new TypeError(`no table has the kind of the role '${role}' of ${route}. Did you mean '${verb} ${near}'?`)
+  }
 }
 
 /** Returns an answer that fits its schema. Throws TypeError for another one, which is a bug of the endpoint. */

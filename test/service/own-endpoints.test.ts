@@ -4,6 +4,7 @@ import * as z from 'zod'
 import * as z3 from 'zod/v3'
 import { endpoints } from '../../examples/own-endpoints/pods.ts'
 import { createSimulator, endpoint, recordTable, refuse, replay } from '../../src/index.ts'
+import { quote } from '../../src/lib/quote.ts'
 import { servedBy } from '../../src/service/http/service.ts'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { explore, flow } from '../../src/workbench/explore/index.ts'
@@ -186,9 +187,9 @@ const Thing = z.object({ id: z.string(), status: z.enum(['on', 'off']), usd: z.n
 const things = { kind: 'thing', record: Thing, key: 'id', status: 'status', ended: ['off'], usdPerHour: 'usd' } as const
 
 /** Puts a thing, with what becomes of it an hour later. */
-const putThing = (table = recordTable(things), key = 'a') =>
+const putThing = (table = recordTable(things), key = 'a', role: `create ${string}` = 'create thing') =>
   endpoint({
-    ...{ route: `PUT /${key}`, summary: 'Put a thing', roles: ['create thing'], body: z.any(), returns: Thing },
+    ...{ route: `PUT /${key}`, summary: 'Put a thing', roles: [role], body: z.any(), returns: Thing },
     handle: ({ body: { later, ...thing }, world }) =>
       world.records(table).put(thing, ...(later === undefined ? [] : [{ after: '1h', set: later }])),
   })
@@ -231,6 +232,8 @@ test.each([
   ],
   [{ roles: ['creates pod'] }, "unknown role 'creates pod'. Did you mean 'create pod'?"],
   [{ roles: ['read  pod'] }, "unknown role 'read  pod'. Did you mean 'read pod'?"],
+  [{ roles: null }, "'roles' is null. Give a list, as in ['create pod']."],
+  [{ roles: 'create pod' }, '\'roles\' is "create pod". Give a list'],
   [{ auth: 'session' }, "unknown auth 'session'. Give one of token, optional, none."],
   [{ errorShape: 'simpel' }, "unknown errorShape 'simpel'. Did you mean 'simple'?"],
   [{ consumes: 'xml' }, "unknown consumes 'xml'. Give one of json, form."],
@@ -269,7 +272,10 @@ test.each([
   [{ key: 'ids' }, "the table 'thing': key is 'ids', a field that its record lacks. Did you mean 'id'?"],
   [{ status: 'phase' }, "status is 'phase', a field that its record lacks. Add it to the schema."],
   [{ usdPerHour: 'cost' }, "usdPerHour is 'cost', a field that its record lacks. Add it to the schema."],
-  [{ key: undefined }, "key is 'undefined', a field that its record lacks."],
+  [{ key: undefined }, 'key is undefined. Give the name of a field of its record.'],
+  [{ status: undefined }, "the table 'thing': status is undefined. Give the name of a field of its record."],
+  [{ status: undefined, record: z.union([Thing, Thing]) }, 'status is undefined. Give the name of a field'],
+  [{ usdPerHour: null }, 'usdPerHour is null. Give the name of a field of its record.'],
   [{ usdPerHr: 'usd' }, "Failed to declare a table: unknown field 'usdPerHr'. Did you mean 'usdPerHour'?"],
   [{ ended: 'off' }, 'Failed to declare the table \'thing\': ended is "off". Give a list of texts.'],
   [{ ended: undefined }, "Failed to declare the table 'thing': ended is undefined. Give a list of texts."],
@@ -278,6 +284,62 @@ test.each([
   [{ ended: [1], status: 'id' }, 'ended is [1]. Give a list of texts.'],
 ])('a table with %o is refused', (fields, problem) => {
   expect(() => recordTable({ ...things, ...(fields as object) })).toThrow(problem)
+})
+
+const Priced = z.object({ id: z.string(), status: z.string(), usd: z.any() })
+const priced = () =>
+  recordTable({ kind: 'thing', record: Priced, key: 'id', status: 'status', ended: [], usdPerHour: 'usd' })
+
+test.each([
+  ['2.5', 2.5],
+  ['2', 2],
+  [2.5, 2.5],
+  [null, 0],
+  [undefined, 0],
+])('a record with the price %o costs %d dollars an hour', async (usd, dollars) => {
+  const sim = made({ endpoints: {} })
+  sim.world.records(priced()).put({ id: 'x', status: 'on', usd })
+  await sim.clock.advance('1h')
+  const rent = sim.ledger.entries().filter(({ subject }) => subject === 'x')
+  expect(rent.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8).toBe(dollars)
+})
+
+test.each(['cheap', '', ' ', '0x10', '$2', '1,000', '-1', '2000000', true, [5], {}, Number.NaN])(
+  'a record with the price %o is refused',
+  usd => {
+    const put = () => made({ endpoints: {} }).world.records(priced()).put({ id: 'x', status: 'on', usd })
+    expect(put).toThrow(
+      `usd is ${quote(usd)}. Give dollars an hour, from 0 to 1,000,000: a number, or a text such as '1.99'.`,
+    )
+  },
+)
+
+test('what is no table, and what is no name of a record, is refused', () => {
+  const { world } = made({ endpoints: {} })
+  for (const [table, found] of [
+    [null, 'null'],
+    [undefined, 'undefined'],
+    ['pod', '"pod"'],
+  ] as const) {
+    expect(() => world.records(table as never)).toThrow(
+      `Failed to use a table: ${found} is not one. Give the result of recordTable({ … }).`,
+    )
+  }
+  expect(() => world.records(priced()).newId(undefined as never)).toThrow(
+    'Failed to make an id of a thing: its name is undefined. Give a text.',
+  )
+})
+
+test('a role whose kind is nearly that of a table is a bug of the endpoint', async () => {
+  const bugs: string[] = []
+  const put = (role: `create ${string}`) => {
+    const own = { a: putThing(recordTable(things), 'a', role) }
+    return call(made({ endpoints: own, onBug: bug => bugs.push(String(bug)) }), 'PUT', '/a', { id: 'x', status: 'on' })
+  }
+  expect([(await put('create invoice')).status, (await put('create thng')).status]).toEqual([200, 500])
+  expect(bugs).toEqual([
+    expect.stringContaining("no table has the kind of the role 'create thng' of PUT /a. Did you mean 'create thing'?"),
+  ])
 })
 
 test.each([

@@ -63,8 +63,9 @@ export function recordTable<R extends object>(table: RecordTable<R>): RecordTabl
   }
   const { shape } = record as { readonly shape?: Readonly<Record<string, z.ZodType>> }
   for (const [role, field] of Object.entries({ key, status, usdPerHour })) {
+    if (typeof field !== 'string') throw problem(`${role} is ${quote(field)}. Give the name of a field of its record.`)
     if (shape === undefined || Object.hasOwn(shape, field)) continue
-    const advice = formatSuggestion(String(field), Object.keys(shape), 'Add it to the schema.')
+    const advice = formatSuggestion(field, Object.keys(shape), 'Add it to the schema.')
     throw problem(`${role} is '${field}', a field that its record lacks. ${advice}`)
   }
   if (!Array.isArray(ended) || ended.some(one => typeof one !== 'string')) {
@@ -183,7 +184,12 @@ export class OwnRecords extends TablePart<OwnRecordRow, LedgerParts> {
 
   /** @throws RangeError if another table or the provider has this kind */
   of<R extends object>(declared: RecordTable<R>): Records<R> {
-    const { kind } = declared
+    const { kind } = declared ?? {}
+    if (kind === undefined) {
+      throw new RangeError(
+        `Failed to use a table: ${quote(declared)} is not one. Give the result of recordTable({ … }).`,
+      )
+    }
     assertKind(kind)
     const known = this.#declared.get(kind)
     if (known !== undefined && known !== (declared as unknown)) {
@@ -197,7 +203,12 @@ export class OwnRecords extends TablePart<OwnRecordRow, LedgerParts> {
       all: () => [...this.entries()].flatMap(([, row]) => (row.kind === kind ? [row.value as R] : [])),
       put: (record, ...later) => this.#put(declared, record, later),
       delete: key => this.#delete(kind, key),
-      newId: name => `${kind}_${this.context.chance.letters(16, this.context.newKey(`own.${kind}`, name), ID)}`,
+      newId: name => {
+        if (typeof name !== 'string') {
+          throw new RangeError(`Failed to make an id of a ${kind}: its name is ${quote(name)}. Give a text.`)
+        }
+        return `${kind}_${this.context.chance.letters(16, this.context.newKey(`own.${kind}`, name), ID)}`
+      },
     }
   }
 
@@ -310,9 +321,13 @@ function toName(kind: string, key: string): string {
 /** @throws RangeError for an invalid price */
 function stateOf<R extends object>({ kind, status: field, ended, usdPerHour }: RecordTable<R>, value: R): RecordState {
   const status = String(value[field])
-  const usd = usdPerHour === undefined ? 0 : Number(value[usdPerHour])
-  if (usd >= 0 && usd <= 1e6) return { value, status, hasEnded: ended.includes(status), cents: usd * 100 }
-  throw new RangeError(`Failed to put a ${kind}: ${usdPerHour} is ${usd}. Give dollars an hour, from 0 to 1,000,000.`)
+  const price: unknown = (usdPerHour && value[usdPerHour]) ?? 0
+  const usd = typeof price === 'string' && /^\d+(?:\.\d+)?$/.test(price) ? Number(price) : price
+  if (typeof usd === 'number' && usd >= 0 && usd <= 1e6) {
+    return { value, status, hasEnded: ended.includes(status), cents: usd * 100 }
+  }
+  const advice = "Give dollars an hour, from 0 to 1,000,000: a number, or a text such as '1.99'."
+  throw new RangeError(`Failed to put a ${kind}: ${usdPerHour} is ${quote(price)}. ${advice}`)
 }
 
 function parse<R extends object>({ kind, record: given }: RecordTable<R>, record: R): R {
