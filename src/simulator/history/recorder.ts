@@ -224,7 +224,8 @@ export class Recorder implements SimulatorObserver {
     const note = (content: Pick<AnswerLine, 'body' | 'streamed'>) =>
       recorded.end({ status, headers, ...content, ...(outcome !== undefined && { wire: outcome }) })
     const rebuild = (body: BodyInit | null) => {
-      const rebuilt = new Response(body, { status, headers: response.headers })
+      // A server in a process of its own gives an answer without a type one when its body is read.
+      const rebuilt = new Response(body, { status, headers })
       return outcome === undefined ? rebuilt : new WireFaultResponse(outcome, rebuilt)
     }
     if (response.body === null) {

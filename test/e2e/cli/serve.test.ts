@@ -131,8 +131,11 @@ test('serve takes a profile by name and prints a control token that is not requi
   expect((await end).stderr).toContain('--control-token is ignored on 127.0.0.1')
 })
 
-test('a type that a rule leaves out is missing in the process of a server', async () => {
-  const { url, child, end } = await started(['serve', '--port', '0', '--fixtures', 'empty'])
+test.each([
+  ['without a recording', []],
+  ['with a recording', ['--record', join(mkdtempSync(join(tmpdir(), 'untyped-')), 'run.ndjson')]],
+])('a type that a rule leaves out is missing in the process of a server %s', async (_, flags) => {
+  const { url, child, end } = await started(['serve', '--port', '0', '--fixtures', 'empty', ...flags])
   const post = (path: string, body: unknown) =>
     fetch(`${url}${path}`, {
       ...{ method: 'POST', body: JSON.stringify(body) },
