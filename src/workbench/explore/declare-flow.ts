@@ -1,6 +1,7 @@
 /** Declares flows, and checks what users give as one. */
 
 import { assertKnownKeys } from '../../lib/known-keys.ts'
+import { quote } from '../../lib/quote.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
 import { WORLD_OPTIONS } from './flow-world.ts'
 import type { InputDeclarations, ValuesOf } from './input.ts'
@@ -38,6 +39,15 @@ export function flow<Result, Declared extends InputDeclarations = Record<never, 
   }
   const context = `Failed to declare the flow '${name}'`
   assertKnownKeys(options, OPTIONS, context)
+  for (const reader of ['own', 'lines', 'tells'] as const) {
+    const given: unknown = options[reader]
+    if (given === undefined || typeof given === 'function') continue
+    throw new TypeError(`${context}: ${reader} is ${quote(given)}. Give a function that reads the result.`)
+  }
+  const { tellsBy } = options
+  if (tellsBy !== undefined && tellsBy !== 'result' && tellsBy !== 'output') {
+    throw new TypeError(`${context}: tellsBy is ${quote(tellsBy)}. Give 'result' or 'output'.`)
+  }
   assertInvariants(options.invariants ?? {}, context)
   if (options.inputs !== undefined) assertInputs(options.inputs, context)
   if (options.faults !== undefined) ownFaults.checkOwnFaults(options, context)

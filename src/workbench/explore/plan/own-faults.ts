@@ -1,5 +1,6 @@
 /** Faults of a flow: rules and commands that are points beside the built-in classes. */
 
+import { describeUnknownField } from '../../../lib/known-keys.ts'
 import { formatValue } from '../../../lib/zod-problems.ts'
 import type { Operations } from '../../../service/endpoint.ts'
 import { servedBy } from '../../../service/http/service.ts'
@@ -45,6 +46,9 @@ export function checkOwnFaults(
   )
 }
 
+/** The reason for a field that neither a rule has, nor one with a name like it. */
+const UNKNOWN_FIELD = describeUnknownField('', [])
+
 function checkOwnFault(given: OwnFault, operations: Operations, place: string): CheckedFault {
   if (typeof given !== 'object' || given === null) {
     throw new TypeError(`${place}: expected a fault rule or a command, got ${formatValue(given)}. Give an object.`)
@@ -68,6 +72,9 @@ function checkOwnFault(given: OwnFault, operations: Operations, place: string): 
     return { item: { fault: rest, passes }, operations: parsed.operations, class: name }
   } catch (error) {
     if (!(error instanceof FaultError)) throw error
-    throw new RangeError(`${place}${error.path.map(step => `.${String(step)}`).join('')}: ${error.reason}`)
+    const [first, ...inner] = error.path
+    const isUnknown = inner.length === 0 && error.reason === UNKNOWN_FIELD
+    const reason = isUnknown ? describeUnknownField(String(first), ['passes']) : error.reason
+    throw new RangeError(`${place}${error.path.map(step => `.${String(step)}`).join('')}: ${reason}`)
   }
 }

@@ -173,8 +173,18 @@ test.each<[unknown, string]>([
   [[{ fault: { kind: 'empty' } }], 'faults[0].on: '],
   [[undefined], 'faults[0]: expected a fault rule or a command, got nothing. Give an object.'],
   [[null], 'faults[0]: expected a fault rule or a command, got null. Give an object.'],
+  [[{ ...NULL_PAGE, pases: true }], "faults[0].pases: unknown field. Did you mean 'passes'? Rename or remove it."],
   [[{ ...NULL_PAGE, passes: 'yes' }], 'faults[0].passes: expected true or false.'],
 ])('%j is refused', (faults, message) => {
   const declare = () => flow('reader', { faults: faults as OwnFault[] }, readThrice)
   expect(declare).toThrow(`Failed to declare the flow 'reader': ${message}`)
+})
+
+test.each([
+  [{ tells: 3 }, 'tells is 3. Give a function that reads the result.'],
+  [{ own: ['id'] }, 'own is ["id"]. Give a function that reads the result.'],
+  [{ lines: null }, 'lines is null. Give a function that reads the result.'],
+  [{ tellsBy: 'outptu' }, "tellsBy is \"outptu\". Give 'result' or 'output'."],
+])('the options %j are refused', (options, message) => {
+  expect(() => flow('reader', options as never, readThrice)).toThrow(`Failed to declare the flow 'reader': ${message}`)
 })
