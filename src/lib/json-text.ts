@@ -10,16 +10,23 @@ export type JsonParseResult = { value: unknown } | { fault: JsonSyntaxProblem }
 
 /**
  * Parses JSON, and reports the place of an error. The errors of engines differ, and most errors of Node 20 have no
- * position. So an invalid text is read a second time to find the place.
+ * position. So an invalid text is read a second time to find the place. A byte order mark at the start is ignored.
+ *
+ * @param hasUniqueKeys whether a key that an object has twice is an error. Then each text is read a second time
  */
-export function parseJsonText(text: string): JsonParseResult {
+export function parseJsonText(text: string, hasUniqueKeys = false): JsonParseResult {
+  if (text.startsWith('\ufeff')) return parseJsonText(text.slice(1), hasUniqueKeys)
+  let value: unknown
+  let problem: { offset: number; reason: string } | undefined
   try {
-    return { value: JSON.parse(text) }
+    value = JSON.parse(text)
+    if (hasUniqueKeys) problem = findSyntaxFault(text, hasUniqueKeys)
   } catch (error) {
-    const problem = findSyntaxFault(text) ?? { offset: text.length, reason: String(error) }
-    const linesBefore = text.slice(0, problem.offset).split('\n')
-    return { fault: { line: linesBefore.length, column: linesBefore.at(-1)!.length + 1, reason: problem.reason } }
+    problem = findSyntaxFault(text, hasUniqueKeys) ?? { offset: text.length, reason: String(error) }
   }
+  if (problem === undefined) return { value }
+  const linesBefore = text.slice(0, problem.offset).split('\n')
+  return { fault: { line: linesBefore.length, column: linesBefore.at(-1)!.length + 1, reason: problem.reason } }
 }
 
 /** Returns the value of a JSON text; undefined if it is invalid JSON. */
@@ -65,7 +72,7 @@ function findStringEnd(text: string, start: number): number | undefined {
   return position + 1
 }
 
-function findSyntaxFault(text: string): { offset: number; reason: string } | undefined {
+function findSyntaxFault(text: string, hasUniqueKeys: boolean): { offset: number; reason: string } | undefined {
   let position = 0
   const skipSpace = () => {
     while (position < text.length && ' \t\r\n'.includes(text[position]!)) position++
@@ -101,8 +108,12 @@ function findSyntaxFault(text: string): { offset: number; reason: string } | und
       skipSpace()
     }
   }
-  const readField = () => {
+  const readField = (keys: Set<string>) => {
+    const start = position
     readString('a field name in double quotes')
+    const key = text.slice(start, position)
+    if (hasUniqueKeys && keys.has(key)) throw new JsonSyntaxFault(start, `the key ${key} is there twice`)
+    keys.add(key)
     skipSpace()
     if (text[position] !== ':') fail("':'")
     position++
@@ -110,8 +121,10 @@ function findSyntaxFault(text: string): { offset: number; reason: string } | und
   }
   const readValue = () => {
     skipSpace()
-    if (text[position] === '{') readList('}', readField)
-    else if (text[position] === '[') readList(']', readValue)
+    if (text[position] === '{') {
+      const keys = new Set<string>()
+      readList('}', () => readField(keys))
+    } else if (text[position] === '[') readList(']', readValue)
     else if (text[position] === '"') readString('a string that ends on its line')
     else readScalar()
   }

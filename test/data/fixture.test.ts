@@ -569,6 +569,18 @@ describe('a folder', () => {
     )
   })
 
+  test('is rejected with the position when it has a key twice', () => {
+    write('api_tokens.json', '[\n  { "user_id": "u",\n    "user_id": "v" }\n]\n')
+    expect(failureOf(() => loadFixture(folder)).message).toContain(
+      'api_tokens.json: line 3, column 5: the key "user_id" is there twice. Fix the JSON there.',
+    )
+  })
+
+  test('may begin with a byte order mark', () => {
+    write('account.json', `\ufeff${readFileSync(join(folder, 'account.json'), 'utf8')}`)
+    expect(() => loadFixture(folder)).not.toThrow()
+  })
+
   test('is rejected with the nearest name when a file is misspelt', () => {
     cpSync(join(folder, 'voices.json'), join(folder, 'voice.json'))
     expect(failureOf(() => loadFixture(folder)).message).toContain(

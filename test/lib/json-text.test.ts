@@ -12,6 +12,20 @@ test.each([
   expect(parseJsonText(text)).toEqual({ fault })
 })
 
+test('parseJsonText ignores a byte order mark', () => {
+  expect(parseJsonText('\ufeff{"a": 1}')).toEqual({ value: { a: 1 } })
+  expect(parseJsonText('\ufeff{"a" 1}')).toEqual({ fault: { line: 1, column: 6, reason: "expected ':', got '1'" } })
+})
+
+test('parseJsonText refuses a key that an object has twice, if it is told to', () => {
+  const text = '{"a": {"b": 1},\n "b": [{"a": 1}, {"a": 2}],\n  "a": 3}'
+  expect(parseJsonText(text)).toEqual({ value: { a: 3, b: [{ a: 1 }, { a: 2 }] } })
+  expect(parseJsonText(text, true)).toEqual({
+    fault: { line: 3, column: 3, reason: 'the key "a" is there twice' },
+  })
+  expect(parseJsonText('{"a": {"b": 1}, "b": 2}', true)).toEqual({ value: { a: { b: 1 }, b: 2 } })
+})
+
 test('parseJsonText names the place after a string of 20 million characters', { tags: 'slow' }, () => {
   const text = `["${'a'.repeat(20_000_000)}" 1]`
   expect(parseJsonText(text)).toEqual({
