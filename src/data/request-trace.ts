@@ -176,6 +176,8 @@ function toRequest(line: number, time: unknown, ...tokens: unknown[]): TracedReq
   const seconds = secondsOf(String(time ?? ''))
   const isCount = (number: number) => number >= 0 && number <= LIMITS.loadTokens
   if (Number.isFinite(seconds) && isCount(prompt) && isCount(answer)) return { seconds, prompt, answer }
+  if ([time, ...tokens].some(cell => String(cell).includes('"')))
+    throw new RangeError(`line ${line}: times and tokens cannot have quotes: remove them, and commas within numbers`)
   throw new RangeError(
     `line ${line}: it needs a time, tokens of the prompt and tokens of the answer, each at most ${LIMITS.loadTokens} (${REQUEST_COLUMNS})`,
   )

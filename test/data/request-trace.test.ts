@@ -107,6 +107,11 @@ describe('a trace of requests', () => {
     expect(() => readRequestTrace(text)).toThrow('line 2: it needs a time, tokens of the prompt')
   })
 
+  test.each(['"0",100,10', '0,"1,000",10', '0,100,"10"'])('with the row %j is refused for its quotes', row => {
+    const text = `time,input_tokens,output_tokens\n${row}`
+    expect(() => readRequestTrace(text)).toThrow('line 2: times and tokens cannot have quotes: remove them, and commas')
+  })
+
   test.each(['null', '""', 'true', '[]'])('of JSON with %s in place of tokens is refused', cell => {
     const text = `{"timestamp": 1, "input_length": ${cell}, "output_length": 2}`
     expect(() => readRequestTrace(text)).toThrow('line 1: it needs a time, tokens of the prompt')

@@ -111,6 +111,10 @@ function pathOf({ request }: HarEntry, basePath: string): string | undefined {
   return /^\/_sim(\/|$)/.test(path) ? undefined : path + search
 }
 
+function isHttp({ request }: HarEntry): boolean {
+  return /^https?:/i.test(request.url)
+}
+
 /** Real milliseconds until a request has reached the world, at the latest. */
 const MAX_WAIT_MS = 2_000
 
@@ -121,7 +125,7 @@ const MAX_WAIT_MS = 2_000
  * @param basePath the path before that of the service, as in `/api`. It is removed. Requests elsewhere are left out
  */
 export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Promise<HarPlay> {
-  const ours = log.entries.filter(entry => pathOf(entry, basePath) !== undefined)
+  const ours = log.entries.filter(entry => !isHttp(entry) || pathOf(entry, basePath) !== undefined)
   const unsendable = ours.flatMap(entry => {
     const reason = whyUnsendable(entry)
     return reason === undefined ? [] : [`log.entries[${log.entries.indexOf(entry)}] left out: ${reason}`]
@@ -162,7 +166,9 @@ export async function playHar(sim: Simulator, { log }: Har, basePath = ''): Prom
 }
 
 /** Returns why a request cannot be sent; undefined if it can. */
-function whyUnsendable({ request: { method, headers = [] } }: HarEntry): string | undefined {
+function whyUnsendable(entry: HarEntry): string | undefined {
+  const { url, method, headers = [] } = entry.request
+  if (!isHttp(entry)) return `its URL begins with ${quote(new URL(url).protocol)}, and not with http: or https:`
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(method) || NEVER_SENT.test(method))
     return `its method ${quote(method)} cannot be sent`
   // Text of a header is Latin-1 in one line.

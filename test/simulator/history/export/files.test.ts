@@ -124,6 +124,19 @@ test.each([
   expect(existsSync(join(folder, 'never.ndjson'))).toBe(false)
 })
 
+test('replay names the entries of a HAR file that are of no server', { tags: 'slow' }, async () => {
+  const har = join(folder, 'data.har')
+  const urls = ['data:image/png;base64,AAAA', 'file:///etc/passwd', 'HTTPS://site.example/deploy/list']
+  writeFileSync(har, JSON.stringify({ log: { entries: urls.map(url => entry(url)) } }))
+  const { stdout } = await commanded(['replay', har, '--record', join(folder, 'data.ndjson')])
+  const left = ['data:', 'file:'].map(
+    (scheme, i) => `  log.entries[${i}] left out: its URL begins with "${scheme}", and not with http: or https:\n`,
+  )
+  expect(stdout).toContain('1 request played')
+  expect(stdout).toContain(left.join(''))
+  expect(stdout).not.toContain('/_sim')
+})
+
 test('replay plays what is below the base path of a HAR file, and nothing of the control plane', async () => {
   const har = join(folder, 'site.har')
   const paths = ['/', '/app.js', '/api/deploy/list', '/api/_sim/clock', '/apis/deploy/list']
