@@ -155,6 +155,21 @@ describe('a calibration', () => {
     expect(stderr).toContain(`Failed to calibrate with ${file}: a fitted value is not allowed in a profile: $.engine.`)
   })
 
+  test('starts from the given profile, and names it in what it prints', { tags: 'slow' }, async () => {
+    const [file, slow] = ['rows.json', 'slow.json'].map(name => join(temporaryFolder(), name)) as [string, string]
+    writeFileSync(file, JSON.stringify([ROW]))
+    const engine = { efficiency: { value: 0.5, source: 'a test' } }
+    writeFileSync(slow, JSON.stringify({ extends: 'quick', engine }))
+    const usual = await commanded(['validate', '--calibrate', file])
+    const { code, stdout, stderr } = await commanded(['validate', '--calibrate', file, '--profile', slow])
+    const [profile, ofUsual] = [stdout, usual.stdout].map(text => JSON.parse(text))
+    expect([code, profile.extends, ofUsual.extends]).toEqual([0, slow, 'realistic'])
+    expect(profile.engine).toEqual(ofUsual.engine)
+    expect(stderr).not.toBe(usual.stderr)
+    const unknown = await commanded(['validate', '--calibrate', file, '--profile', 'qick'])
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining("Did you mean 'quick'?") })
+  })
+
   test('needs rows that can be computed', async () => {
     const file = join(temporaryFolder(), 'rows.json')
     writeFileSync(file, JSON.stringify([{ ...ROW, setup: { ...ROW.setup, gpu: 'TPU' } }]))

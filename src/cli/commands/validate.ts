@@ -19,7 +19,11 @@ export const positional = {
 export const flags = {
   json: toggle('Print the rows as one JSON object', false),
   calibrate: flag('File with rows of your own: fit the engine to them, and print the profile'),
-  profile: flag('Profile whose engine is compared: a name, or a file as --calibrate prints it', anyText, 'realistic'),
+  profile: flag(
+    'Profile whose engine is compared, and that --calibrate extends: a name, or a file as --calibrate prints it',
+    anyText,
+    'realistic',
+  ),
 }
 export const examples = [
   ['$0 validate', 'errors by class, and the worst rows'],
@@ -41,7 +45,7 @@ export function handler({
         `Failed to calibrate: '${files[0]}' and --calibrate both name rows. Give one file, after --calibrate.`,
       )
     }
-    printProfile(own)
+    printProfile(own, profile)
     return
   }
   const { engine } = loadProfile(profile)
@@ -54,10 +58,11 @@ export function handler({
   process.stdout.write(json ? `${JSON.stringify({ rows: compared }, null, 2)}\n` : escapeControls(summary(compared)))
 }
 
-/** Prints a profile whose engine is fitted to the rows of a file. */
-function printProfile(file: string): void {
+/** Prints a profile whose engine is fitted to the rows of a file. All else in it is of the profile `origin`. */
+function printProfile(file: string, origin: string): void {
+  const { engine: factors } = loadProfile(origin)
   const rows = readRows(file)
-  const { compared, problems } = compareRows(rows)
+  const { compared, problems } = compareRows(rows, factors)
   if (problems.length > 0 || compared.length === 0) {
     const { id, reason } = problems[0] ?? { id: file, reason: 'it has no rows' }
     throw new UsageError(`Failed to calibrate with ${id}: ${reason}. Correct it.`)
@@ -68,7 +73,7 @@ function printProfile(file: string): void {
   const engine = {
     ...{ efficiency: setting(efficiency), fixed_time: setting(fixedTime), server_time: setting(serverTime) },
   }
-  const profile = { extends: 'realistic', engine }
+  const profile = { extends: origin, engine }
   try {
     loadProfile(profile)
   } catch (error) {
