@@ -3,6 +3,7 @@
 import { shellQuote } from '../lib/quote.ts'
 import { type ParsedRecording, withEndpoints } from '../simulator/history/file.ts'
 import { readRecording } from '../simulator/history/read-recording.ts'
+import type { Difference } from '../simulator/history/replay/compare.ts'
 import { UsageError } from './command.ts'
 import { argument, toggle } from './flags.ts'
 
@@ -34,6 +35,15 @@ export function readRecordingToEnd(file: string, isPartialAccepted: boolean): Pa
   process.stderr.write(`${name}: ${cut}. The lines before are used.\n`)
   return recording
 }
+
+/** Returns what to do if a replay differs because no endpoint has the path of a request; nothing for another reason. */
+export function endpointsAdvice({ replayed }: Difference): string[] {
+  if (replayed !== UNKNOWN_PATH) return []
+  return ['If that request is for an endpoint of your own, give --config and the file whose endpoints declare it.']
+}
+
+/** How a replay differs at a request whose path no endpoint has. */
+const UNKNOWN_PATH = 'status 404 with the body {"detail":"Not Found"}'
 
 /** Returns a recording whose world has the own endpoints of a configuration file. Default: that of this folder. */
 export async function withProjectEndpoints(recording: ParsedRecording, file?: string): Promise<ParsedRecording> {

@@ -19,7 +19,7 @@ import { importScript, LoadError } from '../../workbench/scenario/runner/import-
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
 import { type ArgumentsOf, flag, toggle } from '../flags.ts'
-import { endpointsFile, partial, withProjectEndpoints } from '../recording-files.ts'
+import { endpointsAdvice, endpointsFile, partial, withProjectEndpoints } from '../recording-files.ts'
 import { askServer, SERVER_FLAGS } from '../server-client.ts'
 import { positive, texts } from '../values.ts'
 
@@ -248,9 +248,8 @@ async function judgeRecording(recording: ParsedRecording, what: string, options:
     },
   })
   if (divergence !== undefined) {
-    throw new UsageError(
-      `Failed to judge ${what}: its replay differs at line ${divergence.line}. See what differs with modelhost-sim replay ${what}.`,
-    )
+    const problem = `Failed to judge ${what}: its replay differs at line ${divergence.line}. See what differs with modelhost-sim replay ${what}.`
+    throw new UsageError([problem, ...endpointsAdvice(divergence)].join(' '))
   }
   return { judgement: asUsage(() => worlds.conclude(replayed!)), cut }
 }

@@ -20,7 +20,13 @@ import { PROCESS_IO, UsageError } from '../command.ts'
 import { exportRecording } from '../export-recording.ts'
 import { type ArgumentsOf, flag } from '../flags.ts'
 import { progressOnTerminal } from '../progress.ts'
-import { endpointsFile, partial, readRecordingToEnd, withProjectEndpoints } from '../recording-files.ts'
+import {
+  endpointsAdvice,
+  endpointsFile,
+  partial,
+  readRecordingToEnd,
+  withProjectEndpoints,
+} from '../recording-files.ts'
 
 export const command = 'replay <file>'
 export const example = 'replay run.ndjson'
@@ -108,6 +114,7 @@ function formatResult(file: string, { requests, divergence, cut }: ReplayResult,
     `  replayed: ${replayed}`,
     '  before it:',
     ...earlier.map(entry => `    ${entry}`),
+    ...endpointsAdvice(divergence),
     '',
   ].join('\n')
 }

@@ -50,9 +50,11 @@ test('replay and judge find own endpoints by --config, and what they print has n
   const body = JSON.stringify({ name: 'a\u001b[31m', gpuTypeId: 'H100' })
   await sim.fetch('http://sim/rest/v1/pods', { method: 'POST', headers, body })
   recording.stop()
-  expect(await commanded(['replay', file])).toMatchObject({ code: 1 })
+  const advice =
+    'If that request is for an endpoint of your own, give --config and the file whose endpoints declare it.'
+  expect(await commanded(['replay', file])).toMatchObject({ code: 1, stdout: expect.stringContaining(`\n${advice}\n`) })
   expect(await commanded(['replay', file, '--config', config])).toMatchObject({ code: 0 })
-  expect((await commanded(['judge', file])).code).toBe(2)
+  expect(await commanded(['judge', file])).toMatchObject({ code: 2, stderr: expect.stringContaining(advice) })
   expect((await commanded(['judge', file, '--config', config])).stdout).toContain('1 request')
   const { stdout } = await commanded(['replay', file, '--config', config, '--set', 'name=zz'])
   expect(stdout).toContain('a\\u001b[31m')
