@@ -1,8 +1,10 @@
 import * as z from 'zod'
+import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { fieldsOf, given } from '../../../lib/fields.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import { matchesJsonSubset } from '../../../lib/json-values.ts'
 import { LIMITS } from '../../../lib/limits.ts'
+import { quote } from '../../../lib/quote.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { toFutureTime } from '../../../simulator/clock/moves/arguments.ts'
 import type { MoveResult } from '../../../simulator/clock/moves/result.ts'
@@ -142,16 +144,19 @@ export const untilClock = control({
     '`within` passes first, `reached` is false. `last` is the last response of the GET',
   example: { body: { get: '/deploy/2cZeTxVFN7tKxCCh', where: { status: 'running' }, within: '15m' } },
   refusals: {
-    400: 'an unknown path, a path whose first response is an error or has another type than where, or an invalid duration',
+    400: 'an unknown path, a path whose first response is an error or has another type than where, a where that no answer matches, or an invalid duration',
   },
   body: z.strictObject({ get: z.string(), where: Where, within: DurationField.optional() }),
   returns: z.object({ reached: z.boolean(), now: z.string(), happened: MoveView.omit({ now: true }), last: GetResult }),
   handle: async ({ body: { get, where, within }, sim, request: { signal } }) => {
     assertSmall(where)
     const [path] = get.split('?', 1)
-    if (!get.startsWith('/') || sim.api.findOperationId('GET', path!) === undefined) {
+    const operation = get.startsWith('/') ? sim.api.findOperationId('GET', path!) : undefined
+    if (operation === undefined) {
       refuse(400, `Failed to wait for '${get}': the service has no GET with this path. Give one, as in '/deploy/list'.`)
     }
+    // A names profile gives the fields other names.
+    const schema = sim.api.lineNames === undefined ? sim.api.operations[operation]?.returns : undefined
     const headers = { authorization: `Bearer ${sim.token}` }
     let last: z.output<typeof GetResult> | undefined
     const look = async () => {
@@ -160,7 +165,11 @@ export const untilClock = control({
       const response = await sim.look(request, { path: get })
       const isFirst = last === undefined
       last = { status: response.status, body: parseJsonOrText(await response.text()) }
-      if (isFirst) assertComparable(get, last, where)
+      if (isFirst) {
+        assertComparable(get, last, where)
+        const problem = whyNever(schema, where)
+        if (problem !== undefined) refuse(400, `Failed to wait: no answer of GET ${get} matches where: ${problem}`)
+      }
       return response.ok && matchesWhere(last.body, where)
     }
     const { reached, result: happened } = await refuseInvalid(() => sim.clock.untilInSlices(look, { within }, signal))
@@ -194,6 +203,30 @@ function assertComparable(
         ? 'Give where as an object, as in {"status":"running"}.'
         : 'Give a path whose answer is JSON.'
   refuse(400, `Failed to wait: GET ${get} answers ${actualKind}, and where is ${expectedKind}. ${remedy}`)
+}
+
+/** Returns why no answer of a schema has the expected fields and words, with advice; undefined if one may have. */
+function whyNever(schema: unknown, expected: unknown, field = 'it'): string | undefined {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    return expected === null ? undefined : whyNever(schema.unwrap(), expected, field)
+  }
+  if (schema instanceof z.ZodArray && Array.isArray(expected)) {
+    return expected.map(one => whyNever(schema.element, one, field)).find(problem => problem !== undefined)
+  }
+  if (schema instanceof z.ZodEnum && !schema.safeParse(expected).success) {
+    const words = schema.options.map(String)
+    return `${field} is never ${quote(expected)}. ${formatSuggestion(String(expected), words, `Give one of ${words.join(', ')}.`)}`
+  }
+  if (!(schema instanceof z.ZodObject)) return undefined
+  if (typeof expected !== 'object' || expected === null) return `${field} is never ${quote(expected)}. Give its fields.`
+  const fields = Object.entries(expected).map(([name, inner]) => {
+    if (Object.hasOwn(schema.shape, name)) return whyNever(schema.shape[name], inner, name)
+    const names = Object.keys(schema.shape)
+    return schema.def.catchall !== undefined
+      ? undefined
+      : `unknown field '${name}'. ${formatSuggestion(name, names, `Fields are ${names.join(', ')}.`)}`
+  })
+  return fields.find(problem => problem !== undefined)
 }
 
 function kindOf(value: unknown): 'a list' | 'an object' | 'text' {
