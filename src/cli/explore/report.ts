@@ -21,6 +21,7 @@ export interface ExploredFlow {
 }
 
 const MAX_LISTED = 10
+const KEEP = 'To keep each finding as a test, give --write and a folder.'
 
 /** Returns the report for people. */
 export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile: string): string {
@@ -32,6 +33,7 @@ export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile
   ]
   for (const [i, finding] of fresh.entries()) lines.push('', ...formatFinding(finding, i + 1, fileOf(finding)))
   if (fresh.length > 0) lines.push('')
+  if (fresh.length > 0 && fresh.every(finding => fileOf(finding) === undefined)) lines.push(KEEP)
   lines.push(`${plural(fresh.length, known.length === 0 ? 'finding' : 'new finding')}`)
   for (const { finding, entry } of known) {
     lines.push(`  known since ${entry.date}: ${finding.signature} (${entry.reason})`)

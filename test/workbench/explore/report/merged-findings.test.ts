@@ -52,7 +52,8 @@ describe('a client that breaks a rule at several places by one cause', () => {
     const text = formatFlow(one, 'explore.known.yaml')
     expect(text).toContain(`1. ${FIRST}\n`)
     expect(text).toContain(`   Also at        ${SECOND}.\n`)
-    expect(text).toContain('\n1 finding\n')
+    expect(text).toContain('\nTo keep each finding as a test, give --write and a folder.\n1 finding\n')
+    expect(formatFlow({ ...one, fileOf: () => 'noleak.yaml' }, 'explore.known.yaml')).not.toContain('To keep')
     expect(JSON.parse(formatFlowJson(one)).findings).toMatchObject([
       { signature: FIRST, also: [{ signature: SECOND, plan: [{ fault: { on: 'listServedModels' } }] }] },
     ])
