@@ -1,5 +1,6 @@
 /** The command line: a list of commands, each loaded on demand. */
 import { formatSuggestion } from '../lib/did-you-mean.ts'
+import { describeFileError } from '../lib/errors.ts'
 import { escapeControls } from '../lib/text/words.ts'
 import { UsageError } from './command.ts'
 import { runCommandLine } from './command-line.ts'
@@ -55,8 +56,12 @@ export async function main(args: readonly string[]): Promise<void> {
   try {
     await dispatch([...own.filter(arg => arg !== '--debug'), ...args.slice(own.length)])
   } catch (error) {
-    const { message, stack, exitCode } = error as Error & { exitCode?: number }
-    process.stderr.write(`${escapeControls(String(debug ? stack : message))}\n`)
+    const { message, stack, exitCode, path, syscall } = error as NodeJS.ErrnoException & { exitCode?: number }
+    const words =
+      path === undefined || syscall === undefined
+        ? message
+        : `Failed to open '${path}': ${describeFileError(error)}. Give another path.`
+    process.stderr.write(`${escapeControls(String(debug ? stack : words))}\n`)
     process.exitCode = exitCode ?? 2
   }
 }

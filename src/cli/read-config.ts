@@ -1,5 +1,5 @@
 /** Reads the configuration file of the current folder, and shows where the value of each flag comes from. */
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { HIDDEN } from '../lib/text/secrets.ts'
 import { escapeControls } from '../lib/text/words.ts'
@@ -49,8 +49,9 @@ export async function readConfig(args: readonly string[]): Promise<void> {
   setConfig({}, '')
   if (file === undefined) return
   if (!isFile(file)) {
+    const reason = existsSync(file) ? 'it is not a file' : 'the file is missing'
     throw new UsageError(
-      `Failed to read --config '${file}': the file is missing. Give one in TypeScript, JavaScript, JSON or YAML.`,
+      `Failed to read --config '${file}': ${reason}. Give one in TypeScript, JavaScript, JSON or YAML.`,
     )
   }
   const { $schema: _, endpoints, ...config } = await readFields(file)

@@ -72,7 +72,12 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   ],
   [['merge', 'none.ndjson'], 'Failed to read none.ndjson: the file or folder is missing. Give files of --out.'],
   [['merge', 'docs'], 'Failed to merge docs: it contains no results-1.ndjson or the like. Give the folder of --out.'],
-  [['merge', 'x', '--finding-code', '0'], "Failed to read --finding-code '0': too small."],
+  [
+    ['merge', 'x', '--finding-code', '3'],
+    "Failed to read --finding-code '3': too small. Give an integer from 4 to 125",
+  ],
+  [['mcp', '--'], 'Failed to start the tools: the client after -- is missing. Give it, as in mcp -- python3 client.py'],
+  [['env', '--config', 'docs'], "Failed to read --config 'docs': it is not a file. Give one in TypeScript,"],
   [['run', '--update=1'], "Failed to read --update '1': it is a switch and has no value."],
   [['--profile', 'quik'], "Did you mean 'quick'?"],
   [

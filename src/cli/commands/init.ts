@@ -1,5 +1,5 @@
 /** `modelhost-sim init`: writes a configuration, a first test and a first scenario into a project. */
-import { cpSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { cpSync, existsSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describeFileError } from '../../lib/errors.ts'
 import { shippedFolder } from '../../workbench/scenario/runner/paths.ts'
@@ -24,7 +24,7 @@ export function handler(): void {
   const runner = findRunner()
   const { from: test, to: target, run } = RUNNERS[runner]
   const scenario = 'scenarios/first-deployment.yaml'
-  const config = CONFIG_FILES.find(file => existsSync(file)) ?? 'modelhost-sim.config.yaml'
+  const config = CONFIG_FILES.find(isThere) ?? 'modelhost-sim.config.yaml'
   const copies = [
     ['modelhost-sim.config.yaml', config],
     [`test/${test}`, target],
@@ -33,7 +33,7 @@ export function handler(): void {
     ...(existsSync(scenario) ? [] : [[scenario, scenario].map(path => path.replace('.yaml', '.trace'))]),
   ] as [from: string, to: string][]
   for (const [, to] of copies) {
-    if (statSync(dirname(to), { throwIfNoEntry: false })?.isDirectory() === false) {
+    if (isThere(dirname(to)) && statSync(dirname(to), { throwIfNoEntry: false })?.isDirectory() !== true) {
       throw new UsageError(
         `Failed to write ${to}: ${dirname(to)} is not a folder. Rename that file, then run init again.`,
       )
@@ -59,9 +59,14 @@ function readIfPresent(file: string): string {
   return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
 
+/** Returns whether a path is taken, also by a link that leads nowhere. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
 /** Copies a file of examples/init. Returns false if the target exists; then it stays. */
 function copy(from: string, to: string): boolean {
-  if (existsSync(to)) return false
+  if (isThere(to)) return false
   try {
     makeFolders(dirname(to))
     cpSync(join(shippedFolder('examples'), 'init', from), to, { force: false, errorOnExist: true })

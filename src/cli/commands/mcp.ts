@@ -47,6 +47,11 @@ export async function handler(argv: Arguments): Promise<void> {
   if (argv.explore !== undefined && argv.otherCommand !== undefined) {
     throw new UsageError('Failed to start the tools: --explore is a flow, and a command follows --. Leave one out.')
   }
+  if (argv.otherCommand?.length === 0) {
+    throw new UsageError(
+      'Failed to start the tools: the client after -- is missing. Give it, as in mcp -- python3 client.py, or leave out --.',
+    )
+  }
   // Before a server is open: an error ends the process.
   const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js').catch(error => {
     throw missingPackageError(error)

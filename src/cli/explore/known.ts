@@ -49,7 +49,7 @@ export class KnownFindings {
     try {
       return new KnownFindings(file, readKnownFindings(resolve(folder, file), file))
     } catch (error) {
-      if (error instanceof DocumentError) throw new UsageError(error.message)
+      if (error instanceof DocumentError) throw new UsageError(`Failed to read ${error.message}`)
       throw error
     }
   }

@@ -20,7 +20,8 @@ export const FINDING_EXIT_CODES =
 
 export const FINDING_CODE = argument(
   'Exit code for findings in place of 1, so that Kubernetes retries after a crash, and not after a finding',
-  integer({ min: 1, max: 125 }, 42),
+  // 1 to 3 have a meaning.
+  integer({ min: 4, max: 125 }, 42),
 )
 
 export const SHARD_FLAGS = {

@@ -83,6 +83,18 @@ test('init never overwrites', () => {
   expect(run(NODE, BIN, 'init')).not.toContain('wrote')
 })
 
+test('init keeps a link that leads nowhere, and writes nothing if a folder is one', () => {
+  const run = project({ 'package.json': '{}' })
+  run('ln', '-s', '/nowhere', 'scenarios')
+  run('ln', '-s', '/nowhere', 'modelhost-sim.config.json')
+  expect(run(NODE, BIN, 'init')).toBe(
+    'Failed to write scenarios/first-deployment.yaml: scenarios is not a folder. Rename that file, then run init again.\nexit 2',
+  )
+  expect(run('ls', 'test')).not.toContain('exit 0')
+  run('rm', 'scenarios')
+  expect(run(NODE, BIN, 'init')).toContain('kept modelhost-sim.config.json, which exists already\nwrote test/')
+})
+
 test('init keeps a configuration of another kind, and writes nothing if a folder is a file', () => {
   const run = project({ 'package.json': '{}', 'modelhost-sim.config.js': 'export default {}', scenarios: '' })
   expect(run(NODE, BIN, 'init')).toBe(

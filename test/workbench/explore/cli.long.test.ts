@@ -133,8 +133,8 @@ describe('known findings', () => {
   })
 
   test.each<[text: string, message: string]>([
-    ['findings: [', 'explore.known.yaml:1:'],
-    ['findngs: []', "explore.known.yaml:1:1: unknown key 'findngs'. Did you mean 'findings'?"],
+    ['findings: [', 'Failed to read explore.known.yaml:1:'],
+    ['findngs: []', "Failed to read explore.known.yaml:1:1: unknown key 'findngs'. Did you mean 'findings'?"],
     ['findings:\n  - flow: a\n    signature: b\n    date: 2026-01-31', "2:5: 'reason' is missing. Add it."],
     ['findings:\n  - { flow: a, signature: b, reason: c, date: 2026-02-31 }', "'date': "],
     [

@@ -49,7 +49,7 @@ function readText(path: string, name: string): string {
   try {
     if (statSync(path).size <= LIMITS.scenarioBytes) return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new DocumentError(`Failed to read ${name}: ${describeFileError(error)}. Give the file of known findings.`)
+    throw new DocumentError(`${name}: ${describeFileError(error)}. Give the file of known findings.`)
   }
   throw new DocumentError(
     `${name}: it is larger than ${LIMITS.scenarioBytes / 1024} KiB. Remove findings that are corrected.`,
