@@ -17,7 +17,7 @@ test('parseJsonText ignores a byte order mark', () => {
   expect(parseJsonText('\ufeff{"a" 1}')).toEqual({ fault: { line: 1, column: 6, reason: "expected ':', got '1'" } })
 })
 
-test('parseJsonText refuses a key that an object has twice, if it is told to', () => {
+test('parseJsonText refuses a key that an object has twice, if the caller asks for that', () => {
   const text = '{"a": {"b": 1},\n "b": [{"a": 1}, {"a": 2}],\n  "a": 3}'
   expect(parseJsonText(text)).toEqual({ value: { a: 3, b: [{ a: 1 }, { a: 2 }] } })
   expect(parseJsonText(text, true)).toEqual({

@@ -314,7 +314,7 @@ test.each(['cheap', '', ' ', '0x10', '$2', '1,000', '-1', '2000000', true, [5], 
   },
 )
 
-test('what is no table, and what is no name of a record, is refused', () => {
+test('another value in place of a table or of a name is refused', () => {
   const { world } = made({ endpoints: {} })
   for (const [table, found] of [
     [null, 'null'],
