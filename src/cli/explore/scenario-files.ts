@@ -42,6 +42,12 @@ export function assertWritable(
     const problem = findFolderProblem(present)
     if (problem !== undefined)
       throw new UsageError(`Failed to write --write '${write}': ${problem}. Give another folder.`)
+    if (clients.some(({ flow }) => 'command' in flow && flow.options.endpoints !== undefined)) {
+      const reason = 'the scenario of a command cannot have your own endpoints'
+      throw new UsageError(
+        `Failed to write --write '${write}': ${reason}. Explore a flow that has them among its options.`,
+      )
+    }
   }
   if (writeAs === undefined) return
   const problem = `Failed to read --write-as ${writeAs}`
