@@ -1,7 +1,7 @@
 import { thingsLeftBehind } from '../created-things.ts'
 import { thingEvidence, violationAt } from '../facts.ts'
 import { defineRule } from '../rule.ts'
-import { describeEnd, formatCost, formatSince, nameRequest, nameThing, startSentence } from '../words.ts'
+import { describeEnd, formatCost, formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
 
 /**
  * Nothing that the client created goes on to cost money without a client that knows its id. A thing counts while it is
@@ -31,7 +31,9 @@ export const noLeak = defineRule({
           `${nameThing(thing)} ${state}: ${formatCost(observation, thing)}. ` +
           `${startSentence(nameRequest(request))} created it ${formatSince(observation, request.sentAt)} after the start. ` +
           `${describeEnd(observation)} ${how}.`
-        return violationAt(request, words, { subject: id, evidence: thingEvidence(observation, thing) })
+        // One look by name finds what it created, whatever happened to the answer.
+        const cause = observation.end.kind === 'threw' ? operationOf(request) : undefined
+        return violationAt(request, words, { subject: id, cause, evidence: thingEvidence(observation, thing) })
       })
   },
 })

@@ -16,7 +16,7 @@ import { isOwnKind, isTerminalStatus, showsEnd, statusHistory, statusInAnswer, s
 import { listedStatus, tellsEnd } from '../list-reads.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
-import { formatSince, nameRequest, nameThing, startSentence } from '../words.ts'
+import { formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
 
 /** Reads that may follow the one that showed the end, to see its details again. */
 const FURTHER_READS = 2
@@ -120,6 +120,8 @@ function findIgnored(
     `last ${formatSince(observation, last.sentAt)} after the start.`
   return violationAt(first, words, {
     subject: thing.id,
+    // One loop polls, whatever the end that it does not know.
+    cause: operationOf(first),
     evidence: [...requestEvidence(first, last), ...entryEvidence(observation, thing.id)],
   })
 }

@@ -1,12 +1,17 @@
 /** Findings as a reader gets them: one for each cause, those that do the most harm first. */
 
+import { stableJson } from '../../../lib/json-values.ts'
 import { groupBy } from '../../../lib/lists.ts'
 import { OPTIONAL_RULE_NAMES, RULE_NAMES } from '../../../simulator/judge/rules/index.ts'
+import type { Plan } from '../plan/plan.ts'
 import type { BrokenInvariant } from '../run/runner.ts'
 import { toParagraph } from './finding-words.ts'
 import type { FindingWords } from './item-words.ts'
 
-type OfCause = Pick<BrokenInvariant, 'invariant' | 'signature' | 'words' | 'cause'>
+type OfCause = Pick<BrokenInvariant, 'invariant' | 'signature' | 'words' | 'cause'> & { readonly plan?: Plan }
+
+/** Rules whose violation is part of that of another rule, if one plan breaks both at one place. */
+const PART_OF: Readonly<Record<string, string>> = { readsEnd: 'settles' }
 
 /** What a merged finding needs. Its places are findings of their own, without places. */
 interface Placed<Finding> extends OfCause {
@@ -20,12 +25,30 @@ const ORDER: readonly string[] = [...RULE_NAMES, ...OPTIONAL_RULE_NAMES]
 
 /**
  * Returns findings by cause, in their order. Findings of one invariant have one cause if its rule says so, or if the same
- * happened at one operation and only the end of the client differs.
+ * happened at one operation and only the end of the client differs. A client that polls for ever after the end of a thing
+ * has one cause, too, and its wait leads.
  */
 export function groupByCause<Finding extends OfCause>(findings: readonly Finding[]): [Finding, ...Finding[]][] {
   const causeOf = ({ signature, cause, words }: Finding) => cause ?? `${signature.replace(/\/\w+$/, '')} ${words}`
   const groups = groupBy(findings, finding => `${finding.invariant} ${causeOf(finding)}`)
+  const wholeOf = (part: Finding) =>
+    [...groups.values()].find(whole =>
+      whole.some(other => other.invariant === PART_OF[part.invariant] && isSame(part, other)),
+    )
+  for (const [key, group] of groups) {
+    if (PART_OF[group[0]!.invariant] === undefined) continue
+    const whole = group.map(wholeOf).find(one => one !== undefined)
+    if (whole === undefined) continue
+    whole.push(...group)
+    groups.delete(key)
+  }
   return [...groups.values()] as [Finding, ...Finding[]][]
+}
+
+/** Returns whether one plan breaks two rules at one place. */
+function isSame(one: OfCause, other: OfCause): boolean {
+  const [place, otherPlace] = [one, other].map(({ signature }) => signature.split('@')[1])
+  return place === otherPlace && one.plan !== undefined && stableJson(one.plan) === stableJson(other.plan)
 }
 
 /** Returns one finding for each cause: the first one that was found, with the others as its places. */

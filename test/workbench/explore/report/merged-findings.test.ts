@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { KnownFindings } from '../../../../src/cli/explore/known.ts'
 import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit } from '../../../../src/cli/explore/report.ts'
-import { explore, type FlowReport } from '../../../../src/workbench/explore/explore-flow.ts'
+import { explore, type FlowReport, replayPlan } from '../../../../src/workbench/explore/explore-flow.ts'
 import type { FlowFunction } from '../../../../src/workbench/explore/flow.ts'
 import { mergeFindings } from '../../../../src/workbench/explore/report/merged-findings.ts'
 import { type SurviveOptions, toSurvive } from '../../../../src/workbench/testing/to-survive.ts'
@@ -89,6 +89,53 @@ test('a line that fails after answers of several operations is one finding', asy
   expect(findings).toMatchObject([
     { signature: 'recovers@listBatches/crash', also: [{ signature: 'recovers@listFiles/crash' }] },
   ])
+})
+
+/** Creates, polls until it runs, deletes. Each error ends it. */
+const simple: FlowFunction = async ({ fetch, url, token, sleep }) => {
+  const call = async (method: string, path: string, body?: unknown) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const signal = AbortSignal.timeout(30_000)
+    const answer = await fetch(url + path, { method, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) })
+    if (!answer.ok) throw new Error(`${answer.status}`)
+    return (await answer.json()) as { deploy_id: string; status: string }
+  }
+  const spec = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+  const { deploy_id } = await call('POST', '/deploy/llm', spec)
+  while ((await call('GET', `/deploy/${deploy_id}`)).status !== 'running') await sleep(10_000)
+  await call('DELETE', `/deploy/${deploy_id}`)
+}
+
+test('a client that polls for ever after an end has one finding of two rules, and the wait leads', {
+  tags: 'slow',
+}, async () => {
+  const plan = [
+    {
+      command: { verb: 'deployment.crash', target: 'ie8YS6LnLYLlEbPp', args: { times: 20 } },
+      after: { kind: 'deployment.deploying' },
+    },
+  ] as const
+  const { findings } = await replayPlan(simple, plan, { fixtures: 'empty' })
+  expect(findings).toMatchObject([
+    { signature: 'settles@getDeployment/ok', also: [{ signature: 'readsEnd@getDeployment/ok' }] },
+  ])
+})
+
+test('a client that does not know one end, and waits without an end for another reason, has two findings', () => {
+  const story = { invariant: '', what: '', expected: '', causes: [], inputs: '', requests: '' }
+  const words = { ...story, tooLateFrom: '', necessary: '', leftOut: '', also: [], advice: '' }
+  const of = (invariant: string, place: string, crash: number) => {
+    const signature = `${invariant}@${place}`
+    return { invariant, signature, words: '', why: '', story: words, also: [], plan: [{ crash }] }
+  }
+  const [wait, sameWait] = [of('settles', 'getBatch/ok', 1), of('readsEnd', 'getBatch/ok', 1)]
+  expect(mergeFindings([sameWait, wait])).toMatchObject([{ signature: wait.signature, also: [sameWait] }])
+  for (const other of [
+    of('readsEnd', 'getBatch/ok', 2),
+    of('readsEnd', 'listFiles/ok', 1),
+    of('noLeak', 'getBatch/ok', 1),
+  ])
+    expect(mergeFindings([wait, other])).toHaveLength(2)
 })
 
 test('findings are sorted by harm: own invariants, wrong results, money, ends, conduct', () => {
