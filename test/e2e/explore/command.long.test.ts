@@ -231,9 +231,14 @@ describe('a command that cannot be explored is named with the reason', () => {
     ['a file without permission', ['./package.json'], "'./package.json' is not executable. Change that with chmod +x"],
     ['no request', ['node', '-e', ''], `'node -e ' sent no request to the simulator. ${silent}`],
     [
+      'no request, with what sets its variables',
+      ['node', '-e', 'process.exit(3)'],
+      `as in: explore -- sh -c 'SERVICE_URL=$MODELHOST_URL SERVICE_TOKEN=$MODELHOST_TOKEN exec node -e '\\''process.exit(3)'\\'''.`,
+    ],
+    [
       'a failure before the first request',
       ['node', '-e', 'console.error("no such module"); process.exit(7)'],
-      'ended with exit code 7 and sent no request to the simulator. Start it alone first. It gets its address in MODELHOST_URL. It printed:\nno such module',
+      'ended with exit code 7 and sent no request to the simulator. Start it alone first. Make it read the address of the service from MODELHOST_URL',
     ],
     ['no end', ['node', '-e', 'setInterval(() => {}, 9)'], 'did not end within 3 s and sent no request'],
     [

@@ -36,8 +36,7 @@ export class CommandFailed extends Error {
   readonly output: string
 
   constructor(how: string, output: OutputLog) {
-    const lastLine = output.lastLines(1)
-    super(lastLine === '' ? how : `${how}: ${lastLine}`)
+    super([how, output.errorLine].filter(Boolean).join(': '))
     this.output = output.all
   }
 }

@@ -187,8 +187,8 @@ class ProcessRunner implements FlowRunner {
       const end = await run.play()
       const isBase = plan.length === 0
       if (isBase && run.requests.length === 0) {
-        const lastLines = run.output.lastLines(PRINTED_LINES)
-        throw explainSilence({ argv, end, lastLines, timeoutMs, strayRequests: this.#strayRequests })
+        const printed = run.output.excerpt(PRINTED_LINES)
+        throw explainSilence({ argv, end, printed, timeoutMs, strayRequests: this.#strayRequests })
       }
       const key = settingKey(options)
       const result = await run.conclude(end, isBase ? undefined : this.#bases.get(key))

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs'
 import { delimiter } from 'node:path'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { attempt } from '../../../lib/errors.ts'
+import { shellQuote } from '../../../lib/quote.ts'
 import { hideSecrets } from '../../../lib/text/secrets.ts'
 import type { ProcessEnd, StartError } from './client-process.ts'
 
@@ -41,24 +42,30 @@ export function explainStart(
 export interface SilentRun {
   readonly argv: readonly string[]
   readonly end: ProcessEnd
-  readonly lastLines: string
+  readonly printed: string
   readonly timeoutMs: number
   /** Requests to the server that had another token. */
   readonly strayRequests: number
 }
 
+/** Says from where a command gets the address, whatever its variables are named. */
+function nameVariables(argv: readonly string[]): string {
+  const renamed = `SERVICE_URL=$MODELHOST_URL SERVICE_TOKEN=$MODELHOST_TOKEN exec ${argv.map(shellQuote).join(' ')}`
+  return `Make it read the address of the service from MODELHOST_URL, and the token from MODELHOST_TOKEN. If it reads other variables, such as SERVICE_URL and SERVICE_TOKEN, set them, as in: explore -- sh -c ${shellQuote(renamed)}.`
+}
+
 /** Explains why a command sent no request to its world. */
-export function explainSilence({ argv, end, lastLines, timeoutMs, strayRequests }: SilentRun): UnusableCommand {
+export function explainSilence({ argv, end, printed, timeoutMs, strayRequests }: SilentRun): UnusableCommand {
   const command = `'${argv.join(' ')}'`
-  const printed = lastLines === '' ? '' : ` It printed:\n${hideSecrets(lastLines)}`
+  const output = printed === '' ? '' : ` It printed:\n${hideSecrets(printed)}`
   if (strayRequests > 0) {
     return new UnusableCommand(
-      `Failed to explore: no request of ${command} has the token of its world. Make it send the token of MODELHOST_TOKEN, as in 'Authorization: Bearer TOKEN'.${printed}`,
+      `Failed to explore: no request of ${command} has the token of its world. Make it send the token of MODELHOST_TOKEN, as in 'Authorization: Bearer TOKEN'.${output}`,
     )
   }
   if (end.kind === 'exited' && end.code === 0) {
     return new UnusableCommand(
-      `Failed to explore: ${command} sent no request to the simulator. Make it read the address of the service from MODELHOST_URL, and the token from MODELHOST_TOKEN.${printed}`,
+      `Failed to explore: ${command} sent no request to the simulator. ${nameVariables(argv)}${output}`,
     )
   }
   const how =
@@ -68,7 +75,7 @@ export function explainSilence({ argv, end, lastLines, timeoutMs, strayRequests 
         ? `ended with ${end.signal}`
         : `did not end within ${timeoutMs / 1000} s`
   return new UnusableCommand(
-    `Failed to explore: ${command} ${how} and sent no request to the simulator. Start it alone first. It gets its address in MODELHOST_URL.${printed}`,
+    `Failed to explore: ${command} ${how} and sent no request to the simulator. Start it alone first. ${nameVariables(argv)}${output}`,
   )
 }
 
