@@ -17,7 +17,9 @@ const hasPython = spawnSync('python3', ['--version']).status === 0
 
 test('the page has the blocks that are run below, and no other', () => {
   expect(blocks.map(({ language, opening }) => `${language} ${opening}`)).toEqual([
-    'sh SERVICE_URL=$MODELHOST_URL SERVICE_TOKEN=$MODELHOST_TOKEN exec python3 client.py',
+    'sh python3 -m venv .venv',
+    "sh cat > client.sh <<'END'",
+    "sh npx modelhost-sim explore -- sh -c 'SERVICE_URL=$MODELHOST_URL SERVICE_TOKEN=$MODELHOST_TOKEN exec python3 client.py'",
     'sh npx modelhost-sim explore -- python3 -m modelhost_sim.run client.py',
     'sh PATH="$PWD/node_modules/modelhost-sim/clients/shell:$PATH" npx modelhost-sim explore -- bash client.sh',
     'python def sleep(seconds):',
@@ -40,12 +42,24 @@ test.skipIf(!hasPython)('its command deploys a model, and moves the time of its 
   expect([limited!.status, next!.sentAt - limited!.endedAt!]).toEqual([429, 20e6])
 })
 
-test.skipIf(!hasPython)('its script gives a client the variables that it reads', async () => {
+test('its first client of a shell leaves a deployment behind', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'start-'))
+  onTestFinished(() => rmSync(cwd, { recursive: true }))
+  const written = blockWith(blocks, 'cat > client.sh').split('PATH=')[0]!
+  expect(spawnSync('bash', ['-c', written], { cwd }).status).toBe(0)
+  const runner = createCommandRunner(commandFlow(['bash', 'client.sh'], { options: { fixtures: 'empty' }, cwd }))
+  onTestFinished(() => runner.dispose())
+  const fault = { kind: 'status', status: 503, effect: 'done' } as const
+  const { broken } = await runner.run([{ fault: { on: 'createLlmDeployment', nth: 1, fault } }])
+  expect(broken.map(({ signature }) => signature)).toContain('noLeak@createLlmDeployment/error')
+})
+
+test.skipIf(!hasPython)('its shell gives a client the variables that it reads', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'variables-'))
   onTestFinished(() => rmSync(cwd, { recursive: true }))
-  writeFileSync(join(cwd, 'explored.sh'), blockWith(blocks, 'SERVICE_URL='))
+  const [, script = ''] = /'(.*)'/.exec(blockWith(blocks, 'SERVICE_URL='))!
   writeFileSync(join(cwd, 'client.py'), `${PYTHON.replaceAll('MODELHOST_', 'SERVICE_').split('begin =')[0]}read()`)
-  const runner = createCommandRunner(commandFlow(['sh', 'explored.sh'], { options: { fixtures: 'empty' }, cwd }))
+  const runner = createCommandRunner(commandFlow(['sh', '-c', script], { options: { fixtures: 'empty' }, cwd }))
   onTestFinished(() => runner.dispose())
   const { end, requests } = await runner.run([])
   expect([end, requests.map(({ status }) => status)]).toEqual(['returned', [200]])
