@@ -16,7 +16,7 @@ import { notesOfBase, runBase } from './stages/base.ts'
 import { Budget, ExploreError } from './stages/budget.ts'
 import type { Card } from './stages/card.ts'
 import { Coverage, type MatrixCell, type UnreachedPoint } from './stages/coverage.ts'
-import { Exploration, type ExplorationOptions, type Saturation } from './stages/exploration.ts'
+import { Exploration, type ExplorationOptions, LEAST_RUNS, type Saturation } from './stages/exploration.ts'
 import type { Finding, StageName, Surfaced } from './stages/findings.ts'
 import { Pairs } from './stages/pairs.ts'
 import { pointsOf, runSingles } from './stages/singles.ts'
@@ -103,7 +103,7 @@ export async function prepare(runner: FlowRunner, options: ExploreOptions): Prom
   const { name: flow, onProgress } = options
   const base = await runBase(runner, flow, () =>
     onProgress?.({
-      ...{ flow, stage: 'base', runs: 1, findings: 0, newest: undefined, points: 0, chanceOfNew: 1 },
+      ...{ flow, stage: 'base', runs: 1, findings: 0, newest: undefined, points: 0, left: undefined, chanceOfNew: 1 },
       notes: runner.notes ?? [],
     }),
   )
@@ -149,6 +149,7 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
   exploration.addBase(base)
   if (base.end === 'unsettled') return report('unsettled')
 
+  if (depth >= 2) exploration.later = LEAST_RUNS
   const pairs = new Pairs(base, spaceOptions)
   await runSingles(exploration, points, coverage, single => pairs.add(single))
   if (depth >= 1)

@@ -24,6 +24,8 @@ export interface CommandRunOptions extends Omit<ProcessOptions, 'output'> {
   readonly tellsBy: FlowOptions['tellsBy']
   readonly learned: Learned
   readonly healAt: RunOptions['healAt'] | undefined
+  /** Called when the client waits for an answer, or the rest of one, that never comes: it does nothing meanwhile. */
+  readonly onSilence: () => void
 }
 
 /** A client that sent more requests asks again and again, and its end is not near. */
@@ -75,6 +77,7 @@ export class CommandRun {
         this.#waitsForTime = true
         this.#process?.stop()
       },
+      onSilence: options.onSilence,
       endsWith: request => this.#endsWith(request),
     })
   }

@@ -2,6 +2,7 @@
 
 import { availableParallelism } from 'node:os'
 import { type Duration, micros } from '../../../kernel/duration.ts'
+import { once } from '../../../lib/once.ts'
 import { plural } from '../../../lib/text/numbers.ts'
 import { type Server, serve } from '../../../server/http/server.ts'
 import { commandEnvironment, DEFAULT_WORLD, type ServedWorld } from '../../../server/worlds/served-world.ts'
@@ -18,6 +19,7 @@ import {
   Learned,
   type RunOptions,
   type RunResult,
+  type RunRoom,
   RunStopped,
   settingKey,
 } from '../run/runner.ts'
@@ -26,25 +28,42 @@ import { CommandRun } from './command-run.ts'
 import { explainSilence, explainStart, UnusableCommand } from './unusable-command.ts'
 
 /** A number of places for work. Further work waits for its turn. */
-class Slots {
-  readonly size: number
+class Slots implements RunRoom {
+  readonly #size: number
   #used = 0
   readonly #queue: (() => void)[] = []
+  readonly #watchers: (() => void)[] = []
 
   constructor(size: number) {
-    this.size = size
+    this.#size = size
   }
 
-  /** Does the work when there is a place for it. Settles as the work does. */
-  async use<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (this.#used === this.size) await new Promise<void>(resolve => this.#queue.push(resolve))
-    else this.#used++
+  get isFree(): boolean {
+    return this.#used < this.#size
+  }
+
+  changed(): Promise<void> {
+    return new Promise(resolve => this.#watchers.push(resolve))
+  }
+
+  /** Does the work when there is a place for it. It can leave its place before its end. Settles as the work does. */
+  async use<Value>(work: (leave: () => void) => Promise<Value>): Promise<Value> {
+    if (this.isFree) this.#used++
+    else await new Promise<void>(resolve => this.#queue.push(resolve))
+    const leave = once(() => this.#free())
     try {
-      return await work()
+      return await work(leave)
     } finally {
-      const next = this.#queue.shift()
-      if (next === undefined) this.#used--
-      else next()
+      leave()
+    }
+  }
+
+  #free(): void {
+    const next = this.#queue.shift()
+    if (next !== undefined) next()
+    else {
+      this.#used--
+      for (const resolve of this.#watchers.splice(0)) resolve()
     }
   }
 }
@@ -77,6 +96,12 @@ export function createCommandRunner(flow: CommandFlow, options: CommandRunnerOpt
     )
   }
   return new ProcessRunner([command, ...args], flow, options)
+}
+
+/** A run that has a place among the processes. */
+interface PlacedRunOptions extends RunOptions {
+  /** Gives the place to another run. */
+  leave(): void
 }
 
 class ProcessRunner implements FlowRunner {
@@ -140,18 +165,18 @@ class ProcessRunner implements FlowRunner {
     ]
   }
 
-  get atOnce(): number {
-    return this.#slots.size
+  get room(): RunRoom {
+    return this.#slots
   }
 
   async run(plan: Plan, options: RunOptions = {}): Promise<RunResult> {
     // The rules compare with the run without faults in the same world.
     const isBaseMissing = plan.length > 0 && !isOwnSetting(options) && !this.#bases.has(settingKey(options))
     if (isBaseMissing) await this.run([], { world: options.world })
-    return this.#slots.use(() => this.#run(plan, options))
+    return this.#slots.use(leave => this.#run(plan, { ...options, leave }))
   }
 
-  async #run(plan: Plan, options: RunOptions): Promise<RunResult> {
+  async #run(plan: Plan, options: PlacedRunOptions): Promise<RunResult> {
     this.#assertUsable()
     this.runs++
     this.#server ??= this.#serve()
@@ -167,7 +192,7 @@ class ProcessRunner implements FlowRunner {
     }
   }
 
-  async #play(plan: Plan, world: ServedWorld, url: string, options: RunOptions): Promise<RunResult> {
+  async #play(plan: Plan, world: ServedWorld, url: string, options: PlacedRunOptions): Promise<RunResult> {
     const { env: environment = process.env } = this.#options
     const {
       cwd = process.cwd(),
@@ -176,10 +201,10 @@ class ProcessRunner implements FlowRunner {
     const argv = this.#argv
     const { name, token = '' } = world
     const env = commandEnvironment(environment, { url, token, control: `${url}/_sim/worlds/${name}/_sim` })
-    const { healAt } = options
+    const { healAt, leave: onSilence } = options
     const [timeoutMs, groups] = [this.#timeoutMs, this.#groups]
     const run = new CommandRun(plan, {
-      ...{ argv, world, env, cwd, timeoutMs, groups, invariants, tellsBy, healAt },
+      ...{ argv, world, env, cwd, timeoutMs, groups, invariants, tellsBy, healAt, onSilence },
       learned: this.learned,
     })
     this.#active.add(run)

@@ -97,6 +97,8 @@ export interface ServedClientOptions {
   readonly recorder: RequestRecorder
   /** Called when a request has come. */
   onRequest(request: ClientExchange): void
+  /** Called when the client waits for what never comes. */
+  onSilence(): void
   /** Called when a request was carried out. Returns true if its client has ended with it. */
   endsWith(request: ClientExchange): boolean
 }
@@ -170,9 +172,10 @@ export class ServedClient {
 
   /** Records how a response reaches the client. */
   async #note(record: ClientExchange, response: Response): Promise<Response> {
-    const { recorder } = this.#options
+    const { recorder, onSilence } = this.#options
     const { clock, world } = this.#sim
     const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
+    if (outcome?.kind === 'hang' || outcome?.kind === 'silent') onSilence()
     if (outcome?.kind === 'hang') {
       record.endedAt = undefined
       return response

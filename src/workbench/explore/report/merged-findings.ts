@@ -33,7 +33,7 @@ export function groupByCause<Finding extends OfCause>(findings: readonly Finding
   const groups = groupBy(findings, finding => `${finding.invariant} ${causeOf(finding)}`)
   const wholeOf = (part: Finding) =>
     [...groups.values()].find(whole =>
-      whole.some(other => other.invariant === PART_OF[part.invariant] && isSame(part, other)),
+      whole.some(other => other.invariant === PART_OF[part.invariant] && strikeOf(part) === strikeOf(other)),
     )
   for (const [key, group] of groups) {
     if (PART_OF[group[0]!.invariant] === undefined) continue
@@ -45,10 +45,9 @@ export function groupByCause<Finding extends OfCause>(findings: readonly Finding
   return [...groups.values()] as [Finding, ...Finding[]][]
 }
 
-/** Returns whether one plan breaks two rules at one place. */
-function isSame(one: OfCause, other: OfCause): boolean {
-  const [place, otherPlace] = [one, other].map(({ signature }) => signature.split('@')[1])
-  return place === otherPlace && one.plan !== undefined && stableJson(one.plan) === stableJson(other.plan)
+/** Returns the plan and the place of a finding. */
+function strikeOf({ plan, signature }: OfCause): string {
+  return stableJson([plan, signature.split('@')[1]])
 }
 
 /** Returns one finding for each cause: the first one that was found, with the others as its places. */

@@ -63,6 +63,13 @@ export async function unlessStopped<Value>(promise: Promise<Value>): Promise<Val
   }
 }
 
+/** How many runs can be in progress. One that waits for an answer that never comes needs no room. */
+export interface RunRoom {
+  readonly isFree: boolean
+  /** Resolves when there is room again. */
+  changed(): Promise<void>
+}
+
 export interface FlowRunner {
   /**
    * Runs the flow once in a world of its own. Rejects only for a defect of the tool or an invalid plan, and with
@@ -81,8 +88,8 @@ export interface FlowRunner {
   readonly learned?: Learned
   /** Runs so far. */
   readonly runs: number
-  /** Runs that are useful at one time. Default: 1. */
-  readonly atOnce?: number
+  /** Whether there is room for a further run at the same time. Default: one run after the other. */
+  readonly room?: RunRoom
   dispose(): Promise<void>
 }
 

@@ -2,7 +2,7 @@
 import type { FlowWorld } from '../flow-world.ts'
 import type { InputDeclarations } from '../input.ts'
 import type { Tape } from '../plan/choices.ts'
-import { type RunSetting, RunStopped } from '../run/runner.ts'
+import { type RunResult, type RunSetting, RunStopped } from '../run/runner.ts'
 import type { Shrinker, ShrinkRequest, ShrunkFinding } from '../stages/shrinker.ts'
 import { inputsOfTape } from '../values.ts'
 import { cutByLineage, cutSingles, cutSubsets, cutUnfired } from './cut.ts'
@@ -38,6 +38,8 @@ async function simplifyInputs(trials: Trials, declared: InputDeclarations): Prom
 }
 
 export interface ShrinkOptions extends ShrinkRequest {
+  /** See `TrialsOptions`. Default: none is known. */
+  readonly bases?: Map<string, RunResult> | undefined
   /** The world of the flow. Simpler ones are tried in its place. Default: the world stays. */
   readonly world?: FlowWorld | undefined
   /** The inputs of the flow. Default: the inputs of the run stay. */
@@ -48,7 +50,8 @@ export interface ShrinkOptions extends ShrinkRequest {
 
 /** Returns the shrinker of an exploration, with the same options for each of its findings. */
 export function createShrinker(options: Pick<ShrinkOptions, 'world' | 'declaredInputs' | 'maxRuns'> = {}): Shrinker {
-  return { shrink: request => shrink({ ...options, ...request }) }
+  const bases = new Map<string, RunResult>()
+  return { shrink: request => shrink({ bases, ...options, ...request }) }
 }
 
 /** Runs at most, by default. */
@@ -63,9 +66,9 @@ const CONFIRMING_RUNS = 2
  * @example await shrink({ runner, plan, signature: 'noLeak@createLlmDeployment/error' })
  */
 export async function shrink(options: ShrinkOptions): Promise<ShrunkFinding | undefined> {
-  const { runner, plan, inputs, signature, signal, world, declaredInputs } = options
+  const { runner, plan, inputs, signature, signal, result, world, declaredInputs, bases = new Map() } = options
   const maxRuns = (options.maxRuns ?? DEFAULT_MAX_RUNS) - CONFIRMING_RUNS
-  const trials = await Trials.start(plan, inputs, { runner, signature, signal, maxRuns })
+  const trials = await Trials.start(plan, inputs, { runner, signature, signal, result, bases, maxRuns })
   if (trials === undefined) return undefined
   await cutUnfired(trials)
   await cutByLineage(trials, signature)

@@ -37,6 +37,11 @@ export class Budget {
     return Math.floor(this.#runs * 0.8)
   }
 
+  /** Returns how many of the planned runs are left of the budget. Real time bounds none. */
+  atMost(planned: number, runs: number): number {
+    return Math.max(0, Math.min(planned, this.#runs - runs))
+  }
+
   isSpentAfter(runs: number): boolean {
     return runs >= this.#runs || (!this.isReproducible && this.#realTime() >= this.#endsAt)
   }

@@ -12,7 +12,7 @@ import type { Shrinker } from './shrinker.ts'
 /** How likely the next run shows something new. */
 
 /** Runs that are necessary before a chance under 1 % means something. */
-const LEAST_RUNS = 100
+export const LEAST_RUNS = 100
 
 /**
  * Counts features of runs. The chance of something new is the Good-Turing estimate: the features that one run alone had,
@@ -63,6 +63,8 @@ export interface ExploreProgress extends Saturation {
   readonly newest: Pick<Finding, 'signature' | 'words'> | undefined
   /** The number of single faults that will be run. */
   readonly points: number
+  /** Runs that are certain to follow; undefined if that is unknown. */
+  readonly left: number | undefined
   /** What its user should know of the runs so far, in sentences. */
   readonly notes: readonly string[]
 }
@@ -92,12 +94,16 @@ export interface Explored {
   readonly isBroken: boolean
 }
 
+const toFalse = () => false as const
+
 /** Runs plans until the budget is spent or the signal is aborted. */
 export class Exploration {
   readonly findings = new Findings()
   readonly card = new CardWriter()
   /** The number of single faults that will be run. */
   points = 0
+  /** Runs that follow the single faults in any case. */
+  later = 0
   readonly runsOf: Record<StageName | 'shrinking', number> = { base: 0, singles: 0, pairs: 0, swarm: 0, shrinking: 0 }
   novelty = new Novelty()
   /** How the chance of something new fell, oldest first. */
@@ -106,6 +112,7 @@ export class Exploration {
   readonly #runner: FlowRunner
   readonly #options: ExplorationOptions
   readonly #brokenInBase = new Set<string>()
+  readonly #shrinking: Promise<void>[] = []
 
   constructor(runner: FlowRunner, options: ExplorationOptions) {
     this.#runner = runner
@@ -144,8 +151,9 @@ export class Exploration {
   }
 
   /**
-   * Runs plans and shrinks what they find, until there are no more or no further run is possible. A runner that can do
-   * several runs at once gets them ahead, but their results come in the order of the plans, as from one run at a time.
+   * Runs plans and shrinks what they find, until there are no more or no further run is possible. A runner with room for
+   * several runs gets them ahead, but their results come in the order of the plans, as from one run at a time. Findings
+   * of single faults are shrunk beside them.
    *
    * @param isWanted returns whether a run still matters when its turn comes. Otherwise it is as if it had not been
    * @throws ExploreError with the plan if a run fails, which is a defect of the tool
@@ -166,17 +174,25 @@ export class Exploration {
       ahead.push({ origin, result })
       return true
     }
+    const { room } = this.#runner
+    // The shrinking of findings can take all the room: the next run then waits for its turn.
+    const hasRoom = () => ahead.length === 0 || room?.isFree === true
     try {
       for (;;) {
-        while (ahead.length < (this.#runner.atOnce ?? 1) && this.#mayRun(ahead.length) && start());
-        const first = ahead.shift()
-        if (first === undefined) return
+        while (hasRoom() && this.#mayRun(ahead.length) && start());
+        const [first] = ahead
+        if (first === undefined) break
+        // While the first one waits for an answer, the next ones start.
+        if (room !== undefined && (await Promise.race([first.result.then(toFalse, toFalse), room.changed()])) !== false)
+          continue
+        ahead.shift()
         const result = await first.result
-        if (result === undefined) return
+        if (result === undefined) break
         if (isWanted(first.origin)) onExplored(first.origin, await this.#conclude(first.origin, result))
       }
+      await Promise.all(this.#shrinking)
     } finally {
-      await Promise.allSettled(ahead.map(({ result }) => result))
+      await Promise.allSettled([...ahead.map(({ result }) => result), ...this.#shrinking.splice(0)])
     }
   }
 
@@ -194,7 +210,13 @@ export class Exploration {
     const found = this.findings.add(result, origin)
     this.#noteSaturation()
     this.#report(stage)
-    for (const finding of found) await this.#shrink(finding, origin)
+    for (const finding of found) {
+      const shrinking = this.#shrink(finding, origin, result)
+      this.#shrinking.push(shrinking)
+      // What later pairs show depends on the plans so far. Other findings are awaited at the end of the stage.
+      if (stage !== 'singles' || this.#runner.room === undefined) await shrinking
+      else shrinking.catch(() => {})
+    }
     return { result, isBroken: result.broken.some(({ signature }) => !this.#brokenInBase.has(signature)) }
   }
 
@@ -211,11 +233,12 @@ export class Exploration {
     }
   }
 
-  async #shrink(finding: Finding, { inputs }: RunOrigin): Promise<void> {
+  async #shrink(finding: Finding, { inputs }: RunOrigin, result: RunResult): Promise<void> {
     const { shrinker, signal } = this.#options
     const { plan, signature } = finding
     if (shrinker === undefined || signal?.aborted || (plan.length === 1 && plan.every(actsOnWholeRun))) return
-    const shrunk = await unlessStopped(shrinker.shrink({ plan, inputs, signature, runner: this.#runner, signal }))
+    const request = { plan, inputs, signature, runner: this.#runner, signal, result }
+    const shrunk = await unlessStopped(shrinker.shrink(request))
     if (shrunk === undefined) return
     this.runsOf.shrinking += shrunk.runs
     this.findings.setShrunk(finding, shrunk)
@@ -235,6 +258,13 @@ export class Exploration {
     this.#saturationStep *= 2
   }
 
+  get #left(): number | undefined {
+    const { singles, pairs, swarm } = this.runsOf
+    if (this.points === 0 || pairs + swarm > 0) return undefined
+    const planned = Math.max(0, this.points - singles) + this.later
+    return this.#options.budget.atMost(planned, this.stageRuns)
+  }
+
   #report(stage: ExploreProgress['stage']): void {
     const { flow, onProgress } = this.#options
     const runs = this.stageRuns + this.runsOf.shrinking
@@ -242,6 +272,7 @@ export class Exploration {
     const [findings, newest] = [causes.length, causes.at(-1)?.[0]]
     const { points } = this
     const notes = this.#runner.notes ?? []
-    onProgress?.({ flow, stage, runs, findings, newest, points, notes, chanceOfNew: this.novelty.chanceOfNew })
+    const { chanceOfNew } = this.novelty
+    onProgress?.({ flow, stage, runs, findings, newest, points, left: this.#left, notes, chanceOfNew })
   }
 }

@@ -30,6 +30,8 @@ export interface ShrinkRequest {
   readonly plan: Plan
   /** The inputs of the run; undefined for the simplest ones. */
   readonly inputs?: Interpreted<InputValues> | undefined
+  /** The run of the plan, if it is known. */
+  readonly result?: RunResult | undefined
   /** The violation to keep. Others may come and go. */
   readonly signature: string
   readonly runner: FlowRunner

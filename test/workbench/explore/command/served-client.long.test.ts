@@ -7,6 +7,7 @@ import { createFlowRunner } from '../../../../src/workbench/explore/run/flow-run
 import { RequestRecorder } from '../../../../src/workbench/explore/run/request-recorder.ts'
 import { running } from '../../../server/http/running-server.ts'
 
+const UNWATCHED = { onRequest: () => {}, onSilence: () => {}, endsWith: () => false }
 const SPEC = JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
 
 /** Creates a deployment and lists all. A request that fails or takes too long is not repeated. */
@@ -57,7 +58,7 @@ test.each(
   const world = server.worlds.make()
   world.sim.faults.add(plan[0]!.fault)
   const recorder = new RequestRecorder()
-  const client = new ServedClient({ world, recorder, onRequest: () => {}, endsWith: () => false })
+  const client = new ServedClient({ world, recorder, ...UNWATCHED })
   await deploy(fetch, server.url, world.token!, () => AbortSignal.timeout(300))
   await client.settle()
   expect(recorder.requests.map(seen)).toEqual(expected)
@@ -75,7 +76,7 @@ test.each([
   const world = server.worlds.make()
   if (fault !== undefined) world.sim.faults.add({ on: 'createChatCompletion', fault })
   const recorder = new RequestRecorder()
-  new ServedClient({ world, recorder, onRequest: () => {}, endsWith: () => false })
+  new ServedClient({ world, recorder, ...UNWATCHED })
   const messages = [{ role: 'user', content: 'Name the tides.' }]
   const body = JSON.stringify({ model: 'aurora-labs/aurora-8b-instruct', stream: true, max_tokens: 40, messages })
   const headers = { authorization: `Bearer ${world.token}`, 'content-type': 'application/json' }

@@ -231,10 +231,16 @@ describe('an exploration', () => {
     const parallel = new FakeRunner(pairClient)
     const run = parallel.run.bind(parallel)
     let [active, most] = [0, 0]
+    const watchers: (() => void)[] = []
     // Runs that begin later often end earlier.
     const atOnce: FlowRunner = {
       operations: parallel.operations,
-      atOnce: 4,
+      room: {
+        get isFree() {
+          return active < 4
+        },
+        changed: () => new Promise(resolve => watchers.push(resolve)),
+      },
       runs: 0,
       dispose: () => parallel.dispose(),
       run: async plan => {
@@ -242,11 +248,17 @@ describe('an exploration', () => {
         const result = await run(plan)
         for (let turn = parallel.runs % 5; turn < 5; turn++) await Promise.resolve()
         active--
+        for (const resolve of watchers.splice(0)) resolve()
         return result
       },
     }
     expect(await exploreRuns(atOnce, { name: 'deploys' })).toEqual(await explore(new FakeRunner(pairClient)))
     expect(most).toBe(4)
+    // As while findings are shrunk in all the room.
+    const room = { isFree: false, changed: () => new Promise<void>(() => {}) }
+    expect(await exploreRuns({ ...atOnce, room }, { name: 'deploys' })).toEqual(
+      await explore(new FakeRunner(pairClient)),
+    )
     const budget = { name: 'deploys', budget: 30 }
     expect(await exploreRuns(atOnce, budget)).toEqual(await exploreRuns(new FakeRunner(pairClient), budget))
   })
