@@ -6,6 +6,8 @@ const DELAY_MS = 2000
 const BAR_INTERVAL_MS = 100
 const LINE_INTERVAL_MS = 5000
 const BAR_WIDTH = 30
+/** Real milliseconds in which the speed of the work is measured. */
+const RECENT_MS = 30_000
 
 export interface ProgressOutput {
   error(text: string): void
@@ -18,6 +20,8 @@ export class Progress {
   #lastWrittenMs = Number.NEGATIVE_INFINITY
   #isShown = false
   readonly #said = new Set<string>()
+  /** How much was done at which moment, oldest first. */
+  readonly #marks = [{ ms: this.#startedMs, done: 0 }]
 
   constructor(output: ProgressOutput) {
     this.#output = output
@@ -27,19 +31,32 @@ export class Progress {
    * Writes the progress, if the last text is old enough.
    *
    * @param text what is done, as in `3 of 8 played`
-   * @param share the part of the whole that is done, from 0 to 1; undefined if it is unknown
+   * @param done what is done, in any unit
+   * @param total what is done and what is left; undefined if it is unknown
    */
-  update(text: string, share?: number): void {
+  update(text: string, done = 0, total?: number): void {
     const now = monotonicMs()
     const elapsedMs = now - this.#startedMs
+    const leftMs = this.#leftMs(now, done, total)
     const interval = this.#output.isTerminal ? BAR_INTERVAL_MS : LINE_INTERVAL_MS
     if (elapsedMs < DELAY_MS || now - this.#lastWrittenMs < interval) return
     this.#lastWrittenMs = now
     this.#isShown = true
-    const left = share ? `, about ${Math.round(((elapsedMs / share) * (1 - share)) / 1000)} s left` : ''
-    const full = Math.floor((share ?? 0) * BAR_WIDTH)
-    const bar = share === undefined ? '' : `[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}] `
+    const left = leftMs === undefined ? '' : `, about ${Math.round(leftMs / 1000)} s left`
+    const full = Math.floor((done / (total ?? done)) * BAR_WIDTH)
+    const bar = total === undefined ? '' : `[${'#'.repeat(full)}${'.'.repeat(BAR_WIDTH - full)}] `
     this.#output.error(this.#output.isTerminal ? `\r${bar}${text}${left}\u001b[K` : `${text}${left}\n`)
+  }
+
+  /** Returns how long the rest takes at the speed of the last half minute; undefined if that is unknown. */
+  #leftMs(now: number, done: number, total: number | undefined): number | undefined {
+    const marks = this.#marks
+    if (now - marks.at(-1)!.ms >= 1000) marks.push({ ms: now, done })
+    while (marks.length > 2 && marks[1]!.ms < now - RECENT_MS) marks.shift()
+    const [first] = marks
+    return total === undefined || done <= first!.done
+      ? undefined
+      : ((total - done) * (now - first!.ms)) / (done - first!.done)
   }
 
   /** Writes a text of its own once, above the bar. The text of a short command is in its result only. */

@@ -35,7 +35,7 @@ test.each([
     [8500, 45],
   ] as const) {
     wall.now = at
-    progress.update(`${done} of 60`, done / 60)
+    progress.update(`${done} of 60`, done, 60)
   }
   progress.clear()
   expect(printed).toBe(expected)

@@ -46,7 +46,7 @@ export async function merge(
   const distinct = [...new Map(results.map(file => [realpathOf(file), file])).values()]
   const progress = progressOnTerminal(io)
   const showRead = (done: number) =>
-    progress?.update(`${done} of ${plural(distinct.length, 'file')} read`, done / distinct.length)
+    progress?.update(`${done} of ${plural(distinct.length, 'file')} read`, done, distinct.length)
   let report: MergeReport
   try {
     report = mergeResults(distinct, showRead)

@@ -85,7 +85,7 @@ export async function handler(args: Arguments): Promise<void> {
   const progress = progressOnTerminal(PROCESS_IO)
   const total = recording.lines.length
   const result = await replayRecording(recording, shellQuote(file), {
-    onLine: done => progress?.update(`${done} of ${total} lines replayed`, done / total),
+    onLine: done => progress?.update(`${done} of ${total} lines replayed`, done, total),
   }).finally(() => progress?.clear())
   const isUnfinished = result.divergence === undefined && result.cut !== undefined && !partial
   process.stdout.write(formatResult(file, result, partial))

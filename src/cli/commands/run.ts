@@ -159,7 +159,7 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
   const progress = progressOnTerminal(io)
   const showPlayed = (done: number, total: number) => {
     if (done === total) progress?.clear()
-    else progress?.update(`${done} of ${total} played`, done / total)
+    else progress?.update(`${done} of ${total} played`, done, total)
   }
   if (isSharded(args)) {
     const { folder = process.cwd() } = io

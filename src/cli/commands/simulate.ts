@@ -307,7 +307,7 @@ async function advanceWithProgress(sim: Simulator, length: Micros, io: SimulateI
       at = Math.min(length, at + partLength)
       await sim.clock.advanceToInSlices(at)
       const done = `${formatDuration(sim.clock.elapsed)} of ${formatDuration(length)} simulated`
-      progress.update(done, sim.clock.elapsed / length)
+      progress.update(done, sim.clock.elapsed, length)
       if (monotonicMs() - lastYieldMs < 20) continue
       // Signals are delivered only between two turns of the event loop.
       await eventLoopTurn()

@@ -1,8 +1,10 @@
 /** Explores the flows of a command line, one after the other, and returns the exit code. */
 
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import type { Duration } from '../../kernel/duration.ts'
 import { given } from '../../lib/fields.ts'
+import { monotonicMs } from '../../lib/real-time.ts'
 import { plural } from '../../lib/text/numbers.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import type { SavedWorld } from '../../server/saved-page/content.ts'
@@ -10,6 +12,7 @@ import { recordSimulator } from '../../simulator/history/record.ts'
 import { commandFlow } from '../../workbench/explore/declare-flow.ts'
 import { EXPLORE_DEPTHS, prepare } from '../../workbench/explore/explore.ts'
 import { explore, withOptions } from '../../workbench/explore/explore-flow.ts'
+import type { CommandFlow } from '../../workbench/explore/flow.ts'
 import { checkOwnFaults } from '../../workbench/explore/plan/own-faults.ts'
 import type { Plan } from '../../workbench/explore/plan/plan.ts'
 import { createRunner } from '../../workbench/explore/run/create-runner.ts'
@@ -96,6 +99,14 @@ function formatProgress({ flow, stage, runs, findings, newest, points, chanceOfN
   const planned = isRandom ? '' : ` for ${plural(points, 'single fault')}`
   const chance = isRandom ? `, chance of something new ${percent(chanceOfNew)}` : ''
   return `${flow}: ${stage}, ${plural(runs, 'run')}${planned}, ${found}${chance}`
+}
+
+/** Says how many runs a command has at least, and how long they take if each takes as long as the second one. */
+function formatPlanOfCommand(points: number, [first = 0, second = 0]: readonly number[], flow: CommandFlow): string {
+  const { processes = availableParallelism() } = flow
+  const seconds = (second - first) / 1000
+  const all = Math.ceil((points * seconds) / processes)
+  return `At least ${plural(points, 'run')} of ${seconds.toFixed(1)} s, ${processes} at once: about ${all} s. Each finding adds some, and so do answers that never come.`
 }
 
 export const EXPLORE_FLAGS = {
@@ -240,14 +251,16 @@ async function exploreAll(
     if (io.signal?.aborted) break
     io.playing?.(`the flow '${loaded.flow.name}'`)
     const progress = new Progress(io)
+    const baseMs: number[] = []
     const report = await explore(loaded.flow, {
       ...{ budget, faults, signal: io.signal },
       ...(args.require !== undefined && { invariants: { recovers: 'always' } }),
       onProgress: done => {
         for (const note of done.notes) progress.say(note)
         if (done.newest !== undefined) progress.say(hideSecrets(`Found ${done.newest.signature}: ${done.newest.words}`))
-        const isSingles = done.stage === 'singles' && done.runs < done.points
-        progress.update(formatProgress(done), isSingles ? done.runs / done.points : undefined)
+        if (done.stage === 'base') baseMs.push(monotonicMs())
+        else if ('command' in loaded.flow) progress.say(formatPlanOfCommand(done.points, baseMs, loaded.flow))
+        progress.update(formatProgress(done), done.runs, done.left ? done.runs + done.left : undefined)
       },
     }).finally(() => progress.clear())
     const findings = known.sort(report)
