@@ -192,356 +192,98 @@ describe('a folder', () => {
     expect(loadFixture(folder).files[0]!.content).toBe('{}\n')
   })
 
-  // biome-ignore lint/suspicious/noExplicitAny: the point is to write what the types forbid
-  const broken: [string, string, (records: any) => void, string][] = [
+  /** Changes the value at a place such as `[2].settings.min_instances`. */
+  const replace = (file: string, place: string, newValue: (valueAt: (other: string) => unknown) => unknown) =>
+    edit(file, records => {
+      const steps = place.match(/\w+/g)!
+      const field = steps.pop()!
+      // biome-ignore lint/suspicious/noExplicitAny: a row names only places that exist
+      const follow = (path: string[]): any => path.reduce((at, step) => at[step], records)
+      follow(steps)[field] = newValue(other => follow(other.match(/\w+/g)!))
+    })
+
+  test.each<[file: string, place: string, value: unknown, problem: string]>([
+    ['deployments', '[2].gpu', 'H100', "'B300-270GB', 'RTXPRO6000-96GB', got 'H100'. Did you mean 'H100-80GB'?"],
+    ['deployments', '[0].num_gpu', 1, "unknown field. Did you mean 'num_gpus'? Rename or remove it."],
+    ['deployments', '[0].settings.min_instance', 1, "unknown field. Did you mean 'min_instances'?"],
+    ['hardware', '[1].hardware[1].num_gpu', 1, "unknown field. Did you mean 'num_gpus'?"],
+    ['hardware', '[0].hardware[0].type', 'serverles', "got 'serverles'. Did you mean 'serverless'?"],
+    ['deployments', '[1].num_gpus', 9, 'expected at most 8, got 9. Fix that value.'],
+    ['hub', '.repositories[0].bytes', '16 GB', "expected a number, got '16 GB'."],
+    ['models', '[3].model_name', 'aurora', "expected text like 'owner/name', got 'aurora'."],
     [
-      'an unknown GPU',
-      'deployments.json',
-      r => {
-        r[2].gpu = 'H100'
-      },
-      "deployments.json: $[2].gpu: expected one of 'L4-24GB', 'L40S-48GB', 'A100-80GB', 'H100-80GB', 'H200-141GB', 'B200-180GB', 'B300-270GB', 'RTXPRO6000-96GB', got 'H100'. Did you mean 'H100-80GB'? Fix that value.",
+      'account',
+      '.display_name',
+      'a b',
+      'expected text of letters, digits, dots, dashes and underscores that begins with',
+    ],
+    ['deployments', '[0].created_at', '2025-12-31', "expected a time with an offset like '2025-12-31T08:00:00Z'"],
+    ['hub', '.repositories[4].repo', 'acme/chat-8b', "'acme/chat-8b' is already the value of another record"],
+    ['nodes', '.pools[3].nodes[0].prefix', 'h100', "'h100' is already the value of another record"],
+    ['models', '[4].replaced_by', 'aurora-labs/aurora-8b-instruc', "Did you mean 'aurora-labs/aurora-8b-instruct'?"],
+    ['hardware', '[0].model_name', 'aurora-labs/aurora-3b', 'expected a model of models.json, got'],
+    ['batches', '[0].input_file_id', 'file_x', "expected a file of files.json, got 'file_x'."],
+    ['nodes', '.pools[0].nodes[1].occupied', 9, 'expected at most gpus_per_node, 8, got 9.'],
+    ['nodes', '.pools[0].nodes[1].max', 1e9, 'expected at most 100000 nodes in all groups together, got 1000000'],
+    ['deployments', '[0].settings.max_instances', 0, 'expected at least min_instances, 1, got 0.'],
+    ['deployments', '[0].model_name', 'zen/assistant', "expected a name of the account's own, 'acme/…', got"],
+    [
+      'deployments',
+      '[7].model_name',
+      'aurora-labs/aurora-8b',
+      "expected a model of models.json or a name like 'acme/…'",
     ],
     [
-      'an unknown field',
-      'deployments.json',
-      r => {
-        r[0].num_gpu = 1
-      },
-      "deployments.json: $[0].num_gpu: unknown field. Did you mean 'num_gpus'? Rename or remove it.",
+      'deployments',
+      '[5].base_model',
+      undefined,
+      'expected the model that the lora adapts, got nothing. Add that field.',
     ],
+    ['deployments', '[5].source', undefined, 'expected the source of the adapter, got nothing.'],
+    ['deployments', '[5].base_model', 'acme/asistant', 'expected a model of models.json or a deployment, got'],
+    ['deployments', '[2].fail_reason', '', 'expected a reason for the status failed, got none.'],
+    ['deployments', '[0].fail_reason', 'x', 'only the status failed has a reason, and this one is running.'],
     [
-      'a field inside a field',
-      'deployments.json',
-      r => {
-        r[0].settings.min_instance = 1
-      },
-      "deployments.json: $[0].settings.min_instance: unknown field. Did you mean 'min_instances'?",
+      'voices',
+      '[0].updated_at',
+      1_767_225_601,
+      "expected a time not later than the world's epoch 2026-01-01T00:00:00.000Z",
     ],
-    [
-      'a field of one of two kinds',
-      'hardware.json',
-      r => {
-        r[1].hardware[1].num_gpu = 1
-      },
-      "hardware.json: $[1].hardware[1].num_gpu: unknown field. Did you mean 'num_gpus'?",
-    ],
-    [
-      'an unknown kind',
-      'hardware.json',
-      r => {
-        r[0].hardware[0].type = 'serverles'
-      },
-      "hardware.json: $[0].hardware[0].type: expected one of 'serverless', 'dedicated', got 'serverles'. Did you mean 'serverless'?",
-    ],
-    [
-      'a number out of bounds',
-      'deployments.json',
-      r => {
-        r[1].num_gpus = 9
-      },
-      'deployments.json: $[1].num_gpus: expected at most 8, got 9. Fix that value.',
-    ],
-    [
-      'text for a number',
-      'hub.json',
-      r => {
-        r.repositories[0].bytes = '16 GB'
-      },
-      "hub.json: $.repositories[0].bytes: expected a number, got '16 GB'.",
-    ],
-    [
-      'a name without an owner',
-      'models.json',
-      r => {
-        r[3].model_name = 'aurora'
-      },
-      "models.json: $[3].model_name: expected text like 'owner/name', got 'aurora'.",
-    ],
-    [
-      'a name with a space, in words',
-      'account.json',
-      r => {
-        r.display_name = 'a b'
-      },
-      "account.json: $.display_name: expected text of letters, digits, dots, dashes and underscores that begins with a letter or digit, got 'a b'.",
-    ],
-    [
-      'a time without an offset',
-      'deployments.json',
-      r => {
-        r[0].created_at = '2025-12-31'
-      },
-      "deployments.json: $[0].created_at: expected a time with an offset like '2025-12-31T08:00:00Z', got '2025-12-31'.",
-    ],
-    [
-      'a token value twice',
-      'api_tokens.json',
-      r => {
-        r[1].token = r[0].token
-      },
-      "api_tokens.json: $[1].token: 'sim_default_token' is already the value of another record. Choose another value.",
-    ],
-    [
-      'a token id twice',
-      'api_tokens.json',
-      r => {
-        r[2].token_id = r[0].token_id
-      },
-      'api_tokens.json: $[2].token_id:',
-    ],
-    [
-      'a model twice',
-      'models.json',
-      r => {
-        r.push(r[0])
-      },
-      "models.json: $[47].model_name: 'aurora-labs/aurora-3b-instruct' is already the value of another record",
-    ],
-    [
-      'a repository twice',
-      'hub.json',
-      r => {
-        r.repositories[4].repo = 'acme/chat-8b'
-      },
-      "hub.json: $.repositories[4].repo: 'acme/chat-8b' is already the value of another record",
-    ],
-    [
-      'a voice twice',
-      'voices.json',
-      r => {
-        r[5].voice_id = r[0].voice_id
-      },
-      'voices.json: $[5].voice_id:',
-    ],
-    [
-      'a deploy_id twice',
-      'deployments.json',
-      r => {
-        r[5].deploy_id = r[0].deploy_id
-      },
-      'deployments.json: $[5].deploy_id:',
-    ],
-    [
-      'a file twice',
-      'files.json',
-      r => {
-        r[3].id = r[0].id
-      },
-      'files.json: $[3].id:',
-    ],
-    [
-      'a batch twice',
-      'batches.json',
-      r => {
-        r[1].id = r[0].id
-      },
-      'batches.json: $[1].id:',
-    ],
-    [
-      'an instance twice',
-      'hosted.json',
-      r => {
-        r[1].instance_id = r[0].instance_id
-      },
-      'hosted.json: $[1].instance_id:',
-    ],
-    [
-      'a node prefix in two pools',
-      'nodes.json',
-      r => {
-        r.pools[3].nodes[0].prefix = 'h100'
-      },
-      "nodes.json: $.pools[3].nodes[0].prefix: 'h100' is already the value of another record",
-    ],
-    [
-      'a schema twice',
-      'schemas.json',
-      r => {
-        r.push(r[0])
-      },
-      "schemas.json: $[26].variant: 'text-generation default' is already the value of another record",
-    ],
-    [
-      'an unknown successor',
-      'models.json',
-      r => {
-        r[4].replaced_by = 'aurora-labs/aurora-8b-instruc'
-      },
-      "models.json: $[4].replaced_by: expected a model of models.json, got 'aurora-labs/aurora-8b-instruc'. Did you mean 'aurora-labs/aurora-8b-instruct'?",
-    ],
-    [
-      'hardware of no model',
-      'hardware.json',
-      r => {
-        r[0].model_name = 'aurora-labs/aurora-3b'
-      },
-      "hardware.json: $[0].model_name: expected a model of models.json, got 'aurora-labs/aurora-3b'.",
-    ],
-    [
-      'a batch without its file',
-      'batches.json',
-      r => {
-        r[0].input_file_id = 'file_x'
-      },
-      "batches.json: $[0].input_file_id: expected a file of files.json, got 'file_x'.",
-    ],
-    [
-      'a batch whose output file is an input file',
-      'batches.json',
-      r => {
-        r[0].output_file_id = r[0].input_file_id
-      },
-      "batches.json: $[0].output_file_id: expected a file of purpose 'batch_output', got one of 'batch'. Fix that value.",
-    ],
-    [
-      'a batch in progress whose output file exists',
-      'batches.json',
-      r => {
-        r[1].output_file_id = r[0].input_file_id
-      },
-      'batches.json: $[1].output_file_id: files.json has this file already, but the batch is in_progress. Remove one of them.',
-    ],
-    [
-      'a batch with one file for output and errors',
-      'batches.json',
-      r => {
-        r[0].error_file_id = r[0].output_file_id
-      },
-      "batches.json: $[0].error_file_id: 'file_q7RmXc2VtPz9LbHdW4NsKyGe' is the file of another batch or field already. Fix that value.",
-    ],
-    [
-      'a batch that ends before it begins',
-      'batches.json',
-      r => {
-        r[0].completed_at = r[0].created_at - 1
-      },
-      'batches.json: $[0].completed_at: expected a time not before the steps that come first',
-    ],
-    [
-      'more GPUs taken than there are',
-      'nodes.json',
-      r => {
-        r.pools[0].nodes[1].occupied = 9
-      },
-      'nodes.json: $.pools[0].nodes[1].occupied: expected at most gpus_per_node, 8, got 9.',
-    ],
-    [
-      'more nodes in all groups than a world can have',
-      'nodes.json',
-      r => {
-        Object.assign(r.pools[0].nodes[1], { min: 0, max: 1e9 })
-      },
-      'nodes.json: $.pools[0].nodes[1].max: expected at most 100000 nodes in all groups together, got 1000000',
-    ],
-    [
-      'fewer instances at most than at least',
-      'deployments.json',
-      r => {
-        r[0].settings.min_instances = 3
-      },
-      'deployments.json: $[0].settings.max_instances: expected at least min_instances, 3, got 2.',
-    ],
-    [
-      'a deployment of another account',
-      'deployments.json',
-      r => {
-        r[0].model_name = 'zen/assistant'
-      },
-      "deployments.json: $[0].model_name: expected a name of the account's own, 'acme/…', got 'zen/assistant'.",
-    ],
-    [
-      'a reference to no model',
-      'deployments.json',
-      r => {
-        r[7].model_name = 'aurora-labs/aurora-8b-instruc'
-      },
-      "deployments.json: $[7].model_name: expected a model of models.json or a name like 'acme/…', got 'aurora-labs/aurora-8b-instruc'. Did you mean",
-    ],
-    [
-      'a lora without a base',
-      'deployments.json',
-      r => {
-        delete r[5].base_model
-      },
-      'deployments.json: $[5].base_model: expected the model that the lora adapts, got nothing. Add that field.',
-    ],
-    [
-      'a lora without a source',
-      'deployments.json',
-      r => {
-        delete r[5].source
-      },
-      'deployments.json: $[5].source: expected the source of the adapter, got nothing.',
-    ],
-    [
-      'an unknown base',
-      'deployments.json',
-      r => {
-        r[5].base_model = 'acme/asistant'
-      },
-      "deployments.json: $[5].base_model: expected a model of models.json or a deployment, got 'acme/asistant'. Did you mean 'acme/assistant'?",
-    ],
-    [
-      'a failure without a reason',
-      'deployments.json',
-      r => {
-        r[2].fail_reason = ''
-      },
-      'deployments.json: $[2].fail_reason: expected a reason for the status failed, got none.',
-    ],
-    [
-      'a reason without a failure',
-      'deployments.json',
-      r => {
-        r[0].fail_reason = 'x'
-      },
-      'deployments.json: $[0].fail_reason: only the status failed has a reason, and this one is running.',
-    ],
-    [
-      'a time after the epoch',
-      'voices.json',
-      r => {
-        r[0].updated_at = 1_767_225_601
-      },
-      "voices.json: $[0].updated_at: expected a time not later than the world's epoch 2026-01-01T00:00:00.000Z, got 1767225601.",
-    ],
-    [
-      'a deployment from the future',
-      'deployments.json',
-      r => {
-        r[3].updated_at = '2026-01-01T00:00:01Z'
-      },
-      "deployments.json: $[3].updated_at: expected a time not later than the world's epoch",
-    ],
-    [
-      'a content that is not there',
-      'files.json',
-      r => {
-        r[0].path = 'files/ticket.jsonl'
-      },
-      "files.json: $[0].path: the file 'files/ticket.jsonl' is missing below the fixture's folder.",
-    ],
-    [
-      'a content outside',
-      'files.json',
-      r => {
-        r[0].path = '../../etc/hosts'
-      },
-      "files.json: $[0].path: the file '../../etc/hosts' is missing below the fixture's folder.",
-    ],
-    [
-      'a file without content',
-      'files.json',
-      r => {
-        delete r[0].path
-      },
-      "files.json: $[0].content: expected 'path' or 'content', got neither. Add one.",
-    ],
-  ]
-  test.each(broken)('with %s is refused', { tags: 'slow' }, (_, file, change, message) => {
-    edit(file, change)
-    expect(failureOf(() => loadFixture(folder)).message).toContain(message)
+    ['deployments', '[3].updated_at', '2026-01-01T00:00:01Z', "expected a time not later than the world's epoch"],
+    ['batches', '[0].completed_at', 1, 'expected a time not before the steps that come first'],
+    ['files', '[0].path', 'files/ticket.jsonl', "the file 'files/ticket.jsonl' is missing below the fixture's folder."],
+    ['files', '[0].path', '../../etc/hosts', "the file '../../etc/hosts' is missing below the fixture's folder."],
+  ])('is refused if %s.json has at %s the value %j', { tags: 'slow' }, (file, place, value, problem) => {
+    replace(`${file}.json`, place, () => value)
+    const { message } = failureOf(() => loadFixture(folder))
+    expect(message).toContain(`${file}.json: $${place}: `)
+    expect(message).toContain(problem)
+  })
+
+  test('is refused without the content of a file', () => {
+    replace('files.json', '[0].path', () => undefined)
+    const problem = "files.json: $[0].content: expected 'path' or 'content', got neither. Add one."
+    expect(failureOf(() => loadFixture(folder)).message).toContain(problem)
+  })
+
+  test.each<[file: string, place: string, other: string, problem: string]>([
+    ['api_tokens', '[1].token', '[0].token', "'sim_default_token' is already the value of another record."],
+    ['api_tokens', '[2].token_id', '[0].token_id', 'is already the value of another record.'],
+    ['models', '[1].model_name', '[0].model_name', 'is already the value of another record.'],
+    ['schemas', '[1].variant', '[0].variant', "'text-generation default' is already the value of another record"],
+    ['voices', '[5].voice_id', '[0].voice_id', 'is already the value of another record.'],
+    ['deployments', '[5].deploy_id', '[0].deploy_id', 'is already the value of another record.'],
+    ['files', '[3].id', '[0].id', 'is already the value of another record.'],
+    ['batches', '[1].id', '[0].id', 'is already the value of another record.'],
+    ['hosted', '[1].instance_id', '[0].instance_id', 'is already the value of another record.'],
+    ['batches', '[0].output_file_id', '[0].input_file_id', "expected a file of purpose 'batch_output', got one of"],
+    ['batches', '[1].output_file_id', '[0].input_file_id', 'files.json has this file already, but the batch is'],
+    ['batches', '[0].error_file_id', '[0].output_file_id', 'is the file of another batch or field already.'],
+  ])('is refused if %s.json has at %s the value of %s', { tags: 'slow' }, (file, place, other, problem) => {
+    replace(`${file}.json`, place, valueAt => valueAt(other))
+    const { message } = failureOf(() => loadFixture(folder))
+    expect(message).toContain(`${file}.json: $${place}: `)
+    expect(message).toContain(problem)
   })
 
   test('requires listed weights when the policy of its hub is refuse', () => {

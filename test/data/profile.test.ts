@@ -300,185 +300,130 @@ describe('the file of a profile', () => {
 describe('loadProfile rejects', () => {
   const DURATION = "expected a duration like '500ms', '90s', '1h30m' or '7d'"
 
-  test.each<[string, unknown, string]>([
-    ['an unknown section', { weathr: {} }, "$.weathr: unknown field. Did you mean 'weather'? Rename or remove it."],
-    ['a section of another kind', { limits: 4 }, '$.limits: expected an object, got 4. Fix that value.'],
-    ['a name that is not a string', { name: 4 }, '$.name: expected a string, got 4. Fix that value.'],
-    ['no object', [], '$: expected an object, got an array. Fix that value.'],
+  test.each<[place: string, value: unknown, problem: string]>([
+    ['weathr', {}, "unknown field. Did you mean 'weather'? Rename or remove it."],
+    ['limits', 4, 'expected an object, got 4. Fix that value.'],
+    ['name', 4, 'expected a string, got 4. Fix that value.'],
+    ['extends', 3, 'expected the name or path of a profile, or null, got 3. Fix that value.'],
+    ['timings.drian', '1s', "unknown field. Did you mean 'drain'? Rename or remove it."],
+    ['timings.__proto__', 1, 'unknown field. Remove it.'],
+    ['prices.cents_per_hour.H100', 200, "unknown field. Did you mean 'H100-80GB'? Rename or remove it."],
+    ['prices.cents_per_hour["L4-24GB"]', -3, 'expected at least 0, got -3. Fix that value.'],
+    ['prices.cents_per_hour["H100-80GB"]', 1e15, 'expected at most 1000000000, got 1000000000000000. Fix that value.'],
+    ['prices.batch_share', 1.2, 'expected at most 1, got 1.2. Fix that value.'],
+    ['timings.drain', 10, `${DURATION}, got 10. Fix that value.`],
+    ['timings.drain', '-1s', `${DURATION}, got '-1s'. Fix that value.`],
     [
-      'an unknown figure',
-      { timings: { drian: '1s' } },
-      "$.timings.drian: unknown field. Did you mean 'drain'? Rename or remove it.",
+      'timings.autoscaler_evaluation',
+      '0s',
+      "expected a duration of more than 0, like '500ms', '90s' or '24h', got '0s'.",
+    ],
+    ['timings.retry_after[1]', 2, `${DURATION}, got 2. Fix that value.`],
+    ['timings.load_rate', 0, "expected a rate of more than 0, like '800MB/s', or a number of bytes per second, got 0."],
+    ['timings.download_rate.median', '3GB', "expected a rate of more than 0, like '800MB/s', or a number of bytes per"],
+    ['timings.image_bytes', 0.5, "expected a size like '500MB', '2TB' or '1GiB', or a whole number of bytes, got 0.5."],
+    ['timings.warm_up.sigma', -1, 'expected at least 0, got -1. Fix that value.'],
+    [
+      'timings.image_pull.cap',
+      '10s',
+      'expected at least the median of 3m 20s, got 10s: a cap below the median would cut',
+    ],
+    ['timings.image_pull.medain', '1s', "unknown field. Did you mean 'median'? Rename or remove it."],
+    ['timings.adapter_slots', 1.5, 'expected a whole number, got 1.5. Fix that value.'],
+    ['timings.adapter_slots', 0, 'expected at least 1, got 0. Fix that value.'],
+    [
+      'timings.ready_within',
+      '2s',
+      'expected more than load_fixed + warm_up, 12 s, got 2 s: no instance would be ready',
     ],
     [
-      'a key of the prototype',
-      { timings: JSON.parse('{"__proto__":1}') },
-      '$.timings.__proto__: unknown field. Remove it.',
+      'timings.image_bytes',
+      '9TB',
+      'expected at most image_cache_bytes, 200000000000, got 9000000000000: no image would stay',
+    ],
+    ['weather.acceleration', 1e300, 'expected at most 1000000000, got 1e+300. Fix that value.'],
+    ['weather.packs.calm.topup_declined', -0.1, 'expected at least 0, got -0.1. Fix that value.'],
+    ['weather.fault_causes.gpus', 0.64, "unknown field. Did you mean 'gpu'? Rename or remove it."],
+    ['weather.pack', 'realstic', "'payment-trouble', got 'realstic'. Did you mean 'realistic'? Fix that value."],
+    [
+      'weather.packs.none',
+      {},
+      "expected a name of lower-case letters, digits and dashes other than 'none', got 'none'.",
     ],
     [
-      'an unknown GPU',
-      { prices: { cents_per_hour: { H100: 200 } } },
-      "$.prices.cents_per_hour.H100: unknown field. Did you mean 'H100-80GB'? Rename or remove it.",
+      'policies.placement',
+      'best_fit',
+      "expected one of 'best-fit', 'spread', got 'best_fit'. Did you mean 'best-fit'?",
     ],
-    [
-      'a negative price',
-      { prices: { cents_per_hour: { 'L4-24GB': -3 } } },
-      '$.prices.cents_per_hour["L4-24GB"]: expected at least 0, got -3. Fix that value.',
-    ],
-    ['a time without a unit', { timings: { drain: 10 } }, `$.timings.drain: ${DURATION}, got 10. Fix that value.`],
-    [
-      'a time that runs backwards',
-      { timings: { drain: '-1s' } },
-      `$.timings.drain: ${DURATION}, got '-1s'. Fix that value.`,
-    ],
-    [
-      'a period of nothing',
-      { timings: { autoscaler_evaluation: '0s' } },
-      "$.timings.autoscaler_evaluation: expected a duration of more than 0, like '500ms', '90s' or '24h', got '0s'. Fix that value.",
-    ],
-    [
-      'a wrong list',
-      { timings: { retry_after: ['1s', 2] } },
-      `$.timings.retry_after[1]: ${DURATION}, got 2. Fix that value.`,
-    ],
-    [
-      'a rate of nothing',
-      { timings: { load_rate: 0 } },
-      "$.timings.load_rate: expected a rate of more than 0, like '800MB/s', or a number of bytes per second, got 0. Fix that value.",
-    ],
-    [
-      'a size for a rate',
-      { timings: { download_rate: { median: '3GB' } } },
-      "$.timings.download_rate.median: expected a rate of more than 0, like '800MB/s', or a number of bytes per second, got '3GB'. Fix that value.",
-    ],
-    [
-      'a size of half a byte',
-      { timings: { image_bytes: 0.5 } },
-      "$.timings.image_bytes: expected a size like '500MB', '2TB' or '1GiB', or a whole number of bytes, got 0.5. Fix that value.",
-    ],
-    [
-      'a sigma below 0',
-      { timings: { warm_up: { sigma: -1 } } },
-      '$.timings.warm_up.sigma: expected at least 0, got -1. Fix that value.',
-    ],
-    [
-      'a cap below the median',
-      { timings: { image_pull: { cap: '10s' } } },
-      '$.timings.image_pull.cap: expected at least the median of 3m 20s, got 10s: a cap below the median would cut most ' +
-        'draws. Raise it, or lower the median.',
-    ],
+    ['policies.failed_may_start', 'yes', "expected true or false, got 'yes'. Fix that value."],
+  ])('%s with the value %j', (place, value, problem) => {
+    const steps = place.match(/[\w-]+/g)!
+    const source = steps.reduceRight<unknown>(
+      (inner, step) => (step === '1' ? ['1s', inner] : { [step]: inner }),
+      value,
+    )
+    expectProblem(source, `$.${place}`, problem)
+  })
+
+  test.each<[title: string, source: unknown, place: string, problem: string]>([
+    ['no object', [], '$', 'expected an object, got an array. Fix that value.'],
     [
       'a cap below the mean',
       { timings: { node_repair_manual: { mean: '48h', cap: '1h' } } },
-      '$.timings.node_repair_manual.cap: expected at least the mean of 2d, got 1h: a cap below the mean would move ' +
-        'the mean. Raise it, or lower the mean.',
+      '$.timings.node_repair_manual.cap',
+      'expected at least the mean of 2d, got 1h: a cap below the mean would move the mean. Raise it, or lower the mean.',
     ],
     [
       'min above max',
       { weather: { degradation_factor: { min: 3, max: 2 } } },
-      '$.weather.degradation_factor.max: expected at least the min of 3, got 2: the range is empty. Swap them.',
-    ],
-    [
-      'an unknown field of a distribution',
-      { timings: { image_pull: { medain: '1s' } } },
-      "$.timings.image_pull.medain: unknown field. Did you mean 'median'? Rename or remove it.",
+      '$.weather.degradation_factor.max',
+      'expected at least the min of 3, got 2: the range is empty. Swap them.',
     ],
     [
       'half a distribution',
       { timings: { image_pull: { min: '1s' } } },
-      `$.timings.image_pull.max: ${DURATION}, got nothing. Add that field.`,
-    ],
-    [
-      'a share above 1',
-      { prices: { batch_share: 1.2 } },
-      '$.prices.batch_share: expected at most 1, got 1.2. Fix that value.',
-    ],
-    [
-      'a price that would overflow the ledger',
-      { prices: { cents_per_hour: { 'H100-80GB': 1e15 } } },
-      '$.prices.cents_per_hour["H100-80GB"]: expected at most 1000000000, got 1000000000000000. Fix that value.',
-    ],
-    [
-      'an acceleration that would never let time pass',
-      { weather: { acceleration: 1e300 } },
-      '$.weather.acceleration: expected at most 1000000000, got 1e+300. Fix that value.',
-    ],
-    [
-      'a likelihood below 0',
-      { weather: { packs: { calm: { topup_declined: -0.1 } } } },
-      '$.weather.packs.calm.topup_declined: expected at least 0, got -0.1. Fix that value.',
+      '$.timings.image_pull.max',
+      `${DURATION}, got nothing. Add that field.`,
     ],
     [
       'shares that do not sum to 1',
       { timings: { node_repair_shares: { reset: 0.7 } } },
-      '$.timings.node_repair_shares: expected shares with a sum of 1, got a sum of 1.15. Fix one of them.',
-    ],
-    [
-      'an unknown share',
-      { weather: { fault_causes: { gpus: 0.64 } } },
-      "$.weather.fault_causes.gpus: unknown field. Did you mean 'gpu'? Rename or remove it.",
+      '$.timings.node_repair_shares',
+      'expected shares with a sum of 1, got a sum of 1.15. Fix one of them.',
     ],
     [
       'an error without a code',
       { weather: { gpu_xids: { '79': 0 } } },
-      '$.weather.gpu_xids: expected at least one code with a count above 0. Add one.',
-    ],
-    [
-      'a count of halves',
-      { timings: { adapter_slots: 1.5 } },
-      '$.timings.adapter_slots: expected a whole number, got 1.5. Fix that value.',
-    ],
-    [
-      'no word of the policy',
-      { policies: { placement: 'best_fit' } },
-      "$.policies.placement: expected one of 'best-fit', 'spread', got 'best_fit'. Did you mean 'best-fit'? Fix that value.",
-    ],
-    [
-      'a word for yes',
-      { policies: { failed_may_start: 'yes' } },
-      "$.policies.failed_may_start: expected true or false, got 'yes'. Fix that value.",
-    ],
-    [
-      'an unknown pack',
-      { weather: { pack: 'realstic' } },
-      "$.weather.pack: expected one of 'none', 'calm', 'realistic', 'spot-2023', 'rough', 'office-day', 'launch-day', 'bad-week', " +
-        "'provider-incident', 'payment-trouble', got 'realstic'. Did you mean 'realistic'? Fix that value.",
-    ],
-    [
-      'a pack with a taken name',
-      { weather: { packs: { none: {} } } },
-      "$.weather.packs.none: expected a name of lower-case letters, digits and dashes other than 'none', got 'none'. Rename it.",
-    ],
-    [
-      'a start that cannot end in time',
-      { timings: { ready_within: '2s' } },
-      '$.timings.ready_within: expected more than load_fixed + warm_up, 12 s, got 2 s: no instance would be ready in time. Raise it, or lower the others.',
+      '$.weather.gpu_xids',
+      'expected at least one code with a count above 0. Add one.',
     ],
     [
       'a source without its figure',
       { timings: { drain: { source: 'x' } } },
-      '$.timings.drain.value: expected the value of the setting beside its source, got nothing. Add that field.',
+      '$.timings.drain.value',
+      'expected the value of the setting beside its source, got nothing. Add that field.',
     ],
     [
       'a source that says nothing',
       { timings: { drain: { value: '1s', source: '' } } },
-      "$.timings.drain.source: expected a text that names the source of the value, got ''. Fix that value.",
+      '$.timings.drain.source',
+      "expected a text that names the source of the value, got ''. Fix that value.",
     ],
     [
       'a field beside value and source',
       { timings: { drain: { value: '1s', sorce: 'x' } } },
-      "$.timings.drain.sorce: unknown field. Did you mean 'source'? Rename or remove it.",
+      '$.timings.drain.sorce',
+      "unknown field. Did you mean 'source'? Rename or remove it.",
     ],
-    [
-      'extending a number',
-      { extends: 3 },
-      '$.extends: expected the name or path of a profile, or null, got 3. Fix that value.',
-    ],
-  ])('%s', (_, source, problem) => {
+  ])('%s', (_, source, place, problem) => expectProblem(source, place, problem))
+
+  function expectProblem(source: unknown, place: string, problem: string): void {
     const { message, problems } = failureOf(() => loadProfile(source as ProfileInput))
-    expect(problems).toEqual([`profile: ${problem}`])
-    expect(message).toBe(`Failed to load the profile: profile: ${problem}`)
-  })
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toContain(`profile: ${place}: `)
+    expect(problems[0]).toContain(problem)
+    expect(message).toBe(`Failed to load the profile: ${problems[0]}`)
+  }
 
   test('all problems at once, and shows the first ten', () => {
     const { message, problems } = failureOf(() => loadProfile({ extends: null, timings: {} }))

@@ -1,6 +1,6 @@
 /**
- * The 21 rows of the interface document as requests: a success, each refusal and a 422 for each rule. Every transport has to
- * answer them alike, so nothing in here knows of one.
+ * The 21 rows of the interface document as requests: a success, each refusal, and spellings of the address. Every transport
+ * has to answer them alike, so nothing in here knows of one. The tests of `service` have each rule of a body.
  */
 import type { SimulatorOptions } from '../../src/simulator/simulator.ts'
 
@@ -10,6 +10,7 @@ export const WORLDS = {
   broke: { with: { account: { funds_cents: 0, topup: { amount: 0, threshold: 0, enabled: false } } } },
   'with a declined card': { with: { account: { card: 'declined' } } },
   'without GPUs to spare': { with: { account: { gpu_limits: { 'L40S-48GB': 0, 'L4-24GB': 0 } } } },
+  'with one batch at once': { profile: { limits: { batches_under_way: 1 } } },
   'short of storage': { fixtures: 'empty', maxStorageBytes: 1000 },
 } as const satisfies Record<string, SimulatorOptions>
 export type WorldName = keyof typeof WORLDS
@@ -132,21 +133,6 @@ function row(
   }
 }
 
-/** A 422 for each change that breaks a rule of a good body. */
-function broken(usual: Sent, changes: Readonly<Record<string, object>>): Case[] {
-  return Object.entries(changes).map(([name, change]) =>
-    answers(422, name, { ...usual, body: { ...(usual.body as object), ...change } }),
-  )
-}
-
-/** The same for a body from which fields are taken. */
-function missing({ body, ...usual }: Sent, ...names: string[]): Case[] {
-  return names.map(name => {
-    const rest = Object.fromEntries(Object.entries(body as object).filter(([field]) => field !== name))
-    return answers(422, `no ${name}`, { ...usual, body: rest })
-  })
-}
-
 const LLM = post('/deploy/llm', { model_name: 'acme/new', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } })
 const llm = (change: object): Sent => ({ ...LLM, body: { ...(LLM.body as object), ...change } })
 const LORA = post('/v1/lora/create', {
@@ -197,47 +183,18 @@ export const ROWS: readonly Row[] = [
   row('listApiTokens', get('/v1/api-tokens'), [
     answers(200, 'only the head', { method: 'HEAD', path: '/v1/api-tokens' }),
     answers(401, 'only the head, and no token', { method: 'HEAD', path: '/v1/api-tokens', anonymous: true }),
-    answers(200, 'bearer in small letters', {
-      ...get('/v1/api-tokens'),
-      headers: { authorization: 'bearer sim_ci_token' },
-    }),
-    answers(401, 'both headers: Authorization decides', {
-      ...get('/v1/api-tokens'),
-      headers: { authorization: 'Bearer unknown', 'alt-api-key': 'sim_ci_token' },
-    }),
-    answers(401, 'alt-api-key null counts as absent', {
-      ...get('/v1/api-tokens'),
-      anonymous: true,
-      headers: { 'alt-api-key': 'null' },
-    }),
   ]),
   row('setTopup', TOPUP, [
     answers(200, 'every field left out', post('/payment/topup', {})),
     answers(200, 'the most', post('/payment/topup', { amount: 1_000_000_000, threshold: 1_000_000_000 })),
-    ...broken(TOPUP, {
-      'an amount below 0': { amount: -1 },
-      'too high an amount': { amount: 1_000_000_001 },
-      'half a cent': { amount: 0.5 },
-      'an amount in words': { amount: 'five' },
-      'a threshold below 0': { threshold: -1 },
-      'a threshold of half a cent': { threshold: 0.5 },
-      'enabled in words': { enabled: 'yes' },
-      'every field wrong': { amount: -1, threshold: null, enabled: 1 },
-    }),
+    answers(422, 'an amount below 0', { ...TOPUP, body: { amount: -1 } }),
   ]),
   row('addFunds', FUNDS, [
     answers(402, 'a declined card', FUNDS, { world: 'with a declined card' }),
     answers(400, 'more than an account may hold', post('/payment/funds', { amount: 1_000_000_000 }), {
       before: Array.from({ length: 3 }, () => post('/payment/funds', { amount: 1_000_000_000 })),
     }),
-    ...missing(FUNDS, 'amount'),
-    ...broken(FUNDS, {
-      nothing: { amount: 0 },
-      'a negative amount': { amount: -5 },
-      'half a cent': { amount: 1.5 },
-      'an amount in words': { amount: 'five' },
-      'null for an amount': { amount: null },
-    }),
+    answers(422, 'no field', { ...FUNDS, body: {} }),
   ]),
   row('getRentUsage', get(`/payment/usage/rent?from=${EPOCH - 86_400}`), [
     answers(200, 'a window', get(`/payment/usage/rent?from=${EPOCH}&to=${EPOCH + 60}`)),
@@ -257,13 +214,7 @@ export const ROWS: readonly Row[] = [
     answers(200, 'one above the present limit', limit({ requested_limit: 5 })),
     answers(403, 'one is pending', LIMIT, { before: [LIMIT] }),
     answers(200, 'the longest reason', limit({ reason: LLAMAS(2048) })),
-    ...missing(LIMIT, 'gpu_type', 'requested_limit', 'reason'),
-    ...broken(LIMIT, {
-      'half a GPU': { requested_limit: 4.5 },
-      'a limit in words': { requested_limit: 'eight' },
-      'too long a reason': { reason: LLAMAS(2049) },
-      'a number for a type': { gpu_type: 7 },
-    }),
+    answers(422, 'no field', { ...LIMIT, body: {} }),
   ]),
   row('uploadFile', UPLOAD, [
     answers(200, 'the file before its purpose', { ...UPLOAD, form: [...UPLOAD.form!].reverse() }),
@@ -304,18 +255,8 @@ export const ROWS: readonly Row[] = [
     answers(200, 'metadata null', batch({ metadata: null })),
     answers(402, 'no funds', BATCH, { world: 'broke' }),
     answers(404, 'an unknown file', batch({ input_file_id: 'file_none' })),
-    answers(429, 'a hundred under way', BATCH, { before: Array.from({ length: 100 }, () => BATCH) }),
-    ...missing(BATCH, 'input_file_id', 'endpoint', 'completion_window'),
-    ...broken(BATCH, {
-      'another endpoint': { endpoint: '/v1/embeddings' },
-      'another window': { completion_window: '1h' },
-      'null for a file': { input_file_id: null },
-      'a list of metadata': { metadata: [] },
-      'a number in metadata': { metadata: { a: 1 } },
-      'too long a key': { metadata: { ['k'.repeat(65)]: '' } },
-      'too long a value': { metadata: { k: LLAMAS(513) } },
-      'too many pairs': { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, ''])) },
-    }),
+    answers(429, 'one is under way', BATCH, { before: [BATCH], world: 'with one batch at once' }),
+    answers(422, 'no field', { ...BATCH, body: {} }),
   ]),
   row('createLlmDeployment', LLM, [
     answers(200, 'a bare name', llm({ model_name: 'bare' })),
@@ -340,26 +281,7 @@ export const ROWS: readonly Row[] = [
     answers(409, 'a name that is taken', llm({ model_name: 'acme/assistant' })),
     answers(422, 'no weights', post('/deploy/llm', { model_name: 'acme/new', gpu: 'L4-24GB' })),
     answers(422, 'several things at once', post('/deploy/llm', { model_name: 'a/b/c', gpu: 'T4', num_gpus: 0 })),
-    ...missing(LLM, 'model_name', 'gpu'),
-    ...broken(LLM, {
-      'an unknown GPU': { gpu: 'H100' },
-      'no GPU at all': { num_gpus: 0 },
-      'nine GPUs': { num_gpus: 9 },
-      'half a GPU': { num_gpus: 1.5 },
-      'null for GPUs': { num_gpus: null },
-      'no batch': { max_batch_size: 0 },
-      'too large a batch': { max_batch_size: 257 },
-      'null for the hub': { hub: null },
-      'a hub without a repository': { hub: { token: 'x' } },
-      'an empty repository': { hub: { repo: '' } },
-      'two slashes': { model_name: 'a/b/c' },
-      'no name': { model_name: '' },
-      'fewer than none': { settings: { min_instances: -1 } },
-      'a negative bound': { settings: { min_instances: 0, max_instances: -1 } },
-      'more than at most': { settings: { min_instances: 3, max_instances: 2 } },
-      'arguments that are not a list': { extra_args: '--x' },
-      'an image that is not a text': { container_image: 5 },
-    }),
+    answers(422, 'no field', { ...LLM, body: {} }),
   ]),
   row('createLora', LORA, [
     answers(200, 'on a model of the catalog', lora({ base_model: MODEL, description: null })),
@@ -368,15 +290,7 @@ export const ROWS: readonly Row[] = [
     answers(402, 'no funds', LORA, { world: 'broke' }),
     answers(404, 'an unknown base', lora({ base_model: 'unknown/nothing' })),
     answers(409, 'a name that is taken', LORA, { before: [LORA] }),
-    ...missing(LORA, 'base_model', 'lora_name', 'source', 'private'),
-    ...broken(LORA, {
-      'another source': { source: { type: 'disk', modelhub_url: 'x' } },
-      'a source that is a text': { source: 'modelhub' },
-      'an empty address': { source: { type: 'modelhub', modelhub_url: '' } },
-      'private in words': { private: 'yes' },
-      'a name with a slash': { lora_name: 'acme/tone' },
-      'a number for a description': { description: 5 },
-    }),
+    answers(422, 'no field', { ...LORA, body: {} }),
   ]),
   row('listDeployments', get('/deploy/list'), [
     answers(200, 'a trailing slash', get('/deploy/list/')),
@@ -458,14 +372,7 @@ export const ROWS: readonly Row[] = [
       ),
       answers(404, 'an unknown model', count({ model: 'no/such' })),
       answers(413, 'a body of more than 8 MiB', count({ thinking: { note: 'x'.repeat(8 * 1_048_576) } })),
-      ...missing(COUNT, 'model', 'messages'),
-      ...broken(COUNT, {
-        'a message without a role': { messages: [{ content: 'x' }] },
-        'a message without a content': { messages: [{ role: 'user' }] },
-        'a message that is text': { messages: ['x'] },
-        'a tool without a name': { tools: [{}] },
-        'thinking in words': { thinking: { enabled: 'yes' } },
-      }),
+      answers(422, 'no field', { ...COUNT, body: {} }),
     ],
     'optional',
   ),
@@ -473,25 +380,14 @@ export const ROWS: readonly Row[] = [
     answers(200, 'the longest name', rename(LLAMAS(64))),
     answers(404, 'an unknown instance', { ...RENAME, path: '/v1/hosted/none' }),
     answers(400, 'a deleted instance', { ...RENAME, path: `/v1/hosted/${FAILED}` }, { before: [DELETE_FAILED] }),
-    ...missing(RENAME, 'name'),
-    ...broken(RENAME, {
-      'an empty name': { name: '' },
-      'too long a name': { name: LLAMAS(65) },
-      'a number': { name: 7 },
-    }),
+    answers(422, 'no field', { ...RENAME, body: {} }),
   ]),
   row('expandHostedStorage', EXPAND, [
     answers(200, 'the most', expand(512)),
     answers(404, 'an unknown instance', { ...EXPAND, path: '/v1/hosted/none/expand_storage' }),
     answers(400, 'not larger', expand(120)),
     answers(409, 'one is under way', expand(300), { before: [EXPAND] }),
-    ...missing(EXPAND, 'new_size_gb'),
-    ...broken(EXPAND, {
-      'too small': { new_size_gb: 20 },
-      'too large': { new_size_gb: 513 },
-      'half a gigabyte': { new_size_gb: 200.5 },
-      'a size in words': { new_size_gb: 'two hundred' },
-    }),
+    answers(422, 'no field', { ...EXPAND, body: {} }),
   ]),
 ]
 

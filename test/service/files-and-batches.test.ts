@@ -229,34 +229,4 @@ describe('batches', () => {
     const file = await upload(here, '{}')
     expect((await here.client.createBatch(batch(file.id, change))).metadata).toEqual(change.metadata ?? null)
   })
-
-  test('unknown ids are 404', async () => {
-    const { client } = service('empty')
-    expect(await refusal(client.createBatch(batch('file_none')))).toEqual([
-      404,
-      { detail: { error: 'file not found' } },
-    ])
-    expect(await refusal(client.getBatch({ batch_id: 'none' }))).toEqual([
-      404,
-      { detail: { error: 'batch not found' } },
-    ])
-    expect(await issues(client.createBatch({} as never))).toEqual(
-      ['input_file_id', 'endpoint', 'completion_window'].map(name => `body/${name} missing`),
-    )
-  })
-
-  test('creation is refused without funds', async () => {
-    const here = service('empty', { account: { funds_cents: 0 } })
-    const file = await upload(here, '{}')
-    expect((await refused(here.client.createBatch(batch(file.id))))[0]).toBe(402)
-  })
-
-  test('creation is refused with 100 batches in progress', async () => {
-    const here = service('empty')
-    const file = await upload(here, '{}')
-    for (let i = 0; i < 100; i++) await here.client.createBatch(batch(file.id))
-    const { status, body, headers } = await here.ask('POST /v1/batches', batch(file.id))
-    expect([status, body.detail.error]).toEqual([429, expect.stringContaining('100')])
-    expect(headers.get('retry-after')).toMatch(/^\d+$/)
-  })
 })

@@ -44,18 +44,7 @@ describe('a fixture that makes no sense is refused, with its place and what to d
       `${place}.count: expected at least min, 3, got 2. Fix that value.`,
     ],
     ['more nodes than at most', group({ max: 1 }), `${place}.count: expected at most max, 1, got 2. Fix that value.`],
-    [
-      'more occupied than there are',
-      group({ occupied: 9 }),
-      `${place}.occupied: expected at most gpus_per_node, 8, got 9.`,
-    ],
     ['fewer than no nodes', group({ count: -1 }), `${place}.count: expected at least 0, got -1.`],
-    [
-      'a prefix that another group has',
-      group({ prefix: 'h100' }),
-      `${place}.prefix: 'h100' is already the value of another record.`,
-    ],
-    ['an unknown GPU', group({ gpu: 'H100-80' }), "Did you mean 'H100-80GB'?"],
     [
       'an invalid address',
       {
@@ -90,11 +79,6 @@ describe('a fixture that makes no sense is refused, with its place and what to d
       { deployments: [base('stopped'), lora('acme/base', 'initializing')] },
       "with.deployments: $[1].status: its base 'acme/base' is stopped, so it cannot be initializing. Fix that value.",
     ],
-    [
-      'a trace by path without a folder',
-      { deployments: [base('running', { load: { kind: 'trace', path: 'traffic.csv' } })] },
-      "with.deployments: $[0].load.path: a path needs a fixture's folder. Give 'text' in its place.",
-    ],
   ])('%s', (_, patch, message) => {
     const options = { fixtures: 'empty', with: patch } as SimulatorOptions
     expect(() => createSimulator(options)).toThrow(message)
@@ -104,38 +88,6 @@ describe('a fixture that makes no sense is refused, with its place and what to d
     expect(() =>
       stage([{}], {}, { with: { deployments: [base('stopped'), lora('acme/base', 'stopped')] as never } }),
     ).not.toThrow()
-  })
-})
-
-describe('a profile that makes no sense is refused alike', () => {
-  test.each<[string, object, string]>([
-    [
-      'a price below nothing',
-      { prices: { cents_per_hour: { 'H100-80GB': -1 } } },
-      'profile: $.prices.cents_per_hour["H100-80GB"]: expected at least 0, got -1. Fix that value.',
-    ],
-    [
-      'a price of no GPU',
-      { prices: { cents_per_hour: { 'H100-80G': 1 } } },
-      `profile: $.prices.cents_per_hour["H100-80G"]: unknown field. Did you mean 'H100-80GB'? Rename or remove it.`,
-    ],
-    [
-      'no slots',
-      { timings: { adapter_slots: 0 } },
-      'profile: $.timings.adapter_slots: expected at least 1, got 0. Fix that value.',
-    ],
-    [
-      'an image that no cache holds',
-      { timings: { image_bytes: '2GB', image_cache_bytes: '1GB' } },
-      'profile: $.timings.image_bytes: expected at most image_cache_bytes, 1000000000, got 2000000000: no image would stay on a node.',
-    ],
-    [
-      'an unknown policy',
-      { policies: { unknown_engine_args: 'crsh' } },
-      "profile: $.policies.unknown_engine_args: expected one of 'crash', 'accept', got 'crsh'. Did you mean 'crash'? Fix that value.",
-    ],
-  ])('%s', (_, profile, message) => {
-    expect(() => createSimulator({ profile: profile as never })).toThrow(message)
   })
 })
 
@@ -176,19 +128,6 @@ describe('a trace of load in a fixture of files', () => {
       "deployments.json: $[0].load.path: the file '../x.csv' is missing below",
     ],
     ['empty', '', {}, "traffic.csv: line 1: the trace is empty. Add lines of 'seconds,requests/s'."],
-    [
-      'out of order',
-      '0,5\n60,8\n30,1\n',
-      {},
-      'traffic.csv: line 3: expected seconds after the line before, 60, got 30.',
-    ],
-    ['no numbers', 'a,b\n0,5\n60,many\n', {}, "traffic.csv: line 3: expected a number of requests/s, got 'many'."],
-    [
-      'too short to repeat',
-      '0,5\n0.1,8\n',
-      { repeat: true },
-      'deployments.json: $[0].load.repeat: expected false for a trace',
-    ],
   ])('%s is refused', (_, trace, load, message) => {
     const path = folder(trace, load)
     expect(() => createSimulator({ fixtures: path })).toThrow(message)

@@ -4,7 +4,7 @@ import { countTokens } from '../../src/service/openai/tokenizer.ts'
 import { decodeLines } from '../../src/simulation/batches/files.ts'
 import { answerKey, drawAnswerLength, generateText } from '../../src/simulation/inference/text-generator.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
-import { batchOf, CATALOG, chat, linesIn, many, upload } from './batch-world.ts'
+import { batchOf, CATALOG, chat, linesIn, many } from './batch-world.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 
 /** The sum of all postings, in micro-cents. */
@@ -13,24 +13,6 @@ function charged(sim: Simulator): number {
 }
 
 describe('a batch', () => {
-  test('of 1,000 short lines validates, runs and ends within 30 minutes, an answer a line', () => {
-    const sim = stage()
-    const batch = batchOf(sim, many(1000))
-    expect(batch.toRecord()).toMatchObject({ status: 'validating', request_counts: null, output_file_id: null })
-    expect(passUntil(sim, () => batch.status === 'completed')).toBeLessThan(30 * 60e6)
-    const record = batch.toRecord()
-    expect(record).toMatchObject({
-      status: 'completed',
-      errors: null,
-      output_file_id: expect.stringMatching(/^file_\w{24}$/),
-      error_file_id: expect.stringMatching(/^file_\w{24}$/),
-      request_counts: { total: 1000, completed: 1000, failed: 0 },
-    })
-    const output = linesIn(sim, record.output_file_id)
-    expect(new Set(output.map(line => line.custom_id)).size).toBe(1000)
-    expect(linesIn(sim, record.error_file_id)).toEqual([])
-  })
-
   test('counts usage by the tokenizer: the tokens of an answer are those of its text', () => {
     const sim = stage()
     const batch = batchOf(sim, many(50))
@@ -83,22 +65,6 @@ describe('a batch', () => {
         answer * millionths(pricing.cents_per_million_output_tokens)) /
       1_000_000n
     expect(before - sim.ledger.balance).toBe(Number(expected))
-  })
-
-  test('a line with stream fails alone, in the error file', () => {
-    const sim = stage()
-    const batch = batchOf(sim, [chat(0), chat(1, { body: { stream: true } }), chat(2, { body: { stream: true } })])
-    passUntil(sim, () => batch.status === 'completed')
-    const record = batch.toRecord()
-    expect(record.request_counts).toEqual({ total: 3, completed: 1, failed: 2 })
-    expect(
-      linesIn(sim, record.error_file_id).map(({ custom_id, response, error }) => [custom_id, response, error?.code]),
-    ).toEqual(
-      expect.arrayContaining([
-        ['line-1', null, '500'],
-        ['line-2', null, '500'],
-      ]),
-    )
   })
 
   test.each([
@@ -195,29 +161,6 @@ describe('a batch on an own deployment', () => {
     )
     await sim.clock.advance('30h')
     expect(batch.toRecord()).toEqual(record)
-  })
-
-  test('expires 24 h after its creation with what was done, and an error line for each of the rest', () => {
-    const sim = stage([{ gpu: 'L4-24GB', gpus: 1 }])
-    const own = sim.world.deployments.createLlm(spec({ gpu: 'L4-24GB', max_batch_size: 8 }))
-    passUntil(sim, () => own.status === 'running')
-    const batch = batchOf(sim, many(1000, { model: 'acme/chat' }))
-    const { created_at, expires_at } = batch.toRecord()
-    expect(expires_at).toBe(created_at + 86_400)
-    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 200)
-    own.stop()
-    passUntil(sim, () => batch.status === 'expired', '25h')
-    const record = batch.toRecord()
-    expect(record.expired_at).toBe(expires_at)
-    const output = linesIn(sim, record.output_file_id)
-    const errors = linesIn(sim, record.error_file_id)
-    expect(output.length).toBe(record.request_counts!.completed)
-    expect(new Set(errors.map(line => line.error!.code))).toEqual(new Set(['batch_expired']))
-    expect([...output, ...errors].map(line => line.custom_id).sort()).toEqual(
-      many(1000)
-        .map(line => line.custom_id)
-        .sort(),
-    )
   })
 })
 
@@ -368,51 +311,9 @@ describe('cancelling', () => {
     expect(linesIn(sim, output_file_id)).toEqual([])
     expect(linesIn(sim, error_file_id)).toHaveLength(300)
   })
-
-  test('ends a running batch with its partial output', { tags: 'slow' }, () => {
-    const sim = stage()
-    const batch = batchOf(sim, many(2000))
-    passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 500)
-    expect(batch.cancel()).toBe(true)
-    expect(batch.status).toBe('cancelling')
-    passUntil(sim, () => batch.status === 'cancelled', '1m')
-    const record = batch.toRecord()
-    const all = [...linesIn(sim, record.output_file_id), ...linesIn(sim, record.error_file_id)]
-    expect(all).toHaveLength(2000)
-    expect(all.filter(line => line.error?.code === 'batch_cancelled').length).toBeGreaterThan(1000)
-    expect(batch.cancel()).toBe(false)
-  })
-
-  test('while it validates leaves no files', () => {
-    const sim = stage()
-    const batch = batchOf(sim, many(10))
-    batch.cancel()
-    passUntil(sim, () => batch.status === 'cancelled', '1m')
-    expect(batch.toRecord()).toMatchObject({ output_file_id: null, error_file_id: null, request_counts: null })
-  })
-
-  test('that comes too late ends completed', () => {
-    const sim = stage()
-    const batch = batchOf(sim, many(10))
-    passUntil(sim, () => batch.status === 'finalizing')
-    expect(batch.cancel()).toBe(true)
-    passUntil(sim, () => batch.status === 'completed', '1m')
-    expect(batch.toRecord().cancelled_at).toBeNull()
-  })
 })
 
 describe('files', () => {
-  test('are gone 30 days after they came', () => {
-    const sim = stage()
-    const id = upload(sim, [chat(0)])
-    pass(sim, '719h')
-    expect(sim.world.files.get(id)).toBeDefined()
-    pass(sim, '1h')
-    expect(sim.world.files.get(id)).toBeUndefined()
-    expect(sim.world.files.storedBytes).toBe(0)
-    expect(story(sim, id)).toEqual(['file.created', 'file.expired'])
-  })
-
   test('are read line by line, however their bytes were cut', () => {
     const bytes = new TextEncoder().encode('é1\r\n\nü2\nlast')
     for (let cut = 0; cut <= bytes.length; cut++) {

@@ -75,17 +75,6 @@ describe('a cold start', () => {
       expect(median, repo).toBeLessThan(most)
     }
   })
-
-  test('is faster the second time: image and weights are on the node', () => {
-    const sim = stage([{ cached: false }], {}, { profile: { timings: { warm_up: { sigma: 0 } } } })
-    const chat = sim.world.deployments.createLlm(spec({ repo: 'acme/chat-70b', num_gpus: 2 }))
-    const cold = passUntil(sim, () => chat.status === 'running')
-    chat.stop()
-    pass(sim, '1m')
-    chat.start()
-    const warm = passUntil(sim, () => chat.status === 'running')
-    expect(warm).toBeLessThan(cold / 2)
-  })
 })
 
 describe('weights', () => {
@@ -101,20 +90,6 @@ describe('weights', () => {
     expect(bursts.fail_reason).toMatch(/out of memory.*weights 54\.9 GB.*1xL40S-48GB/)
     expect(story(sim, bursts.deploy_id)).toContain('deployment.deploying')
     passUntil(sim, () => fits.status === 'running')
-  })
-
-  test('a gated repository fails at downloading without a token, and opens with one', () => {
-    const sim = stage()
-    const shut = sim.world.deployments.createLlm(
-      spec({ repo: 'acme/private-70b', num_gpus: 2, model_name: 'acme/shut' }),
-    )
-    passUntil(sim, () => shut.status === 'failed')
-    expect(shut.fail_reason).toContain('acme/private-70b is gated')
-    expect(story(sim, shut.deploy_id)).toEqual(['deployment.created', 'deployment.downloading', 'deployment.failed'])
-    const open = sim.world.deployments.createLlm(
-      spec({ repo: 'acme/private-70b', num_gpus: 4, model_name: 'acme/open', token: 'hub_acme_token' }),
-    )
-    passUntil(sim, () => open.status === 'running')
   })
 
   test('an image that names none fails at downloading, and one that does is pulled', () => {
@@ -183,16 +158,6 @@ describe('placement', () => {
     expect([early.status, late.status]).toEqual(['running', 'initializing'])
   })
 
-  test('of a type that is sold out waits for the restock', () => {
-    const sim = stage()
-    sim.cluster.stockOut('H100-80GB')
-    const chat = sim.world.deployments.createLlm(spec())
-    pass(sim, '3h')
-    expect(chat.status).toBe('initializing')
-    sim.cluster.restock('H100-80GB')
-    passUntil(sim, () => chat.status === 'running', '10m')
-  })
-
   test('a cordoned node takes nothing new and keeps what it has', () => {
     const sim = stage([{ count: 2, gpus: 4 }])
     const chat = sim.world.deployments.createLlm(spec())
@@ -246,18 +211,6 @@ describe('a node that dies', () => {
     expect(chat.toRecord()).toMatchObject({ status: 'failed', instances: { running: 0, pending: 0 } })
     expect(chat.fail_reason).toMatch(/^the last of 4 starts was lost: node node-\d crashed$/)
   })
-
-  test('comes back empty, and takes instances again', () => {
-    const sim = stage([{ gpus: 1 }])
-    const chat = sim.world.deployments.createLlm(spec())
-    passUntil(sim, () => chat.status === 'running')
-    sim.cluster.node('node-0').crash()
-    pass(sim, '1h')
-    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 1 })
-    sim.cluster.node('node-0').repair()
-    passUntil(sim, () => chat.toRecord().instances.running === 1, '30m')
-    expect(story(sim, 'node-0')).toEqual(['node.crashed', 'node.repaired'])
-  })
 })
 
 describe('an instance', () => {
@@ -302,29 +255,6 @@ describe('stop, start and delete', () => {
     pass(sim, '10s')
     expect(sim.cluster.node('node-0').free).toBe(8)
   })
-
-  test('start brings a stopped deployment back through the same states', () => {
-    const sim = stage()
-    const chat = sim.world.deployments.createLlm(spec())
-    passUntil(sim, () => chat.status === 'running')
-    chat.stop()
-    pass(sim, '1h')
-    chat.start()
-    expect(chat.toRecord()).toMatchObject({ status: 'initializing', instances: { pending: 1 } })
-    passUntil(sim, () => chat.status === 'running')
-  })
-
-  test('a deleted deployment stays listed by the explicit filter alone, and gives its name back', () => {
-    const sim = stage()
-    const { deployments } = sim.world
-    const chat = deployments.createLlm(spec())
-    chat.delete()
-    expect(deployments.list()).toEqual([])
-    expect(deployments.list(new Set(['deleted'])).map(one => one.deploy_id)).toEqual([chat.deploy_id])
-    expect(deployments.findLive('acme/chat')).toBeUndefined()
-    expect(deployments.get(chat.deploy_id)?.status).toBe('deleted')
-    expect(deployments.createLlm(spec()).deploy_id).not.toBe(chat.deploy_id)
-  })
 })
 
 describe('instances', () => {
@@ -333,26 +263,6 @@ describe('instances', () => {
     const chat = sim.world.deployments.createLlm(spec({ min_instances: 3, max_instances: 4 }))
     passUntil(sim, () => chat.toRecord().instances.running === 3)
     expect(sim.cluster.node('node-0').free).toBe(5)
-  })
-
-  test('none is asked for over the GPU limit, and the rest come when the limit rises', () => {
-    const sim = stage([{}], { gpu_limits: { 'H100-80GB': 2 } })
-    const chat = sim.world.deployments.createLlm(spec({ min_instances: 3, max_instances: 3 }))
-    pass(sim, '30m')
-    expect(chat.toRecord().instances).toEqual({ running: 2, pending: 0 })
-    sim.cluster.limit.set('H100-80GB', 3)
-    passUntil(sim, () => chat.toRecord().instances.running === 3, '30m')
-  })
-
-  test('none is left after five idle minutes where min_instances is 0; the status stays running', () => {
-    const sim = stage()
-    const chat = sim.world.deployments.createLlm(spec({ min_instances: 0 }))
-    passUntil(sim, () => chat.status === 'running')
-    pass(sim, '4m59s')
-    expect(chat.toRecord().instances.running).toBe(1)
-    pass(sim, '11s')
-    expect(chat.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 0 } })
-    expect(sim.cluster.node('node-0').free).toBe(8)
   })
 })
 
@@ -385,35 +295,6 @@ describe('adapters', () => {
     description: '',
   })
 
-  test('on a running base load within a minute and share its configuration', () => {
-    const sim = stage()
-    const base = sim.world.deployments.createLlm(spec({ num_gpus: 2 }))
-    passUntil(sim, () => base.status === 'running')
-    const tone = sim.world.loraAdapters.create(adapter('acme/chat'))
-    expect(tone.toRecord()).toMatchObject({
-      type: 'lora',
-      status: 'initializing',
-      config: { gpu: 'H100-80GB', num_gpus: 2 },
-    })
-    expect(passUntil(sim, () => tone.status === 'running')).toBeLessThan(60e6)
-    expect(story(sim, tone.deploy_id)).toEqual([
-      'adapter.created',
-      'deployment.downloading',
-      'deployment.deploying',
-      'adapter.resident',
-      'deployment.running',
-    ])
-  })
-
-  test('on a base that is starting wait for it', () => {
-    const sim = stage()
-    const base = sim.world.deployments.createLlm(spec())
-    const tone = sim.world.loraAdapters.create(adapter('acme/chat'))
-    passUntil(sim, () => base.status === 'running')
-    expect(tone.status).toBe('initializing')
-    passUntil(sim, () => tone.status === 'running', '1m')
-  })
-
   test('stop with their base and come back with it, unless they were stopped by hand', () => {
     const sim = stage()
     const base = sim.world.deployments.createLlm(spec())
@@ -432,23 +313,6 @@ describe('adapters', () => {
     passUntil(sim, () => base.status === 'running')
     pass(sim, '10m')
     expect(tone.status).toBe('stopped')
-  })
-
-  test('on a stopped base are created stopped; a base that is deleted fails them', () => {
-    const sim = stage()
-    const base = sim.world.deployments.createLlm(spec())
-    base.stop()
-    const tone = sim.world.loraAdapters.create(adapter('acme/chat'))
-    expect(tone.status).toBe('stopped')
-    base.delete()
-    expect(tone.toRecord()).toMatchObject({ status: 'failed', fail_reason: 'base acme/chat was deleted' })
-  })
-
-  test('on a model of the catalog stand on shared capacity', () => {
-    const sim = stage()
-    const tone = sim.world.loraAdapters.create(adapter('aurora-labs/aurora-8b-instruct'))
-    expect(tone.toRecord().config).toMatchObject({ gpu: 'other', num_gpus: 0 })
-    passUntil(sim, () => tone.status === 'running', '5m')
   })
 })
 

@@ -328,26 +328,6 @@ describe('the autoscaler', () => {
     sim.cluster.autoscaler.free()
     passUntil(sim, () => chat.toRecord().instances.running === 1)
   })
-
-  test('that was frozen follows the bounds that changed meanwhile', () => {
-    const sim = stage([{ count: 3 }])
-    const chat = sim.world.deployments.createLlm(spec())
-    pass(sim, '10m')
-    const resize = (min: number, max: number) =>
-      sim.world.deployments.scaling.resize(sim.world.deployments.ordinalOf(chat.deploy_id)!, min, max)
-    sim.cluster.autoscaler.freeze()
-    resize(3, 4)
-    pass(sim, '10m')
-    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
-    sim.cluster.autoscaler.free()
-    pass(sim, '10m')
-    expect(chat.toRecord().instances).toEqual({ running: 3, pending: 0 })
-    sim.cluster.autoscaler.freeze()
-    resize(1, 1)
-    sim.cluster.autoscaler.free()
-    pass(sim, '10m')
-    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
-  })
 })
 
 describe('nodes', () => {
@@ -394,18 +374,6 @@ describe('spread placement', () => {
 })
 
 describe('limits and suspension by hand', () => {
-  test('a request is approved or denied by a verb', () => {
-    const sim = stage([{}], { gpu_limits: { 'H100-80GB': 4 } }, { profile: { reviews: { limit_policy: 'manual' } } })
-    sim.world.gpuQuotas.fileRequest('H100-80GB', 16, 'launch')
-    pass(sim, '48h')
-    expect(sim.world.gpuQuotas.hasPendingRequest('H100-80GB')).toBe(true)
-    sim.cluster.limit.approve('H100-80GB')
-    expect([sim.world.gpuQuotas.get('H100-80GB'), sim.world.gpuQuotas.hasPendingRequest('H100-80GB')]).toEqual([
-      16,
-      false,
-    ])
-  })
-
   test('a suspended account stops what runs after the grace, and may go on when it is resumed', () => {
     const { sim, chat } = running()
     sim.cluster.account.suspend('bad-cc')
@@ -476,15 +444,6 @@ describe('limits and suspension by hand', () => {
 })
 
 describe('commands', () => {
-  test('at a later moment happen then', () => {
-    const { sim, chat, home } = running([{ count: 2 }])
-    sim.cluster.node(home).crash({ at: '5m' })
-    pass(sim, '299s')
-    expect(chat.toRecord().instances.running).toBe(1)
-    pass(sim, '1s')
-    expect(chat.toRecord().instances.running).toBe(0)
-  })
-
   test('at no moment are refused as what they are', () => {
     const sim = stage()
     const before = sim.digest
@@ -638,11 +597,5 @@ describe('weather', () => {
     expect(Math.abs(lemons.length / nodes - figures.weather.lemonShare)).toBeLessThan(0.03)
     expect(Math.abs(meanOf(lemons) / meanOf(all.filter(one => !isLemon(one))) - 5)).toBeLessThan(0.4)
     expect(Math.abs(meanOf(all) / 0.1 - 1)).toBeLessThan(0.08)
-  })
-
-  test('is absent by default', () => {
-    const { sim } = running()
-    pass(sim, '720h')
-    expect([...sim.world.journal.counts.keys()].filter(kind => /^(gpu|node|zone|hub)\./.test(kind))).toEqual([])
   })
 })

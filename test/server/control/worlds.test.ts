@@ -131,16 +131,6 @@ describe('a world of its own', () => {
     expect((await ask(server, `/_sim/worlds/${nodes.world}`)).body.counts.deployments).toBe(0)
   })
 
-  test('has a clock mode of its own', async () => {
-    const server = await running()
-    const made = await world(server, { clock: { mode: 'scaled', speed: 100_000 } })
-    const clock = async () => (await ask(server, '/_sim/clock', made.token)).body
-    const first = await clock()
-    expect(first).toMatchObject({ mode: 'scaled', speed: 100_000 })
-    await expect.poll(async () => (await clock()).elapsed_seconds).toBeGreaterThan(first.elapsed_seconds)
-    expect((await ask(server, '/_sim/clock')).body.elapsed_seconds).toBe(0)
-  })
-
   test('has its own reset', async () => {
     const server = await running({ fixtures: 'empty' })
     const [one, two] = [await world(server), await world(server)]
@@ -429,16 +419,6 @@ describe('the life of worlds', () => {
     } finally {
       wall.now = undefined
     }
-  })
-
-  test('a world over the maximum is refused with the name of the flag', async () => {
-    const server = await running({}, { maxWorlds: 2 })
-    await world(server)
-    const second = await world(server)
-    const refused = await server.command('/_sim/worlds', {})
-    expect([refused.status, refused.body.error]).toEqual([429, expect.stringContaining('--max-worlds')])
-    await ask(server, `/_sim/worlds/${second.world}`, undefined, { method: 'DELETE' })
-    await world(server)
   })
 
   test('a move of the clock in one world does not delay the others', async () => {

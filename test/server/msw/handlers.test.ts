@@ -127,17 +127,6 @@ describe('unknown paths that fall through', () => {
 })
 
 describe('one handler for each endpoint', () => {
-  test.each(['/models/aurora-labs%2Faurora-8b-instruct/schema/default', '/v2/hardware?model=none', '/none'])(
-    'answers GET %s as the catch-all does',
-    async path => {
-      const [status, text] = await ask(path).then(async response => [response.status, await response.text()] as const)
-      server.resetHandlers(...handlers(sim, { baseUrl: BASE, perEndpoint: true }))
-      const response = await ask(path)
-
-      expect([response.status, await response.text()]).toEqual([status, text])
-    },
-  )
-
   test('is listed with its method, literal paths before those with parameters', () => {
     const made = handlers(sim, { baseUrl: BASE, perEndpoint: true })
     const infos = made.map(({ info }) => info as { method: string | RegExp; path: RegExp })
