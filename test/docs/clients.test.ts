@@ -2,11 +2,12 @@
 import OpenAI, { toFile } from 'openai'
 import { expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 /** A client as people write them: it asks, sleeps and asks again. */
 async function untilRunning(sim: Simulator, sleep: (ms: number) => Promise<unknown>): Promise<number> {
   for (let polls = 1; ; polls++) {
-    const answer = await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+    const answer = await sendTo(sim, 'GET /deploy/list')
     const [deployment] = (await answer.json()) as { status: string }[]
     if (deployment?.status === 'running') return polls
     await sleep(10_000)

@@ -6,6 +6,7 @@ import { decodeContent, encodeContent } from '../../src/server/saved-page/conten
 import { BatchLineAnswerer } from '../../src/service/batch-line-answerer.ts'
 import { Past } from '../../src/simulator/history/past/past.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 import { wall } from '../setup/wall-clock.ts'
 import { batchOf, chat, linesIn, many, upload } from '../simulation/batch-world.ts'
 import { running } from './http/running-server.ts'
@@ -48,7 +49,7 @@ test('the metrics page shows the world as it was at the request when a request c
 test('the recording of a past ends where it began to be written when requests come meanwhile', async () => {
   const sim = createSimulator({ fixtures: 'empty', clock: 'manual' })
   const past = new Past(sim)
-  const ask = () => sim.fetch('http://sim/v1/models', { headers: { authorization: `Bearer ${sim.token}` } })
+  const ask = () => sendTo(sim, 'GET /v1/models')
   await ask()
   const before = withoutPause(past.recording())
   const steps = past.recording()
@@ -71,8 +72,7 @@ test.each([0, 1, 262_144, 700_000])(
 
 test('a file leaves a turn for each 64 KiB of it', async () => {
   const sim = createSimulator({ fixtures: 'empty', clock: 'manual' })
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const response = await sim.fetch(`http://sim/v1/files/${upload(sim, many(3_000))}/content`, { headers })
+  const response = await sendTo(sim, `GET /v1/files/${upload(sim, many(3_000))}/content`)
   const pieces = Math.ceil(Number(response.headers.get('content-length')) / 65_536)
   expect(pieces).toBeGreaterThan(4)
   expect(await turnsOf(response.arrayBuffer())).toBeGreaterThanOrEqual(pieces)

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { serve } from '../../src/server/http/server.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const TEXT = 'aurora-labs/aurora-8b-instruct'
 
@@ -73,11 +74,7 @@ test.each([301, 302, 303, 307, 308])('a redirect with %d is a failure, and is no
   // Both addresses are allowed, so only the rule about redirects keeps the result from the second one.
   const redirecting = await receiver([status], target.url)
   const sim = createSimulator({ seed: 1, profile: { timings: { webhook_attempts: 1 } } })
-  const answer = await sim.fetch(`http://sim/v1/inference/${TEXT}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${sim.token}` },
-    body: JSON.stringify({ input: 'Rivers', webhook: redirecting.url }),
-  })
+  const answer = await sendTo(sim, `POST /v1/inference/${TEXT}`, { input: 'Rivers', webhook: redirecting.url })
   expect(answer.status).toBe(200)
   await sim.clock.advance('1h')
   expect([redirecting.received.length, target.received.length]).toEqual([1, 0])
@@ -87,9 +84,7 @@ test.each([301, 302, 303, 307, 308])('a redirect with %d is a failure, and is no
 
 describe('in process', () => {
   const ask = async (sim: ReturnType<typeof createSimulator>, webhook: string) => {
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const body = JSON.stringify({ input: 'Rivers', webhook })
-    return (await sim.fetch(`http://sim/v1/inference/${TEXT}`, { method: 'POST', headers, body })).status
+    return (await sendTo(sim, `POST /v1/inference/${TEXT}`, { input: 'Rivers', webhook })).status
   }
 
   test('a result is posted by the global fetch of the moment, which a test can replace', async () => {

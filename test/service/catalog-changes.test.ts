@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const MODEL = 'aurora-labs/aurora-70b-instruct'
 
 async function ask(sim: Simulator, path: string, body?: unknown) {
-  const response = await sim.fetch(`http://sim${path}`, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
+  const response = await sendTo(sim, `${body === undefined ? 'GET' : 'POST'} ${path}`, body)
   // biome-ignore lint/suspicious/noExplicitAny: the answers of many operations
   return { status: response.status, body: (await response.json()) as any }
 }

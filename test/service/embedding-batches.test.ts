@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const MODEL = 'cedarline/cedar-embed-base'
 const ENDPOINT = '/v1/embeddings' as const
@@ -20,12 +21,7 @@ interface Row {
 function world(options: SimulatorOptions = WITH_EMBEDDINGS) {
   const sim = createSimulator({ fixtures: 'empty', seed: 1, check: true, ...options })
   const client = createClient(request => sim.fetch(request), { baseUrl: 'http://sim', token: sim.token })
-  const send = (path: string, body: object) =>
-    sim.fetch(`http://sim${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}` },
-      body: JSON.stringify(body),
-    })
+  const send = (path: string, body: object) => sendTo(sim, `POST ${path}`, body)
   return {
     sim,
     client,

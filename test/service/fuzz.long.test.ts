@@ -15,6 +15,7 @@ import { createSimulator } from '../../src/simulator/simulator.ts'
 import { requests } from '../../tools/sweep/fuzz/requests.ts'
 import { type SentRequest, toRequest } from '../../tools/sweep/fuzz/sent-request.ts'
 import { KnownValues } from '../../tools/sweep/fuzz/values.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const RUNS = Number(process.env.FUZZ_RUNS ?? 50)
 const SEED = Number(process.env.FUZZ_SEED ?? 7)
@@ -64,11 +65,7 @@ beforeAll(async () => {
 
 /** Returns a scoped token that is valid for a year. */
 async function scopedToken(): Promise<string> {
-  const answer = await sim.fetch('http://sim/v1/scoped-jwt', {
-    method: 'POST',
-    headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ api_key_name: 'default' }),
-  })
+  const answer = await sendTo(sim, 'POST /v1/scoped-jwt', { api_key_name: 'default' })
   return (await answer.json()).token
 }
 

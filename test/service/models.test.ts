@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { countTokens, loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 import { issues, refusal, refused, service } from './service-world.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
@@ -148,7 +149,7 @@ describe('a model of the account', () => {
   test('has its own pricing type in the catalog when the policy catalog_prices is own', async () => {
     const get = async (policies: object, path: string) => {
       const sim = createSimulator({ seed: 1, profile: { policies } })
-      const answer = await sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
+      const answer = await sendTo(sim, `GET ${path}`)
       return (await answer.json()) as { model_name: string; pricing: { type: string } }[]
     }
     const prices = (models: Awaited<ReturnType<typeof get>>) =>
@@ -232,8 +233,7 @@ describe('one model', () => {
       const base = loadFixture('two-nodes')
       const models = base.models.map(model => (model.model_name === MODEL ? { ...model, pricing } : model))
       const sim = createSimulator({ fixtures: { ...base, models } as never })
-      const get = async (path: string) =>
-        (await sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })).json()
+      const get = async (path: string) => (await sendTo(sim, `GET ${path}`)).json()
       const find = (list: { model_name: string }[]) => list.find(({ model_name }) => model_name === MODEL)
       expect(find(await get('/models/list'))).toMatchObject({ pricing })
       expect(await get(`/models/${MODEL}`)).toMatchObject({ pricing })

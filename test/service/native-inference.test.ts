@@ -1,6 +1,7 @@
 /** Native inference: the models of each type by name and by deployment, as a client of the service sees it. */
 import { describe, expect, test } from 'vitest'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 import { wavFile } from './media/audio-files.ts'
 import { decodePng } from './media/png-reader.ts'
 
@@ -23,11 +24,7 @@ function service(options: SimulatorOptions = {}): Service {
   return {
     sim,
     async ask(path, body, method = 'POST') {
-      const response = await sim.fetch(`http://sim${path}`, {
-        method,
-        headers: { authorization: `Bearer ${sim.token}` },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
+      const response = await sendTo(sim, `${method} ${path}`, body)
       const text = await response.text()
       return {
         status: response.status,
@@ -252,11 +249,7 @@ describe('text-to-speech', () => {
     expect(status).toBe(200)
     expect(body.audio).toMatch(/^data:audio\/wav;base64,/)
     expect(body).toMatchObject({ input_character_length: 30, output_format: 'wav' })
-    const response = await sim.fetch('http://sim/v1/audio/speech', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}` },
-      body: JSON.stringify({ model: SPEECH, input, voice: 'ada' }),
-    })
+    const response = await sendTo(sim, 'POST /v1/audio/speech', { model: SPEECH, input, voice: 'ada' })
     expect(bytesOf(body.audio).equals(Buffer.from(await response.arrayBuffer()))).toBe(true)
     const charges = sim.ledger.entries().filter(({ subject }) => subject === SPEECH)
     const dollars = charges.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8
@@ -496,21 +489,6 @@ describe('a deployment of the account', () => {
     expect((await ask('/v1/inference/acme/broken', { input: 'x' })).status).toBe(404)
     const { status, body } = await ask(`/v1/inference/deploy/${created.body.deploy_id}`, { input: 'x' })
     expect([status, body.error]).toEqual([503, expect.stringContaining('is failed, not running')])
-  })
-
-  test('that sleeps is woken, and its request waits for the cold start', async () => {
-    const { sim, ask } = service({
-      fixtures: 'two-nodes',
-      with: {
-        deployments: [{ model_name: 'acme/chat', status: 'running', settings: { min_instances: 0, max_instances: 1 } }],
-      },
-    })
-    await sim.clock.until(() => sim.world.deployments.findLive('acme/chat')!.liveInstances === 0)
-    const answer = ask('/v1/inference/acme/chat', { input: 'x' })
-    await sim.clock.until(() => sim.world.deployments.findLive('acme/chat')!.liveInstances === 1)
-    await sim.clock.advance('30m')
-    expect(await answer).toMatchObject({ status: 200, body: { inference_status: { status: 'succeeded' } } })
-    expect(sim.journal.entries().map(({ kind }) => kind)).toContain('inference.queued')
   })
 
   test('of a catalog model answers as that model', async () => {

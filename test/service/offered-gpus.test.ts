@@ -1,15 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 /** A world with H100 nodes of eight GPUs and no other type. */
 function world(options: SimulatorOptions = {}) {
   const sim = createSimulator({ fixtures: 'two-nodes', check: true, ...options })
   const send = async (method: string, path: string, body?: object) => {
-    const response = await sim.fetch(`http://sim${path}`, {
-      method,
-      headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
+    const response = await sendTo(sim, `${method} ${path}`, body)
     return { status: response.status, body: await response.json() }
   }
   return { sim, send }

@@ -9,6 +9,7 @@ import { servedBy } from '../../src/service/http/service.ts'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { explore, flow } from '../../src/workbench/explore/index.ts'
 import { matchers } from '../../src/workbench/testing/matchers.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const made = (options: SimulatorOptions = {}) => createSimulator({ endpoints, fixtures: 'empty', seed: 1, ...options })
 
@@ -478,8 +479,7 @@ test('answers a success with the declared status, and no body with 204', async (
   const sim = createSimulator({ endpoints: own, fixtures: 'empty' })
   const made = await call(sim, 'POST', '/things')
   expect(made).toMatchObject({ status: 201, body: { id: expect.any(String) } })
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const remove = () => sim.fetch(`http://sim/things/${made.body.id}`, { method: 'DELETE', headers })
+  const remove = () => sendTo(sim, `DELETE /things/${made.body.id}`)
   const gone = await remove()
   expect([gone.status, gone.body]).toEqual([204, null])
   expect(sim.requests.map(({ status }) => status)).toEqual([201, 204])

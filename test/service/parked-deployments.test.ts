@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 import { refused } from './service-world.ts'
 
 const PARKED = { min_instances: 0, max_instances: 0 }
@@ -12,11 +13,7 @@ function world(seed: object = {}, profile: object = {}) {
   const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
   const { deploy_id } = sim.world.deployments.list()[0]!
   const ask = async (model: string) => {
-    const answer = await sim.fetch('http://sim/v1/chat/completions', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, messages, max_tokens: 5 }),
-    })
+    const answer = await sendTo(sim, 'POST /v1/chat/completions', { model, messages, max_tokens: 5 })
     return [answer.status, answer.headers.get('retry-after')]
   }
   const get = () => api.getDeployment({ deploy_id })

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { LIMITS } from '../../src/lib/limits.ts'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 import { issues, service } from './service-world.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
@@ -43,8 +44,7 @@ test.each([
 ])('native inference with %s has an id whose cost is known', async (model, body) => {
   const sim = createSimulator()
   const post = async (path: string, content: object) => {
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const answer = await sim.fetch(`http://sim${path}`, { method: 'POST', headers, body: JSON.stringify(content) })
+    const answer = await sendTo(sim, `POST ${path}`, content)
     return await answer.json()
   }
   const { request_id, inference_status } = await post(`/v1/inference/${model}`, body)

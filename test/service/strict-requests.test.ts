@@ -4,15 +4,12 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { serve } from '../../src/server/http/server.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const LLM = { model_name: 'chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } }
 
 const ask = async (sim: Simulator, method: string, path: string, body?: unknown) => {
-  const answer = await sim.fetch(`http://sim${path}`, {
-    method,
-    headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
+  const answer = await sendTo(sim, `${method} ${path}`, body)
   return { status: answer.status, body: await answer.json() }
 }
 

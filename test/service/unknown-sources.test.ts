@@ -1,15 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 /** A world with two nodes, and requests that read the last record of what they created. */
 function world(options: SimulatorOptions = {}) {
   const sim = createSimulator({ fixtures: 'two-nodes', profile: 'quick', check: true, ...options })
   const send = async (method: string, path: string, body?: object) => {
-    const response = await sim.fetch(`http://sim${path}`, {
-      method,
-      headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
+    const response = await sendTo(sim, `${method} ${path}`, body)
     expect({ path, status: response.status }).toEqual({ path, status: 200 })
     return await response.json()
   }

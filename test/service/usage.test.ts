@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 import { issues, refused } from './service-world.ts'
 
 const ms = (iso: string) => Date.parse(iso)
@@ -126,8 +127,7 @@ describe('usage by month', () => {
       expect([from, await issues(usage(from))]).toEqual([from, ['query/from value_error']])
     }
     expect(await issues(usage('current', 'soon'))).toEqual(['query/to value_error'])
-    const headers = { authorization: `Bearer ${sim.token}` }
-    expect((await sim.fetch('http://sim/payment/usage', { headers })).status).toBe(422)
+    expect((await sendTo(sim, 'GET /payment/usage')).status).toBe(422)
   })
 
   test('a charge at the boundary of two months is in the first of them only', async () => {

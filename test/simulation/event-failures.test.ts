@@ -4,6 +4,7 @@ import type { EventName } from '../../src/simulation/events.ts'
 import { findViolations } from '../../src/simulation/invariants/check-world.ts'
 import type { World } from '../../src/simulation/world.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 import { batchOf, many } from './batch-world.ts'
 import { spec, stage, story } from './small-world.ts'
 
@@ -46,8 +47,7 @@ function stageWithBugs(options: SimulatorOptions = {}): { sim: Simulator; bugs: 
 
 const rent = (world: World, name = 'bench') =>
   world.containers.create({ name, gpu: 'H100-80GB', num_gpus: 1, container_image: 'registry.example/dev:1' })
-const list = (sim: Simulator) =>
-  sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+const list = (sim: Simulator) => sendTo(sim, 'GET /deploy/list')
 
 describe('an event that throws', () => {
   test('fails its batch alone and lets time go on', async () => {
@@ -70,9 +70,7 @@ describe('an event that throws', () => {
       },
     ])
     expect(story(sim, failed.id).slice(-2)).toEqual(['event.failed', 'batch.failed'])
-    const answer = await sim.fetch(`http://sim/v1/batches/${failed.id}`, {
-      headers: { authorization: `Bearer ${sim.token}` },
-    })
+    const answer = await sendTo(sim, `GET /v1/batches/${failed.id}`)
     expect(await answer.json()).toMatchObject({
       status: 'failed',
       errors: { data: [{ code: 'internal_error', message: 'internal error' }] },
@@ -134,10 +132,9 @@ describe('an event that throws', () => {
   test('breaks its request to a model, whose client gets an answer', async () => {
     const { sim, bugs } = stageWithBugs({ inferencePace: 'clock' })
     breakEvent(sim, 'inferenceRequests', 'inference.ended')
-    const pending = sim.fetch('http://sim/v1/chat/completions', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hi' }] }),
+    const pending = sendTo(sim, 'POST /v1/chat/completions', {
+      model: 'aurora-labs/aurora-8b-instruct',
+      messages: [{ role: 'user', content: 'Hi' }],
     })
     await sim.clock.advance('10m')
     expect((await pending).status).toBe(503)

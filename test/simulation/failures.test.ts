@@ -4,6 +4,7 @@ import { purpose } from '../../src/kernel/random.ts'
 import type { CommandDefinition } from '../../src/simulation/operations/command-definition.ts'
 import { COMMANDS, CommandError } from '../../src/simulation/operations/commands.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 
 /** A pool of its own, beside those of the stage. */
@@ -126,29 +127,6 @@ describe('a drained node', () => {
     expect(story(sim, `${chat.deploy_id}-0`).at(-1)).toBe('instance.ready')
     expect(sim.cluster.nodeOf(chat.deploy_id).name).toBe(home)
   })
-
-  test('that crashes during the notice loses its instance, and the replacement goes on', () => {
-    const { sim, chat, home } = running([{ count: 2 }])
-    sim.cluster.node(home).drain()
-    pass(sim, '20s')
-    sim.cluster.node(home).crash()
-    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 1 })
-    passUntil(sim, () => chat.toRecord().instances.running === 1)
-    expect(story(sim, `${chat.deploy_id}-1`).at(-1)).toBe('instance.ready')
-  })
-})
-
-describe('a zone outage', () => {
-  test('takes every node of the zone at once, and brings them back with their caches', () => {
-    const { sim, chat } = running([{ count: 2 }], {}, { with: pool({}) })
-    const cached = sim.cluster.nodes().filter(node => node.zone === 'zone-a').length
-    sim.cluster.zone('zone-a').down()
-    expect(sim.cluster.nodes().filter(node => node.state === 'down')).toHaveLength(cached)
-    passUntil(sim, () => chat.toRecord().instances.running === 1)
-    expect(sim.cluster.nodeOf(chat.deploy_id).zone).toBe('zone-b')
-    sim.cluster.zone('zone-a').up()
-    expect(sim.cluster.nodes().every(node => node.state === 'ready')).toBe(true)
-  })
 })
 
 describe('spot nodes', () => {
@@ -201,55 +179,6 @@ describe('spot nodes', () => {
 })
 
 describe('the hub', () => {
-  test('that is down stalls downloads, which are given up after a minute and tried again', () => {
-    const sim = stage([{ count: 1 }])
-    const chat = sim.world.deployments.createLlm(spec())
-    passUntil(sim, () => chat.status === 'downloading')
-    sim.cluster.hub.down()
-    pass(sim, '61s')
-    expect(story(sim, `${chat.deploy_id}-0`).at(-1)).toBe('instance.lost')
-    sim.cluster.hub.up()
-    passUntil(sim, () => chat.status === 'running')
-  })
-
-  test('that is back within the minute goes on where it was', () => {
-    const sim = stage()
-    const chat = sim.world.deployments.createLlm(spec())
-    passUntil(sim, () => chat.status === 'downloading')
-    sim.cluster.hub.down()
-    sim.cluster.hub.up({ at: '30s' })
-    passUntil(sim, () => chat.status === 'running')
-    expect(story(sim, `${chat.deploy_id}-0`)).not.toContain('instance.lost')
-  })
-
-  test('that is throttled makes a download take as many times longer', () => {
-    const took = (share: number) => {
-      const sim = stage()
-      if (share < 1) sim.cluster.hub.throttle(share)
-      const chat = sim.world.deployments.createLlm(spec({ repo: 'acme/chat-70b', num_gpus: 2 }))
-      passUntil(sim, () => chat.status === 'downloading')
-      return passUntil(sim, () => chat.status === 'deploying')
-    }
-    expect(took(0.1) / took(1)).toBeCloseTo(10, 1)
-  })
-
-  test('gates, opens and loses repositories by hand', () => {
-    const sim = stage()
-    sim.cluster.hub.gate('acme/chat-8b')
-    const shut = sim.world.deployments.createLlm(spec())
-    passUntil(sim, () => shut.status === 'failed')
-    sim.cluster.hub.open('acme/chat-8b')
-    const open = sim.world.deployments.createLlm(spec({ model_name: 'acme/open' }))
-    passUntil(sim, () => open.status === 'running')
-    sim.cluster.hub.remove('acme/chat-8b')
-    const gone = sim.world.deployments.createLlm(spec({ model_name: 'acme/gone' }))
-    passUntil(sim, () => gone.status === 'failed')
-    expect([shut.fail_reason, gone.fail_reason]).toEqual([
-      'hub repository acme/chat-8b is gated and no token was given (401)',
-      'hub repository acme/chat-8b not found (404)',
-    ])
-  })
-
   test('shares the bandwidth of a node among its downloads', () => {
     const profile = { timings: { node_bandwidth: '100MB/s', download_rate: '1GB/s' } }
     const took = (deployments: number) => {
@@ -277,16 +206,6 @@ describe('the image registry', () => {
 })
 
 describe('a disk', () => {
-  test('that is full sends the download to another node', () => {
-    const sim = stage([{ count: 2 }])
-    const chat = sim.world.deployments.createLlm(spec())
-    passUntil(sim, () => chat.status === 'downloading')
-    const home = sim.cluster.nodeOf(chat.deploy_id).name
-    sim.cluster.disk.fill(home)
-    passUntil(sim, () => chat.status === 'running')
-    expect(sim.cluster.nodeOf(chat.deploy_id).name).not.toBe(home)
-  })
-
   test('keeps the weights that were read last', () => {
     const sim = stage([{}], {}, { profile: { timings: { weight_cache_bytes: '40GB' } } })
     const serve = (name: string, repo: string) => {
@@ -317,16 +236,6 @@ describe('the autoscaler', () => {
     sim.cluster.autoscaler.free()
     pass(sim, '10m')
     expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
-  })
-
-  test('that is frozen replaces nothing, and makes up for it when it is free', () => {
-    const { sim, chat, home } = running([{ count: 2 }])
-    sim.cluster.autoscaler.freeze()
-    sim.cluster.node(home).crash()
-    pass(sim, '1h')
-    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 0 })
-    sim.cluster.autoscaler.free()
-    passUntil(sim, () => chat.toRecord().instances.running === 1)
   })
 })
 
@@ -387,14 +296,7 @@ describe('limits and suspension by hand', () => {
 
   test('a suspended account gets no new instance by any way, and what it lacks when it is resumed', async () => {
     const { sim, chat } = running([{ count: 3 }], {}, { profile: { policies: { suspension_grace: '1h' } } })
-    const scaled = async (settings: object) =>
-      (
-        await sim.fetch(`http://sim/deploy/${chat.deploy_id}`, {
-          method: 'PUT',
-          headers: { authorization: `Bearer ${sim.token}` },
-          body: JSON.stringify({ settings }),
-        })
-      ).status
+    const scaled = async (settings: object) => (await sendTo(sim, `PUT /deploy/${chat.deploy_id}`, { settings })).status
     expect(await scaled({ min_instances: 1, max_instances: 3 })).toBe(200)
     sim.cluster.account.suspend('admin')
     expect(await scaled({ min_instances: 2 })).toBe(402)
@@ -413,13 +315,6 @@ describe('limits and suspension by hand', () => {
     passUntil(sim, () => chat.toRecord().instances.running === 2)
   })
 
-  test('what was stopped for lack of funds starts again where the policy says so', () => {
-    const { sim, chat } = running([{}], { funds_cents: 100 }, { profile: { policies: { balance_returns: 'restart' } } })
-    passUntil(sim, () => chat.status === 'stopped')
-    sim.world.ledger.addFunds(10_000)
-    passUntil(sim, () => chat.status === 'running')
-  })
-
   test('a command finds a token by its value, and names its id', () => {
     const sim = stage()
     const { token, token_id } = sim.world.store.tokens.all()[0]!
@@ -429,17 +324,6 @@ describe('limits and suspension by hand', () => {
     expect(JSON.stringify(sim.world.commands.log.between(-1, 1e15, 9))).not.toContain(token)
     sim.cluster.token.restore(token)
     expect(sim.world.store.tokenByValue(token)?.token_id).toBe(token_id)
-  })
-
-  test('a token that is revoked is unknown until it is restored', () => {
-    const sim = stage()
-    const { name, token } = sim.world.store.tokens.all()[0]!
-    sim.cluster.token.revoke(name)
-    expect(sim.world.store.tokenByValue(token)).toBeUndefined()
-    sim.cluster.token.restore(name)
-    expect(sim.world.store.tokenByValue(token)?.name).toBe(name)
-    sim.cluster.token.allowIps(name, ['10.0.0.0/8'])
-    expect(sim.world.store.tokenByValue(token)?.allowed_ips).toEqual(['10.0.0.0/8'])
   })
 })
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { COMMANDS } from '../../src/simulation/operations/commands.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const USD = 100_000_000
 
@@ -75,9 +76,9 @@ test('the default world is out of funds after funds.set when the card declines, 
     if (declines) sim.cluster.card.decline()
     sim.cluster.funds.set(0)
     await sim.clock.advance('1s')
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const body = JSON.stringify({ model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
-    return (await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })).status
+    return (
+      await sendTo(sim, 'POST /deploy/llm', { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+    ).status
   }
   expect([await create(true), await create(false)]).toEqual([402, 200])
   expect(COMMANDS['funds.set'].description).toMatch(/top-up .* card\.decline/)

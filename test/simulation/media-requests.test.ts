@@ -11,6 +11,7 @@ import {
 } from '../../src/simulation/inference/media-work.ts'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { openaiWorld } from '../service/openai/openai-world.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const CANVAS = 'inkfold/canvas-xl'
 const SPEECH = 'larkspur-audio/lark-tts-2'
@@ -156,9 +157,7 @@ describe('a served request to a catalog model', () => {
     ask(sim, SCRIBE, transcriptionWork(sim.world.profile, 0.3))
     await sim.clock.advance('1m')
     for (const path of ['usage', 'usage/tokens', `usage/${sim.token}`]) {
-      const response = await sim.fetch(`http://sim/payment/${path}?from=current`, {
-        headers: { authorization: `Bearer ${sim.token}` },
-      })
+      const response = await sendTo(sim, `GET /payment/${path}?from=current`)
       const { months } = (await response.json()) as { months: [{ items: { model: { model_name: string } }[] }] }
       const items = months[0].items.filter(({ model }) => model.model_name.includes('/') && model.model_name !== OWN)
       expect(items).toMatchObject([

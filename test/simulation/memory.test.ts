@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const repository = (repo: string, billions: number, bytes: number, quantization = 'bf16') => ({
   repo,
@@ -26,11 +27,7 @@ function world() {
     },
   })
   const send = async (method: string, path: string, body?: object) => {
-    const response = await sim.fetch(`http://sim${path}`, {
-      method,
-      headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
+    const response = await sendTo(sim, `${method} ${path}`, body)
     return await response.json()
   }
   /** Deploys a repository and returns its record as soon as it runs or failed. */

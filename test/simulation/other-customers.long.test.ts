@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const TYPES = ['H100-80GB', 'A100-80GB', 'L4-24GB', 'L40S-48GB'] as const
 
@@ -19,9 +20,7 @@ async function month(weather: string) {
 }
 
 async function freeGpus(sim: Simulator): Promise<string> {
-  const response = await sim.fetch('http://sim/deploy/llm/gpu_availability', {
-    headers: { authorization: `Bearer ${sim.token}` },
-  })
+  const response = await sendTo(sim, 'GET /deploy/llm/gpu_availability')
   expect(response.status).toBe(200)
   return TYPES.map(gpu => sim.world.nodes.free(gpu)).join()
 }

@@ -7,6 +7,7 @@ import { promptWait } from '../../src/simulation/load/prompt-wait.ts'
 import { createReport } from '../../src/simulation/reporting/report.ts'
 import type { Report } from '../../src/simulation/reporting/report-types.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 import { action, perform } from './invariants/actions.ts'
 import { pass, passUntil, spec, stage } from './small-world.ts'
 
@@ -58,10 +59,9 @@ describe('a report', () => {
     const sim = createSimulator({ fixtures: 'default', seed: 1, check: true })
     await loadTokenizer()
     const send = async (model: string) => {
-      const response = await sim.fetch('http://sim/v1/chat/completions', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${sim.token}` },
-        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] }),
+      const response = await sendTo(sim, 'POST /v1/chat/completions', {
+        model,
+        messages: [{ role: 'user', content: 'Hello!' }],
       })
       return (await response.json()).usage as { prompt_tokens: number; completion_tokens: number }
     }
@@ -422,12 +422,7 @@ describe('a report', () => {
 describe('a series', () => {
   test('has a row for a deployment that was deleted before it cost anything, if it held GPUs', async () => {
     const sim = createSimulator({ fixtures: 'default' })
-    const send = (method: string, path: string, body?: object) =>
-      sim.fetch(`http://sim${path}`, {
-        method,
-        headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-        ...(body && { body: JSON.stringify(body) }),
-      })
+    const send = (method: string, path: string, body?: object) => sendTo(sim, `${method} ${path}`, body)
     const model = { model_name: 'short', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
     const { deploy_id } = (await (await send('POST', '/deploy/llm', model)).json()) as { deploy_id: string }
     await sim.clock.advance('25s')

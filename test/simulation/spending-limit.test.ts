@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { FixturePatch } from '../../src/data/records/fixture.ts'
 import { accountBalance } from '../../src/simulation/reporting/monthly-usage.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const MICROCENTS_PER_USD = 100_000_000
 const HOUR = 3_600_000_000
@@ -63,12 +64,10 @@ describe('a spending limit', () => {
     const sim = rented()
     await limitTo(sim, 5)
     while (sim.world.ledger.suspensionReason === undefined) sim.world.next()
-    const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({
+    const refused = await sendTo(sim, 'POST /v1/chat/completions', {
       model: 'aurora-labs/aurora-8b-instruct',
       messages: [{ role: 'user', content: 'Hi' }],
     })
-    const refused = await sim.fetch('http://sim/v1/chat/completions', { method: 'POST', headers, body })
     expect([refused.status, await refused.text()]).toEqual([402, expect.stringContaining('POST /payment/config')])
     await sim.clock.advance('1d')
     expect(story(sim)).toEqual(['account.suspended limit-reached', 'account.graceEnded'])

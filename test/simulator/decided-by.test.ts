@@ -3,6 +3,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { ReceivedRequest } from '../../src/index.ts'
 import { serve } from '../../src/server/http/server.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const CHAT = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hello.' }] }
 const DEPLOYMENT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -68,11 +69,7 @@ describe.each(ROWS)('a request that $name decides', ({ arrange, request: [method
   test(`says ${decidedBy}`, async () => {
     const sim = createSimulator({ seed: 1 })
     arrange?.(sim)
-    const { status: seen } = await sim.fetch(`http://sim${path}`, {
-      method,
-      headers: { authorization: `Bearer ${sim.token}` },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
+    const { status: seen } = await sendTo(sim, `${method} ${path}`, body)
     expect(seen).toBe(status)
     expect(sim.requests).toMatchObject([{ method, path, status, decidedBy }])
     const entry = sim.journal.entries().find(({ kind }) => kind === 'request')

@@ -5,6 +5,7 @@ import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { runScenario, scenario } from '../../src/workbench/scenario/index.ts'
 import { running } from '../server/http/running-server.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const namesOf = (sim: ReturnType<typeof createSimulator>) =>
   [...sim.world.deployments.entries()].map(([, { plan }]) => plan.modelName)
@@ -43,7 +44,7 @@ test('POST /_sim/worlds fills a world, and refuses invalid numbers', async () =>
   const headers = { authorization: `Bearer ${made.body.token}` }
   const list = await (await server.ask('/deploy/list', { headers })).json()
   const sim = createSimulator({ fixtures: 'empty', fill: { deployments: 12 } })
-  const inProcess = await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+  const inProcess = await sendTo(sim, 'GET /deploy/list')
   expect(list.length).toBeGreaterThan(5)
   expect(await inProcess.json()).toHaveLength(list.length)
   const refused = await server.command('/_sim/worlds', { fill: { deployments: -1 } })

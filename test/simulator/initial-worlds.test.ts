@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { MICROCENTS_PER_CENT } from '../../src/simulation/account/money.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 /** Lets a day pass and breaks a node, which writes rows of most tables. */
 async function live(sim: Simulator) {
@@ -17,8 +18,7 @@ async function live(sim: Simulator) {
 /** Lists the models and deployments as a client sees them. */
 async function look(sim: Simulator): Promise<string> {
   const paths = ['/deploy/list', '/v1/models', '/account/balance']
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const answers = await Promise.all(paths.map(path => sim.fetch(`http://sim${path}`, { headers })))
+  const answers = await Promise.all(paths.map(path => sendTo(sim, `GET ${path}`)))
   return (await Promise.all(answers.map(answer => answer.text()))).join('\n')
 }
 
@@ -51,10 +51,12 @@ describe('simulators with other seeds find the world as if they had lived alone'
   const BURSTS = 'deploymentBursts'
 
   async function deployAndLive(sim: Simulator) {
-    const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
-    const answer = await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })
-    await sim.fetch(`http://sim/deploy/${BURSTS}/start`, { method: 'POST', headers })
+    const answer = await sendTo(sim, 'POST /deploy/llm', {
+      model_name: 'acme/new',
+      gpu: 'H100-80GB',
+      hub: { repo: 'acme/chat-8b' },
+    })
+    await sendTo(sim, `POST /deploy/${BURSTS}/start`)
     for (const { name } of sim.world.nodes.list().slice(0, 1)) sim.cluster.node(name).crash()
     await sim.clock.advance('1d')
     const { seed, digest } = sim

@@ -4,6 +4,7 @@ import type { Entry } from '../../src/kernel/journal.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import type { DeliverWebhook } from '../../src/simulator/webhook-options.ts'
 import { wavFile } from '../service/media/audio-files.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const TEXT = 'aurora-labs/aurora-8b-instruct'
 const HOOK = 'http://127.0.0.1:8123/hook'
@@ -42,11 +43,7 @@ function webhookWorld(statuses: readonly (number | Error)[] = [200], options: Si
 
 function asker(sim: Simulator) {
   return async (body: object, path = `/v1/inference/${TEXT}`) => {
-    const response = await sim.fetch(`http://sim${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}` },
-      body: JSON.stringify(body),
-    })
+    const response = await sendTo(sim, `POST ${path}`, body)
     // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers
     return { status: response.status, body: (await response.json()) as any }
   }
@@ -417,7 +414,7 @@ describe('the clock', () => {
     const { sim, ask } = webhookWorld([200], {
       webhooks: {
         deliver: async () => {
-          const response = await sim.fetch('http://sim/v1/me', { headers: { authorization: `Bearer ${sim.token}` } })
+          const response = await sendTo(sim, 'GET /v1/me')
           seen.push(`${response.status} ${sim.clock.elapsed === sim.journal.entries().at(-1)!.time}`)
           return { status: 200 }
         },

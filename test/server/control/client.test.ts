@@ -10,6 +10,7 @@ import {
 import { controlOperations } from '../../../src/server/control/index.ts'
 import { serve } from '../../../src/server/http/server.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { running } from '../http/running-server.ts'
 
 const NEW = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -37,8 +38,7 @@ const PLACES: readonly (readonly [name: string, open: () => Promise<Controlled>]
 ]
 
 function ask(sim: Simulator, method: string, path: string, body?: unknown): Promise<Response> {
-  const headers = { authorization: `Bearer ${sim.token}` }
-  return sim.fetch(`http://sim${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+  return sendTo(sim, `${method} ${path}`, body)
 }
 
 /** Reads events until one is of this type or kind. */

@@ -8,6 +8,7 @@ import { createEventStream, EventTexts } from '../../../src/server/control/event
 import { readEntryColumns } from '../../../src/server/page/store/feed.ts'
 import { EventReader } from '../../../src/simulator/requests/event-reader.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { running } from '../http/running-server.ts'
 
 test('an event has an id, a type and one line of JSON, without tokens', async () => {
@@ -125,8 +126,7 @@ test('several readers get all events when their program never gives the event lo
     return [count, gaps]
   }
   const readers = [read(), read(), read()]
-  const headers = { authorization: `Bearer ${sim.token}` }
-  for (let request = 0; request < requests; request++) await sim.fetch('http://sim/v1/me', { headers })
+  for (let request = 0; request < requests; request++) await sendTo(sim, 'GET /v1/me')
   expect(await Promise.all(readers)).toEqual(Array.from({ length: 3 }, () => [requests, 0]))
 })
 
@@ -146,7 +146,7 @@ test('readers that do not read keep no turn from the others', async () => {
 test('a consumer that stops reading gets the note behind what it has not read, and its stream ends', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   const stream = createEventStream(sim, new EventReader(sim, { kind: 'request', readTimeoutMs: 0 }), new EventTexts())
-  const ask = () => sim.fetch('http://sim/v1/me', { headers: { authorization: `Bearer ${sim.token}` } })
+  const ask = () => sendTo(sim, 'GET /v1/me')
   for (let i = 0; i < LIMITS.requests + 2_000; i++) await ask()
   while (sim.requestLog.listeners > 0) await eventLoopTurn()
   let text = ''

@@ -1,12 +1,13 @@
 /** Requests to the service that the control plane sends for a page or a script without a token. */
 import { expect, test } from 'vitest'
+import { sendTo } from '../../setup/send-to.ts'
 import { running } from '../http/running-server.ts'
 
 test('a request is sent as a client of the world, and listed with the others', async () => {
   const { sim, command } = await running()
   const { status, body } = await command('/_sim/requests', { path: '/deploy/list' })
   expect(status).toBe(200)
-  const direct = await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+  const direct = await sendTo(sim, 'GET /deploy/list')
   expect(body).toMatchObject({ status: 200, body: await direct.json(), now: sim.clock.iso })
   expect(sim.requests[0]).toMatchObject({ seq: body.seq, operation: 'listDeployments', status: 200 })
 })

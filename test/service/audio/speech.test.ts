@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { parseAudio } from '../media/audio-files.ts'
 import { audioWorld, CHAT_MODEL, OWN_VOICE, refusalOf, SCRIBE, SPEECH_MODEL } from './audio-world.ts'
 
@@ -75,9 +76,7 @@ describe('speech', () => {
     ])
     await post(SPEECH, { ...ASK, model: OWN_VOICE })
     expect(charges()).toHaveLength(1)
-    const usage = await sim.fetch('http://sim/payment/usage?from=current', {
-      headers: { authorization: `Bearer ${sim.token}` },
-    })
+    const usage = await sendTo(sim, 'GET /payment/usage?from=current')
     const { months } = (await usage.json()) as { months: [{ items: object[] }] }
     expect(months[0].items).toContainEqual(
       expect.objectContaining({ units: 6, pricing_type: 'input_character_length', rate: 0.0007 }),
@@ -303,10 +302,7 @@ describe('text to speech', () => {
   test('is refused in an unknown voice, and in a deleted one', async () => {
     const { sim, post, addVoice } = audioWorld()
     const voice = await addVoice('Ada')
-    await sim.fetch(`http://sim/v1/voices/${voice}`, {
-      method: 'DELETE',
-      headers: { authorization: `Bearer ${sim.token}` },
-    })
+    await sendTo(sim, `DELETE /v1/voices/${voice}`)
     for (const name of [voice, 'alloi']) {
       for (const path of [`/v1/text-to-speech/${name}`, `/v1/text-to-speech/${name}/stream`]) {
         expect(await refusalOf(post(path, TEXT))).toEqual([404, expect.stringContaining(`no voice ${name}: use `)])

@@ -1,5 +1,6 @@
 /** What the interface publishes as a format of speech is accepted and answered. */
 import { beforeAll, describe, expect, test } from 'vitest'
+import { sendTo } from '../../setup/send-to.ts'
 import { audioWorld, SPEECH_MODEL } from '../audio/audio-world.ts'
 import { parseAudio } from './audio-files.ts'
 
@@ -44,8 +45,7 @@ describe('every published format', () => {
   })
 
   test('is answered by native inference with audio as long as its text', async () => {
-    const headers = { authorization: `Bearer ${one.sim.token}` }
-    const response = await one.sim.fetch(`http://sim/models/${SPEECH_MODEL}/schema/default`, { headers })
+    const response = await sendTo(one.sim, `GET /models/${SPEECH_MODEL}/schema/default`)
     // biome-ignore lint/suspicious/noExplicitAny: a document
     const { schema_in } = (await response.json()) as any
     const formats: string[] = schema_in.properties.output_format.anyOf[0].enum

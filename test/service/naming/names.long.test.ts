@@ -9,6 +9,7 @@ import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { handlers } from '../../../src/workbench/testing/msw.ts'
 import { ask, ROWS, WORLDS, type WorldName } from '../../server/request-table.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { namedBody, namedHeaders, namedTarget, neutralNames, neutralText, PROFILE } from './renamed-words.ts'
 
 const onBug = (error: unknown) => {
@@ -41,12 +42,7 @@ async function asNamed(request: Request): Promise<Request> {
 const get = (sim: Simulator, path: string, headers: Record<string, string> = {}) =>
   sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}`, ...headers } })
 
-const post = (sim: Simulator, path: string, body: unknown, method = 'POST') =>
-  sim.fetch(`http://sim${path}`, {
-    method,
-    headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
+const post = (sim: Simulator, path: string, body: unknown, method = 'POST') => sendTo(sim, `${method} ${path}`, body)
 
 afterEach(() => void vi.restoreAllMocks())
 

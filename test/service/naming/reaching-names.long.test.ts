@@ -8,6 +8,7 @@ import { inputShape, outputShape, type SchemaShape } from '../../../src/service/
 import { VendorMapping } from '../../../src/service/naming/translation.ts'
 import { vocabularyOf } from '../../../src/service/naming/vocabulary.ts'
 import { createSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 function world(names: NamesProfile, options: SimulatorOptions = {}) {
   const sim = createSimulator({ seed: 1, names, ...options })
@@ -103,13 +104,9 @@ describe('fields and values', () => {
 
   test('have their names in the events of a stream', async () => {
     const { sim } = world({ fields: { choices: 'options', delta: 'piece' } })
-    const response = await sim.fetch('http://sim/v1/chat/completions', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}` },
-      body: JSON.stringify({
-        ...{ model: 'aurora-labs/aurora-8b-instruct', stream: true },
-        messages: [{ role: 'user', content: 'Say choices.' }],
-      }),
+    const response = await sendTo(sim, 'POST /v1/chat/completions', {
+      ...{ model: 'aurora-labs/aurora-8b-instruct', stream: true },
+      messages: [{ role: 'user', content: 'Say choices.' }],
     })
     const events = (await response.text()).split('\n\n').filter(text => text.startsWith('data: {'))
     expect(events.length).toBeGreaterThan(2)

@@ -4,6 +4,7 @@ import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { sendTo } from '../../setup/send-to.ts'
 import { HELLO, openaiWorld } from './openai-world.ts'
 
 const WEATHER = {
@@ -185,10 +186,12 @@ describe('a stream', () => {
   test('has usage beside the finish reason, except with include_usage false, and ends with [DONE]', async () => {
     const { sim } = openaiWorld()
     const send = (more: object) =>
-      sim.fetch('http://sim/v1/chat/completions', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${sim.token}` },
-        body: JSON.stringify({ model: 'acme/chat', messages: HELLO, stream: true, max_tokens: 3, ...more }),
+      sendTo(sim, 'POST /v1/chat/completions', {
+        model: 'acme/chat',
+        messages: HELLO,
+        stream: true,
+        max_tokens: 3,
+        ...more,
       })
     for (const options of [undefined, null, {}, { include_usage: true }, { include_usage: null }]) {
       const chunks = (await (await send({ stream_options: options })).text()).split('\n\n').slice(0, -2)

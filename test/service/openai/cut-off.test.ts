@@ -1,6 +1,7 @@
 /** Answers of catalog models when the grace period of the account ends. */
 import { expect, test } from 'vitest'
 import type { SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { CATALOG } from '../../simulation/batch-world.ts'
 import { HELLO, openaiWorld } from './openai-world.ts'
 
@@ -35,12 +36,7 @@ async function read(answer: Response): Promise<{ tokens: number; end: string }> 
 test('a stream of a catalog model is cut off at the end of the grace period and charged until then', async () => {
   const one = soonOver()
   const { sim } = one
-  const ask = (body: object = ASK) =>
-    sim.fetch('http://sim/v1/chat/completions', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}` },
-      body: JSON.stringify(body),
-    })
+  const ask = (body: object = ASK) => sendTo(sim, 'POST /v1/chat/completions', body)
   const whole = one.client.chat.completions.create({ model: CATALOG, messages: HELLO }).catch(error => error.status)
   const stream = read(await ask())
   await sim.clock.advance('100ms')
@@ -81,12 +77,7 @@ test('at suspension own instances drain, and answers of catalog models are cut o
   const twin = sim.fork()
   await twin.clock.until(() => suspendedAt(twin.journal) !== undefined)
   const at = suspendedAt(twin.journal)!
-  const ask = (model: string) =>
-    sim.fetch('http://sim/v1/chat/completions', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}` },
-      body: JSON.stringify({ ...ASK, model }),
-    })
+  const ask = (model: string) => sendTo(sim, 'POST /v1/chat/completions', { ...ASK, model })
   await sim.clock.advance(`${at - 100_000}us`)
   const streams = [read(await ask(CATALOG)), read(await ask('acme/chat'))]
   await sim.clock.advance('5m')

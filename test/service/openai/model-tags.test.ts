@@ -1,6 +1,7 @@
 /** What a model can do by its tags, and the policies that let every model do it. */
 import { expect, test } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 const PLAIN = 'brightmoor/moor-9b-it'
 const TOOLS = 'aurora-labs/aurora-8b-instruct'
@@ -24,7 +25,7 @@ function ask(policies: object = {}) {
   const sim = createSimulator({ seed: 1, profile: { policies } })
   const headers = { authorization: `Bearer ${sim.token}` }
   const send = async (path: string, body: object) => {
-    const answer = await sim.fetch(`http://sim${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const answer = await sendTo(sim, `POST ${path}`, body)
     return [answer.status, await answer.text()] as const
   }
   return { sim, headers, send }
@@ -90,7 +91,7 @@ test('a batch line with tools for a model without the tag fails alone with 405',
   const init = { method: 'POST', headers, body: JSON.stringify(spec) }
   const { id } = await (await sim.fetch('http://sim/v1/batches', init)).json()
   await sim.clock.advance('3h')
-  const { error_file_id } = await (await sim.fetch(`http://sim/v1/batches/${id}`, { headers })).json()
-  const rows = await (await sim.fetch(`http://sim/v1/files/${error_file_id}/content`, { headers })).text()
+  const { error_file_id } = await (await sendTo(sim, `GET /v1/batches/${id}`)).json()
+  const rows = await (await sendTo(sim, `GET /v1/files/${error_file_id}/content`)).text()
   expect(JSON.parse(rows).error).toMatchObject({ code: '405', message: expect.stringContaining('calls no tools') })
 })

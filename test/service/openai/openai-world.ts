@@ -1,6 +1,7 @@
 /** A simulator with a small deployment and an openai client. */
 import OpenAI from 'openai'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 export type Messages = { role: 'user' | 'assistant' | 'system'; content: string }[]
 
@@ -34,11 +35,7 @@ export function clientOf(sim: Simulator, baseURL = 'http://sim/v1'): OpenAI {
 function createHelpers(sim: Simulator): Pick<OpenaiWorld, 'ask' | 'inferenceKinds'> {
   return {
     async ask(path, body) {
-      const response = await sim.fetch(`http://sim${path}`, {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: { authorization: `Bearer ${sim.token}` },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
+      const response = await sendTo(sim, `${body === undefined ? 'GET' : 'POST'} ${path}`, body)
       return { status: response.status, body: JSON.parse(await response.text()), headers: response.headers }
     },
     inferenceKinds: () =>

@@ -9,6 +9,7 @@ import { InvariantError, type InvariantName } from '../../../src/simulation/inva
 import type { RentalRow } from '../../../src/simulation/rentals/rental-row.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { chats } from '../../../tools/sweep/play.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { pass, passUntil, spec, stage } from '../small-world.ts'
 import { perform } from './actions.ts'
 
@@ -488,11 +489,11 @@ describe('a broken invariant is reported', () => {
     const sim = stage([{}], {}, { onBug: error => heard.push(String(error)) })
     const { ordinal } = sim.world.deployments.createLlm(spec())
     sim.world.deployments.writable(ordinal).waiting++
-    const answer = await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+    const answer = await sendTo(sim, 'GET /deploy/list')
     expect(answer.status).toBe(500)
     expect(answer.headers.get('x-sim-error')).toMatch(/Failed to keep invariant I5/)
     expect(heard).toHaveLength(1)
-    const next = await sim.fetch('http://sim/v1/voices', { headers: { authorization: `Bearer ${sim.token}` } })
+    const next = await sendTo(sim, 'GET /v1/voices')
     expect(next.status).toBe(200)
   })
 

@@ -17,6 +17,7 @@ import {
   withPrompt,
 } from '../../../src/simulation/load/prefix-cache.ts'
 import type { Simulator, SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { pass, stage } from '../small-world.ts'
 import { parseExposition } from './exposition-parser.ts'
 
@@ -37,11 +38,7 @@ function served(deployment: object = {}, options: SimulatorOptions = {}): Simula
 }
 
 async function post(sim: Simulator, path: string, body: object) {
-  const response = await sim.fetch(`http://sim${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'acme/chat', ...body }),
-  })
+  const response = await sendTo(sim, `POST ${path}`, { model: 'acme/chat', ...body })
   expect(response.status).toBe(200)
   return response.json()
 }

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { SimulatorClock } from '../../../src/simulator/clock/simulator-clock.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { wall } from '../../setup/wall-clock.ts'
 
 const arranged = (status = 'deploying') =>
@@ -26,17 +27,6 @@ describe('advance', () => {
     expect(both.map(one => one.to)).toEqual(['2026-01-01T00:05:00.000000+00:00', '2026-01-01T00:10:00.000000+00:00'])
   })
 
-  test('rejects without a move when the duration is invalid or the time is in the past', async () => {
-    const sim = arranged()
-    await sim.clock.advance('1h')
-    for (const bad of ['-5m', 'soon', Number.NaN, -1, Number.POSITIVE_INFINITY]) {
-      await expect(sim.clock.advance(bad)).rejects.toThrow('Failed to read the duration')
-    }
-    await expect(sim.clock.advanceTo('2026-01-01T00:30:00Z')).rejects.toThrow('time never goes back')
-    await expect(sim.clock.advanceTo('later')).rejects.toThrow('Give ISO 8601')
-    expect(sim.clock.iso).toBe('2026-01-01T01:00:00.000000+00:00')
-  })
-
   test('wakes sleepers on the way, in order, and each sees its own time', async () => {
     const sim = arranged()
     const woken: string[] = []
@@ -48,22 +38,6 @@ describe('advance', () => {
     await sim.clock.advance('1h')
     await Promise.all(all)
     expect(woken).toEqual(['early 00:10:00', 'late 00:20:00'])
-  })
-
-  test('moves a client through a day when it polls and sleeps', async () => {
-    const sim = arranged()
-    let polls = 0
-    const client = (async () => {
-      while (statusOf(sim) !== 'running') {
-        polls++
-        await (await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })).json()
-        await sim.clock.sleep('5s')
-      }
-    })()
-    await sim.clock.advance('24h')
-    await client
-    expect(polls).toBeGreaterThan(3)
-    expect(polls).toBeLessThan(60)
   })
 
   test('rejects with its reason when the simulator is reset meanwhile, and so does a sleep', async () => {
@@ -225,8 +199,7 @@ describe('until', () => {
   test('looks once more at its limit, for what grows with time alone', async () => {
     const deployments = [{ model_name: 'acme/chat', status: 'running' as const }]
     const sim = createSimulator({ fixtures: 'empty', with: { deployments } })
-    const get = async (path: string) =>
-      (await sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })).json()
+    const get = async (path: string) => (await sendTo(sim, `GET ${path}`)).json()
     const [{ deploy_id }] = await get('/deploy/list')
     const rent = async () => (await get('/payment/usage/rent?from=1767225600')).id_to_duration[deploy_id] ?? 0
     await sim.clock.until(async () => (await rent()) >= 7200, { within: '5h' })
@@ -248,8 +221,7 @@ describe('until', () => {
   test('ends before a move of other code when its predicate waits for an answer alone', async () => {
     const sim = arranged()
     const order: string[] = []
-    const list = () =>
-      sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } }).then(r => r.json())
+    const list = () => sendTo(sim, 'GET /deploy/list').then(r => r.json())
     let other: Promise<unknown> | undefined
     await sim.clock.until(async () => {
       other ??= Promise.resolve().then(async () => {
@@ -267,17 +239,6 @@ describe('until', () => {
 })
 
 describe('a scaled clock', () => {
-  test('changes its speed, and becomes manual, without a jump', async () => {
-    const sim = arranged()
-    sim.clock.set({ mode: 'scaled', speed: 0.001 })
-    const before = sim.clock.elapsed
-    sim.clock.set({ mode: 'scaled', speed: 1000 })
-    sim.clock.set('manual')
-    expect(sim.clock.elapsed - before).toBeLessThan(1_000_000)
-    await sim.clock.advance('10m')
-    expect(statusOf(sim)).toBe('running')
-  })
-
   test.each([
     [{ mode: 'scaled', speed: 0 }, 'invalid speed 0'],
     [{ mode: 'scaled', speed: Number.NaN }, 'invalid speed NaN'],

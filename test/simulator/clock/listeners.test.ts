@@ -1,19 +1,14 @@
 /** Listeners of the journal and of bugs that throw: the world stays whole, and the error reaches the test. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { spec, stage } from '../../simulation/small-world.ts'
 
 const CHAT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 
-const create = (sim: Simulator) =>
-  sim.fetch('http://sim/deploy/llm', {
-    method: 'POST',
-    headers: { authorization: `Bearer ${sim.token}` },
-    body: JSON.stringify(CHAT),
-  })
+const create = (sim: Simulator) => sendTo(sim, 'POST /deploy/llm', CHAT)
 
-const list = (sim: Simulator) =>
-  sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+const list = (sim: Simulator) => sendTo(sim, 'GET /deploy/list')
 
 /** Throws at every entry of that kind, an error that counts them. */
 function throwAt(sim: Simulator, kind: string): void {
@@ -88,12 +83,15 @@ test('after a reset, a listener and the list of requests know nothing of a reque
   const heard: string[] = []
   sim.journal.listen(({ kind }) => heard.push(kind))
   const client = new AbortController()
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
   const chat = (stream: boolean) => {
     const messages = [{ role: 'user', content: 'How is tea made?' }]
-    const body = JSON.stringify({ model: 'aurora-labs/aurora-8b-instruct', messages, stream })
     const { signal } = client
-    return sim.fetch('http://sim/v1/chat/completions', { method: 'POST', headers, body, signal })
+    return sendTo(
+      sim,
+      'POST /v1/chat/completions',
+      { model: 'aurora-labs/aurora-8b-instruct', messages, stream },
+      { signal },
+    )
   }
   const stream = await chat(true)
   // Its body is still being read at the reset.

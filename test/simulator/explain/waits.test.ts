@@ -1,6 +1,7 @@
 /** Why a deployment is not ready: the cause that decides, whatever else is wrong in its world. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createSimulator, type ExplorableSimulator, type SimulatorOptions } from '../../../src/index.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 const ID = 'Chat000000000001'
 const GPU = 'H100-80GB'
@@ -20,9 +21,7 @@ function failAllGpus(sim: ExplorableSimulator): void {
 
 /** Creates a deployment as a client does. Returns its id. */
 async function create(sim: ExplorableSimulator, changed: object = {}): Promise<string> {
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-  const body = JSON.stringify({ ...DEPLOYMENT, ...changed })
-  const response = await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })
+  const response = await sendTo(sim, 'POST /deploy/llm', { ...DEPLOYMENT, ...changed })
   return ((await response.json()) as { deploy_id: string }).deploy_id
 }
 

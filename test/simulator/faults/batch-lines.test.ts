@@ -5,6 +5,7 @@ import { FAULT_KINDS } from '../../../src/simulator/faults/kinds/index.ts'
 import type { FaultRule } from '../../../src/simulator/faults/rules.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { HELLO } from '../../service/openai/openai-world.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { awaitBatch, createBatch, upload } from '../clients.ts'
 
 const DOWN = { kind: 'status', status: 503, message: 'try later' } as const
@@ -33,8 +34,7 @@ async function run(sim: Simulator, lines = 4) {
     context,
     await createBatch(context, await upload(context, questions)),
   )
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const errors = await (await sim.fetch(`http://sim/v1/files/${error_file_id}/content`, { headers })).text()
+  const errors = await (await sendTo(sim, `GET /v1/files/${error_file_id}/content`)).text()
   const failed = errors
     .split('\n')
     .filter(row => row !== '')
@@ -71,8 +71,7 @@ test('a rule does not act on a batch that was validated before the world began',
   const sim = createSimulator({ seed: 1 })
   const rule = sim.faults.add({ on: 'createChatCompletion', in: 'batch', nth: 3, fault: DOWN })
   sim.inference.add({ answer: { text: 'Scripted.' }, times: 3 })
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const list = async () => (await (await sim.fetch('http://sim/v1/batches', { headers })).json()).data as Batch[]
+  const list = async () => (await (await sendTo(sim, 'GET /v1/batches')).json()).data as Batch[]
   const [batch] = (await list()).filter(({ status }) => status === 'in_progress')
   await sim.clock.advance('1h')
   const ended = (await list()).find(({ id }) => id === batch!.id)
@@ -82,11 +81,7 @@ test('a rule does not act on a batch that was validated before the world began',
 
 test('a rule acts on requests or on lines, and never on both', async () => {
   const ask = (sim: Simulator) =>
-    sim.fetch('http://sim/v1/chat/completions', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}` },
-      body: JSON.stringify({ model: 'aurora-labs/aurora-8b-instruct', messages: HELLO }),
-    })
+    sendTo(sim, 'POST /v1/chat/completions', { model: 'aurora-labs/aurora-8b-instruct', messages: HELLO })
   const lines = world({ on: '*', in: 'batch', fault: DOWN })
   expect((await ask(lines.sim)).status).toBe(200)
   expect((await run(lines.sim)).failed).toHaveLength(4)

@@ -7,12 +7,13 @@ import { canHavePath } from '../../../src/simulator/faults/path-pattern.ts'
 import type { Fault, FaultRule } from '../../../src/simulator/faults/rules.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { running } from '../../server/http/running-server.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 const DOWN: Fault = { kind: 'status', status: 503 }
 const OUTAGE: FaultRule = { name: 'outage', on: 'listDeployments', nth: 2, for: '60s', fault: DOWN }
 
 async function status(sim: Simulator, path = '/deploy/list'): Promise<number> {
-  return (await sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })).status
+  return (await sendTo(sim, `GET ${path}`)).status
 }
 
 /** Asks once every 20 s. */
@@ -76,8 +77,7 @@ describe('a fault with nth and for', () => {
 
 describe('a rule with a path', () => {
   const ids = async (sim: Simulator) => {
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const rows = (await (await sim.fetch('http://sim/deploy/list', { headers })).json()) as { deploy_id: string }[]
+    const rows = (await (await sendTo(sim, 'GET /deploy/list')).json()) as { deploy_id: string }[]
     return rows.map(({ deploy_id }) => deploy_id)
   }
 

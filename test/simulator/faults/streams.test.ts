@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../../../src/simulator/faults/rules.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 const CHAT = { model: MODEL, max_tokens: 12, messages: [{ role: 'user', content: 'Name the tides.' }] }
@@ -10,12 +11,7 @@ const sim = createSimulator({ fixtures: 'empty', seed: 1, check: true })
 beforeEach(() => sim.reset())
 
 function ask(body: object = {}, path = '/v1/chat/completions', signal?: AbortSignal): Promise<Response> {
-  return sim.fetch(`http://sim${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${sim.token}` },
-    body: JSON.stringify({ ...CHAT, stream: true, ...body }),
-    signal: signal ?? null,
-  })
+  return sendTo(sim, `POST ${path}`, { ...CHAT, stream: true, ...body }, { signal: signal ?? null })
 }
 
 /** Reads a body as far as it comes. */
@@ -226,7 +222,7 @@ describe('a rule that changed nothing has no hit', () => {
   })
 
   const headers = { authorization: `Bearer ${sim.token}` }
-  const readAnswer = async (path: string) => (await sim.fetch(`http://sim${path}`, { headers })).text()
+  const readAnswer = async (path: string) => (await sendTo(sim, `GET ${path}`)).text()
 
   test.each([
     ['rows', 'one row\nanother row\n'],

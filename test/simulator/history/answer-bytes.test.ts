@@ -7,13 +7,14 @@ import { encodeAnswer, encodeAnswerText } from '../../../src/simulator/history/b
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { Past } from '../../../src/simulator/history/past/past.ts'
 import { anyText } from '../../lib/any-text.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 /** Returns the bytes of two answers in hexadecimal: a garbled one, and the next. */
 async function readGarbled(sim: ExplorableSimulator, path: string): Promise<string[]> {
   sim.faults.add({ on: '*', times: 1, fault: { kind: 'garbled' } })
   const answers: string[] = []
   for (let request = 0; request < 2; request++) {
-    const answer = await sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
+    const answer = await sendTo(sim, `GET ${path}`)
     answers.push(Buffer.from(await answer.arrayBuffer()).toString('hex'))
   }
   return answers

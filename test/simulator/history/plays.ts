@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { createSimulator, type ExplorableSimulator, type SimulatorOptions } from '../../../src/index.ts'
 import { eventLoopTurn } from '../../../src/lib/real-time.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { type Action, action, perform } from '../../simulation/invariants/actions.ts'
 
 const MODELS = ['acme/assistant', 'acme/chat', 'aurora-labs/aurora-8b-instruct', 'unknown/nothing'] as const
@@ -151,12 +152,12 @@ export class Player {
   async #chat({ model, stream, words }: Extract<Play, { do: 'chat' }>): Promise<void> {
     const client = new AbortController()
     this.#open.unshift(client)
-    const answer = await this.sim.fetch('http://sim/v1/chat/completions', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${this.sim.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: words }] }),
-      signal: client.signal,
-    })
+    const answer = await sendTo(
+      this.sim,
+      'POST /v1/chat/completions',
+      { model, stream, messages: [{ role: 'user', content: words }] },
+      { signal: client.signal },
+    )
     await answer.text()
   }
 

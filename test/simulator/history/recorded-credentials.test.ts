@@ -7,6 +7,7 @@ import { parseRecording } from '../../../src/simulator/history/file.ts'
 import type { RequestLine } from '../../../src/simulator/history/lines.ts'
 import { recordSimulator } from '../../../src/simulator/history/record.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 const SECRET = 'hf_0123456789abcdefghijklmnopqrstuvwxyz'
 const HASH = /^sha256-[0-9a-f]{32}\.*$/
@@ -50,8 +51,7 @@ test.each([
   const created = await send('/deploy/llm', body)
   const { deploy_id } = JSON.parse(created.text) as { deploy_id: string }
   await sim.clock.advance('2h')
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const read = await sim.fetch(`http://sim/deploy/${deploy_id}`, { headers })
+  const read = await sendTo(sim, `GET /deploy/${deploy_id}`)
   expect(await read.json()).toMatchObject({ status })
   recording.stop()
   const [first] = bodiesOf(recording.text) as string[]
@@ -132,7 +132,7 @@ test('metadata is answered as it was sent, and its replay is the same with hashe
   const batch = { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h', metadata }
   const created = await send('/v1/batches', batch)
   expect(JSON.parse(created.text)).toMatchObject({ metadata })
-  await sim.fetch('http://sim/v1/batches', { headers })
+  await sendTo(sim, 'GET /v1/batches')
   recording.stop()
   expect(recording.text).not.toContain(SECRET)
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 3 })

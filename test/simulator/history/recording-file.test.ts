@@ -6,6 +6,7 @@ import { endpoints } from '../../../examples/own-endpoints/pods.ts'
 import { createSimulator } from '../../../src/index.ts'
 import { createCrc32, formatCrc32 } from '../../../src/simulator/history/line-writer.ts'
 import { commanded } from '../../cli/commanded.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'recording-'))
@@ -16,11 +17,9 @@ function temporaryFolder(): string {
 async function recordPlay(file: string): Promise<void> {
   const sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
   const recording = sim.record({ file })
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-  await sim.fetch('http://sim/deploy/list', { headers })
+  await sendTo(sim, 'GET /deploy/list')
   await sim.clock.advance('10m')
-  const body = JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
-  await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })
+  await sendTo(sim, 'POST /deploy/llm', { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
   await sim.fetch('http://sim/deploy/list', {
     headers: { authorization: 'Bearer a-real-secret', cookie: 'id=private' },
   })
@@ -46,9 +45,7 @@ test('replay and judge find own endpoints by --config, and what they print has n
   writeFileSync(config, `import { endpoints } from '${pods}'\nexport default { endpoints }\n`)
   const sim = createSimulator({ endpoints, fixtures: 'empty' })
   const recording = sim.record({ file })
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const body = JSON.stringify({ name: 'a\u001b[31m', gpuTypeId: 'H100' })
-  await sim.fetch('http://sim/rest/v1/pods', { method: 'POST', headers, body })
+  await sendTo(sim, 'POST /rest/v1/pods', { name: 'a\u001b[31m', gpuTypeId: 'H100' })
   recording.stop()
   const advice =
     'If that request is for an endpoint of your own, give --config and the file whose endpoints declare it.'
@@ -89,12 +86,11 @@ test('replay exits with 1 and names both sides and the entries before when an an
   const file = join(folder, 'run.ndjson')
   const sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
   const recording = sim.record({ file })
-  const headers = { authorization: `Bearer ${sim.token}` }
-  await sim.fetch('http://sim/deploy/list', { headers })
+  await sendTo(sim, 'GET /deploy/list')
   // A write beside every interface: no recording can know of it.
   const { voices } = sim.world.store
   voices.put({ user_id: 'user_1', voice_id: 'voice_1', name: 'Ada', description: '', created_at: 0, updated_at: 0 })
-  await sim.fetch('http://sim/v1/voices', { headers })
+  await sendTo(sim, 'GET /v1/voices')
   recording.stop()
   const { code, stdout } = await commanded(['replay', file])
   expect(code).toBe(1)

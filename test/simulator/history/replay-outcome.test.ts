@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createSimulator, type ExplorableSimulator, replay } from '../../../src/index.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 let file: string
 let sim: ExplorableSimulator
@@ -14,7 +15,7 @@ beforeEach(() => {
   sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
 })
 
-const send = (path: string) => sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
+const send = (path: string) => sendTo(sim, `GET ${path}`)
 
 test('replay says that a file, a recording and its text are the same', async () => {
   const recording = sim.record({ file })

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { replayRecording } from '../../../src/simulator/history/replay/perform-lines.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 /** A receiver of webhooks that refuses the first of them. */
 async function receiver() {
@@ -25,11 +26,7 @@ test('a recording with webhooks replays, and posts nothing again', async () => {
   const sim = createSimulator({ seed: 1 })
   const recording = sim.record()
   for (const input of ['Rivers', 'Stones']) {
-    await sim.fetch('http://sim/v1/inference/aurora-labs/aurora-8b-instruct', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}` },
-      body: JSON.stringify({ input, webhook: url }),
-    })
+    await sendTo(sim, 'POST /v1/inference/aurora-labs/aurora-8b-instruct', { input, webhook: url })
   }
   await sim.clock.advance('1h')
   const outcomes = sim.journal.entries().filter(({ kind }) => kind.startsWith('webhook.'))

@@ -5,6 +5,7 @@ import { type ReplayChanges, replayChanged } from '../../../src/simulator/histor
 import { playFreely } from '../../../src/simulator/history/replay/free-play.ts'
 import { findReceivers } from '../../../src/simulator/history/replay/recorded-receivers.ts'
 import type { DeliverWebhook } from '../../../src/simulator/webhook-options.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 let recording: ParsedRecording
 let text: string
@@ -14,14 +15,12 @@ beforeAll(async () => {
   const unusedRule = { on: 'uploadFile', fault: { kind: 'status', status: 503 } } as const
   const sim = createSimulator({ fixtures: 'two-nodes', seed: 3, faults: [unusedRule] })
   const recorded = sim.record()
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-  const get = (path: string) => sim.fetch(`http://sim${path}`, { headers })
+  const get = (path: string) => sendTo(sim, `GET ${path}`)
   sim.faults.add({ on: 'getDeployment', times: 1, fault: { kind: 'status', status: 503 } })
-  const body = JSON.stringify({
+  const created = await sendTo(sim, 'POST /deploy/llm', {
     ...{ model_name: 'acme/chat', gpu: 'H100-80GB', num_gpus: 1, hub: { repo: 'acme/chat-8b' } },
     settings: { min_instances: 1, max_instances: 2 },
   })
-  const created = await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })
   id = ((await created.json()) as { deploy_id: string }).deploy_id
   await sim.clock.advance('30s')
   await get(`/deploy/${id}`)
@@ -61,8 +60,7 @@ test('a request that hangs never ends, and a slow answer ends with its last byte
   const recorded = sim.record()
   sim.faults.add({ on: 'listVoices', times: 1, fault: { kind: 'hang' } })
   sim.faults.add({ on: 'listVoices', times: 1, fault: { kind: 'slowBody', bytesPerSecond: 1 } })
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const read = async () => (await sim.fetch('http://sim/v1/voices', { headers })).text()
+  const read = async () => (await sendTo(sim, 'GET /v1/voices')).text()
   const open = [read(), read()].map(text => text.catch(() => {}))
   await sim.clock.advance('1h')
   recorded.stop()
@@ -122,18 +120,13 @@ async function recordWebhook(statuses: readonly number[], deliver?: DeliverWebho
   const accept = async () => ({ status: sent.shift() ?? 204 })
   const sim = createSimulator({ seed: 7, webhooks: { deliver: deliver ?? accept } })
   const recorded = sim.record()
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
   const post = (input: string) =>
-    sim.fetch('http://sim/v1/inference/aurora-labs/aurora-8b-instruct', {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({ input, webhook: 'http://127.0.0.1:3000/hook' }),
-    })
+    sendTo(sim, 'POST /v1/inference/aurora-labs/aurora-8b-instruct', { input, webhook: 'http://127.0.0.1:3000/hook' })
   sim.faults.add({ on: 'getDeployment', times: 1, fault: { kind: 'status', status: 503 } })
   sim.faults.add({ on: 'listVoices', times: 1, fault: { kind: 'status', status: 503 } })
   await post('Rivers')
   await sim.clock.advance('1m')
-  await sim.fetch('http://sim/v1/voices', { headers })
+  await sendTo(sim, 'GET /v1/voices')
   await post('Stones')
   await sim.clock.advance('1h')
   recorded.stop()

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator, type FaultRule, type Simulator, type SimulatorOptions, Snapshot } from '../../../src/index.ts'
 import { Row } from '../../../src/kernel/row.ts'
 import { readEnvelope, writeEnvelope } from '../../../src/simulator/checkpoint/envelope.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 const DOWN: FaultRule = { on: 'listDeployments', chance: 0.5, fault: { kind: 'status', status: 503 } }
 
@@ -42,10 +43,7 @@ test('a snapshot and a fork keep the scripted answers and their counts', { tags:
   const sim = createSimulator({ answers: [{ contains: 'first', answer: { text: 'From the start.' } }] })
   const ask = async (one: Simulator) => {
     const body = { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] }
-    const answer = await one.fetch('http://sim/v1/chat/completions', {
-      ...{ method: 'POST', body: JSON.stringify(body) },
-      headers: { authorization: `Bearer ${one.token}` },
-    })
+    const answer = await sendTo(one, 'POST /v1/chat/completions', body)
     return ((await answer.json()) as { choices: { message: { content: string } }[] }).choices[0]!.message.content
   }
   sim.inference.add({ times: 2, answer: { text: 'Twice.' } })
@@ -131,10 +129,10 @@ test('stale reads look back beyond the snapshot', { tags: 'slow' }, async () => 
     async sim => {
       sim.faults.add({ on: 'listDeployments', fault: { kind: 'stale', lag: '10m' } })
       await sim.clock.advance('1m')
-      await sim.fetch('http://sim/deploy/llm', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }),
+      await sendTo(sim, 'POST /deploy/llm', {
+        model_name: 'acme/chat',
+        gpu: 'H100-80GB',
+        hub: { repo: 'acme/chat-8b' },
       })
     },
     async sim => {
@@ -289,7 +287,7 @@ async function continued(
 }
 
 function ask(sim: Simulator, path: string): Promise<Response> {
-  return sim.fetch(`http://sim${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
+  return sendTo(sim, `GET ${path}`)
 }
 
 /** Returns how often a graph of objects refers to each row. */
@@ -311,10 +309,11 @@ function countRows(root: object): Map<Row, number> {
 test('one world refers to each of its rows once, so its snapshot looks up none', async () => {
   for (const fixtures of ['default', 'two-nodes', 'empty'] as const) {
     const sim = createSimulator({ fixtures, seed: 5 })
-    const created = await sim.fetch('http://sim/deploy/llm', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model_name: 'acme/twice', gpu: 'L4-24GB', num_gpus: 1, hub: { repo: 'acme/chat-8b' } }),
+    const created = await sendTo(sim, 'POST /deploy/llm', {
+      model_name: 'acme/twice',
+      gpu: 'L4-24GB',
+      num_gpus: 1,
+      hub: { repo: 'acme/chat-8b' },
     })
     await created.text()
     await sim.clock.advance('6h')

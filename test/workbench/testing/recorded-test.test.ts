@@ -5,13 +5,14 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
 import { beginRecording, keepRecording } from '../../../src/workbench/testing/recorded-test.ts'
 import { commanded } from '../../cli/commanded.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 test('a failed test keeps its recording, and the report has the file and the command that replays it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'failed-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const sim = createSimulator({ seed: 4 })
   const recording = beginRecording(sim)
-  await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+  await sendTo(sim, 'GET /deploy/list')
   const report = keepRecording(recording, { test: 'lists › deployments', file: 'test/list.test.ts' }, folder)
   const [, path] = /recording \(with prompts\): (.*)\n/.exec(report) ?? []
   expect(path).toBe(join(folder, 'test-list.test.ts-lists-deployments.ndjson'))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { createSimulator } from '../../../../src/index.ts'
 import { commanded } from '../../../cli/commanded.ts'
+import { sendTo } from '../../../setup/send-to.ts'
 
 let folder: string
 let file: string
@@ -19,9 +20,7 @@ beforeEach(async () => {
   file = join(folder, 'run.ndjson')
   const sim = createSimulator({ fixtures: 'two-nodes', seed: 3, inferencePace: 'clock' })
   const recording = sim.record({ file })
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-  const send = (method: string, path: string, body?: object) =>
-    sim.fetch(`http://sim${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+  const send = (method: string, path: string, body?: object) => sendTo(sim, `${method} ${path}`, body)
   sim.faults.add({ on: 'listDeployments', times: 1, fault: { kind: 'status', status: 503 } })
   await send('POST', '/deploy/llm', { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
   await send('GET', '/deploy/list')

@@ -8,6 +8,7 @@ import { toScenario } from '../../../../src/simulator/history/export/scenario.ts
 import { parseRecording } from '../../../../src/simulator/history/file.ts'
 import { commandOutput } from '../../../cli/command-output.ts'
 import { commanded } from '../../../cli/commanded.ts'
+import { sendTo } from '../../../setup/send-to.ts'
 
 let folder: string
 
@@ -206,7 +207,7 @@ describe('a start that is not that of the options', () => {
     const sim = createSimulator({ seed: 5, fixtures: 'two-nodes' })
     await sim.clock.advance('1h')
     const recording = sim.record()
-    await sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+    await sendTo(sim, 'GET /deploy/list')
     await sim.clock.advance('5m')
     recording.stop()
     const source = await exported(recording.text, 'run.ts')

@@ -2,11 +2,12 @@ import { expect, test } from 'vitest'
 import { createSimulator } from '../../../../src/index.ts'
 import { planTest } from '../../../../src/simulator/history/export/steps.ts'
 import { parseRecording } from '../../../../src/simulator/history/file.ts'
+import { sendTo } from '../../../setup/send-to.ts'
 
 test('the plan of a test moves time from zero again after a reset', async () => {
   const sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
   const recording = sim.record()
-  const list = () => sim.fetch('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` } })
+  const list = () => sendTo(sim, 'GET /deploy/list')
   await sim.clock.advance('1h')
   await list()
   sim.reset()
@@ -23,11 +24,10 @@ test('the plan of a test moves time from zero again after a reset', async () => 
 test('the plan of a test leaves a request that hangs at the end of its world, and waits for a slow answer', async () => {
   const sim = createSimulator({ fixtures: 'empty', seed: 3 })
   const recording = sim.record()
-  const headers = { authorization: `Bearer ${sim.token}` }
   const open: Promise<unknown>[] = []
   const send = (path: string) => {
     open.push(
-      sim.fetch(`http://sim${path}`, { headers }).then(
+      sendTo(sim, `GET ${path}`).then(
         answer => answer.text(),
         () => {},
       ),

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { createSimulator } from '../../../../src/index.ts'
 import { eventLoopTurn } from '../../../../src/lib/real-time.ts'
 import { Past } from '../../../../src/simulator/history/past/past.ts'
+import { sendTo } from '../../../setup/send-to.ts'
 
 /** Lists the deployments every minute, and lets checkpoints come. Returns the digests by minute. */
 async function poll(sim: ReturnType<typeof createSimulator>, minutes: number): Promise<string[]> {
   const digests: string[] = []
-  const headers = { authorization: `Bearer ${sim.token}` }
   for (let minute = 0; minute < minutes; minute++) {
-    await (await sim.fetch('http://sim/deploy/list', { headers })).text()
+    await (await sendTo(sim, 'GET /deploy/list')).text()
     await sim.clock.advance('1m')
     digests.push(sim.digest)
     for (let turn = 0; turn < 3; turn++) await eventLoopTurn()
@@ -55,9 +55,8 @@ test('a past has at most 100 checkpoints, and the way between two is gone once',
 
 test('a request in progress delays the start of a past, and a stopped one leaves no observer', async () => {
   const sim = createSimulator({ fixtures: 'two-nodes', inferencePace: 'clock' })
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
   const chat = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hello' }] }
-  const answer = sim.fetch('http://sim/v1/chat/completions', { method: 'POST', headers, body: JSON.stringify(chat) })
+  const answer = sendTo(sim, 'POST /v1/chat/completions', chat)
   await expect.poll(() => sim.pendingRequests.length).toBe(1)
   expect(() => new Past(sim as never)).toThrow('a request is in progress')
   await sim.clock.advance('10m')
