@@ -44,18 +44,6 @@ test('a class of rows is described by the lines that declare its fields', () => 
   ])
 })
 
-test('a new field needs one line', () => {
-  class NewMachine extends Machine {
-    zone = this.reference('')
-  }
-  const row = new NewMachine(new Generation(), 'machine-1', { model: 'a' })
-  row.zone = 'zone-a'
-  const layout = describeRow(NewMachine)
-  expect(layout.copy(row, new Generation()).zone).toBe('zone-a')
-  expect(layout.names.at(-1)).toBe('zone')
-  expect(layout.valuesOf(row).at(-1)).toBe('zone-a')
-})
-
 test('a table refuses a class when a field has no kind of storage', () => {
   class Forgetful extends Machine {
     forgotten = 0

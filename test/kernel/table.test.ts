@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AppendLog, LayeredMap } from '../../src/kernel/layered-map.ts'
+import { LayeredMap } from '../../src/kernel/layered-map.ts'
 import { Generation, Row } from '../../src/kernel/row.ts'
 import { Table } from '../../src/kernel/table.ts'
 
@@ -95,19 +95,5 @@ describe('layers', () => {
         }
       }),
     )
-  })
-})
-
-describe('append logs', () => {
-  test('fork after thousands of entries, and each side is independent', () => {
-    const log = new AppendLog<number>()
-    for (let i = 0; i < 2500; i++) log.push(i)
-    const fork = log.fork()
-    log.push(-1)
-    fork.push(-2)
-    expect([log.length, fork.length]).toEqual([2501, 2501])
-    expect([...log].slice(-2)).toEqual([2499, -1])
-    expect([...fork].slice(-2)).toEqual([2499, -2])
-    expect([...fork].slice(0, 3)).toEqual([0, 1, 2])
   })
 })

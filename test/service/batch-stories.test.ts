@@ -50,20 +50,6 @@ async function begun(lines: readonly string[], options: SimulatorOptions = {}) {
 }
 
 describe('a batch', () => {
-  test('completes with every line once and an empty error file', async () => {
-    const here = await begun(ids(120).map(id => line(id)))
-    await here.until('completed')
-    expect(await here.now()).toMatchObject({
-      request_counts: { total: 120, completed: 120, failed: 0 },
-      errors: null,
-      expired_at: null,
-      cancelled_at: null,
-    })
-    const { output, errors } = await here.files()
-    expect(output.map(one => one.custom_id)).not.toEqual(ids(120))
-    expect(errors).toEqual([])
-  })
-
   test('completes with failed lines in the error file, and charges only the others', async () => {
     const lines = ids(30).map((id, i) => line(id, i % 3 === 0 ? { stream: true } : {}))
     const here = await begun(lines)
@@ -116,19 +102,6 @@ describe('a batch', () => {
     expect(here.cancel()).toBe(false)
   })
 
-  test('completes when it is cancelled while finalizing', async () => {
-    const here = await begun(ids(20).map(id => line(id)))
-    await here.until('finalizing')
-    expect(here.cancel()).toBe(true)
-    const { finalizing_at } = await here.now()
-    expect(await here.now()).toMatchObject({ status: 'cancelling', cancelling_at: finalizing_at })
-    expect(here.cancel()).toBe(true)
-    await here.until('completed', '1m')
-    expect(await here.now()).toMatchObject({ cancelling_at: finalizing_at, cancelled_at: null })
-    expect((await here.files()).output).toHaveLength(20)
-    expect(here.cancel()).toBe(false)
-  })
-
   test('completes when its last lines are done before the cancel takes effect', { tags: 'slow' }, async () => {
     const here = await begun(
       ids(200).map(id => line(id)),
@@ -168,21 +141,6 @@ describe('a batch', () => {
 })
 
 describe('limits of the profile', () => {
-  test('limits.batches_under_way refuses one more batch', async () => {
-    const sim = createSimulator({ fixtures: 'empty', profile: { limits: { batches_under_way: 2 } } })
-    const client = createClient(request => sim.fetch(request), { baseUrl: 'http://sim', token: sim.token })
-    const { id } = await client.uploadFile({ purpose: 'batch', file: line('one') })
-    const batch = { input_file_id: id, endpoint: ENDPOINT, completion_window: '24h' } as const
-    await client.createBatch(batch)
-    await client.createBatch(batch)
-    await expect(client.createBatch(batch)).rejects.toMatchObject({
-      status: 429,
-      body: { detail: { error: '2 batches are under way: wait for one to end' } },
-    })
-    await sim.clock.advance('1h')
-    await client.createBatch(batch)
-  })
-
   test('the option maxStorageBytes takes precedence over limits.storage_bytes', async () => {
     const upload = (options: SimulatorOptions) => {
       const sim = createSimulator({ fixtures: 'empty', ...options })

@@ -291,18 +291,6 @@ describe('adapters', () => {
     }
   })
 
-  test('an adapter on a stopped base is created as stopped and cannot start alone', async () => {
-    const { client } = service('empty')
-    const base = await client.createLlmDeployment(llm())
-    await client.stopDeployment(base)
-    const { deploy_id, status } = await client.createLora(lora({ base_model: 'acme/chat' }))
-    expect(status).toBe('stopped')
-    expect(await refused(client.startDeployment({ deploy_id }))).toEqual([
-      400,
-      expect.stringContaining('acme/chat is stopped'),
-    ])
-  })
-
   test('invalid requests are refused', async () => {
     const { client } = service('empty')
     expect(await issues(client.createLora({} as never))).toEqual(

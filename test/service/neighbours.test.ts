@@ -47,33 +47,6 @@ describe('PUT /deploy/{deploy_id}', () => {
     return { sim, ask, kinds, deploy_id, resize, shown }
   }
 
-  test('scaling up and down starts at once', async () => {
-    const { sim, resize, shown, deploy_id } = await deployed()
-    expect(await resize({ min_instances: 3, max_instances: 4 })).toEqual({ status: 200, body: { deploy_id } })
-    expect(await shown()).toMatchObject({
-      settings: { min_instances: 3, max_instances: 4 },
-      instances: { running: 1, pending: 2 },
-    })
-    await sim.clock.advance('30m')
-    expect((await shown()).instances).toEqual({ running: 3, pending: 0 })
-    const before = sim.clock.iso
-    await resize({ min_instances: 1 })
-    expect(await shown()).toMatchObject({ settings: { min_instances: 1, max_instances: 4 }, updated_at: before })
-    await sim.clock.advance('5m')
-    expect(await shown()).toMatchObject({ status: 'running', instances: { running: 1, pending: 0 } })
-  })
-
-  test('scaling to zero waits for idleness, and scaling from zero starts instances', async () => {
-    const { sim, resize, shown } = await deployed()
-    await resize({ min_instances: 0 })
-    expect((await shown()).instances).toEqual({ running: 1, pending: 0 })
-    await sim.clock.advance('1d')
-    expect((await shown()).instances).toEqual({ running: 0, pending: 0 })
-    await resize({ min_instances: 2, max_instances: 2 })
-    await sim.clock.advance('30m')
-    expect(await shown()).toMatchObject({ status: 'running', instances: { running: 2, pending: 0 } })
-  })
-
   test('the load scales within the new bounds', async () => {
     const load = { kind: 'constant', rps: 40, prompt_tokens: 500, output_tokens: 300 }
     const settings = { min_instances: 1, max_instances: 1 }

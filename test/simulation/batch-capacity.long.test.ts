@@ -329,20 +329,6 @@ describe('weather', () => {
     passUntil(sim, () => batch.status === 'completed')
   })
 
-  test('forever: it expires with no line run, nothing charged', () => {
-    const sim = waiting('forever')
-    const before = sim.ledger.balance
-    const batch = batchOf(sim, many(100))
-    pass(sim, '24h')
-    expect(batch.toRecord()).toMatchObject({
-      status: 'expired',
-      request_counts: { total: 100, completed: 0, failed: 0 },
-    })
-    expect(linesIn(sim, batch.toRecord().output_file_id)).toEqual([])
-    expect(linesIn(sim, batch.toRecord().error_file_id)).toHaveLength(100)
-    expect(sim.ledger.balance).toBe(before)
-  })
-
   test('for most of a day: it expires with what was done in the rest, to the line, which is charged', () => {
     const sim = waiting('day')
     const batch = batchOf(sim, many(20_000))

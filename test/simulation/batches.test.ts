@@ -46,27 +46,6 @@ describe('a batch', () => {
     for (const [id, text] of Object.entries(said(uncut))) expect(text.startsWith(cutTexts[id]!)).toBe(true)
   })
 
-  test('costs its tokens at four fifths of the live price, by one floor for all of it', () => {
-    const sim = stage()
-    const before = sim.ledger.balance
-    const batch = batchOf(sim, many(137))
-    passUntil(sim, () => batch.status === 'completed')
-    let prompt = 0n
-    let answer = 0n
-    for (const line of linesIn(sim, batch.toRecord().output_file_id)) {
-      prompt += BigInt(line.response!.body.usage.prompt_tokens!)
-      answer += BigInt(line.response!.body.usage.completion_tokens!)
-    }
-    const serverless = sim.world.store.hardware.get(CATALOG)!.hardware.find(one => one.type === 'serverless')!
-    const { pricing } = serverless as Extract<typeof serverless, { type: 'serverless' }>
-    const millionths = (cents: number) => BigInt(Math.round(cents * 0.8 * 1e6))
-    const expected =
-      (prompt * millionths(pricing.cents_per_million_input_tokens) +
-        answer * millionths(pricing.cents_per_million_output_tokens)) /
-      1_000_000n
-    expect(before - sim.ledger.balance).toBe(Number(expected))
-  })
-
   test.each([
     ['invalid_json', [chat(0), '{"custom_id": '], 1],
     ['invalid_json', ['[1, 2]'], 0],

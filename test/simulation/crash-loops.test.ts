@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Deployment } from '../../src/simulation/deployments/deployment.ts'
 import { engineArgsProblem } from '../../src/simulation/deployments/engine-args.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
-import { pass, passUntil, spec, stage, story } from './small-world.ts'
+import { pass, passUntil, spec, stage } from './small-world.ts'
 
 /** The statuses that a client sees, one after the other, until it is `last`. */
 function statuses(sim: Simulator, deployment: Deployment, last: string): string[] {
@@ -127,15 +127,6 @@ describe('an engine that crashes while it serves', () => {
     passUntil(sim, () => chat.status === 'running' && chat.toRecord().instances.pending === 0)
     return { sim, chat }
   }
-
-  test('is started again; the deployment stays running', () => {
-    const { sim, chat } = running()
-    sim.cluster.deployment(chat.deploy_id).crash()
-    expect(chat.toRecord()).toMatchObject({ status: 'running', instances: { running: 0, pending: 1 } })
-    passUntil(sim, () => chat.toRecord().instances.running === 1)
-    expect(waits(sim, chat.deploy_id)).toEqual([10])
-    expect(story(sim, `${chat.deploy_id}-0`).at(-1)).toBe('instance.crashed')
-  })
 
   test('waits longer each time it happens within ten minutes of being ready, and from the first delay after that', () => {
     const { sim, chat } = running()

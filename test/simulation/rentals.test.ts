@@ -50,55 +50,6 @@ const ship = (sim: Simulator, num_gpus = 1, container_image = IMAGE) =>
 const free = (sim: Simulator) => sim.world.nodes.free('H100-80GB')
 
 describe('a life', () => {
-  test('of a hosted instance: created, started, stopped, started again, deleted; its storage stays until then', () => {
-    const sim = stage()
-    const one = rent(sim)
-    expect(one.toRecord()).toMatchObject({ state: 'creating', plan_id: 'small', fail_reason: null, public_ip: null })
-    pass(sim, 0)
-    expect([one.state, one.storage_gb]).toEqual(['starting', 20])
-    passUntil(sim, () => one.state === 'running')
-    const { public_ip, start_ts } = one.toRecord()
-    expect(public_ip).toMatch(/^198\.1[89]\./)
-    one.expand(40)
-    one.stop()
-    expect(one.state).toBe('stopping')
-    pass(sim, '30s')
-    const stopped = one.toRecord()
-    expect(stopped).toMatchObject({ state: 'stopped', start_ts, stop_ts: stopped.state_ts, public_ip: null })
-    pass(sim, '1m')
-    one.start()
-    expect(one.toRecord()).toMatchObject({ state: 'starting', stop_ts: null })
-    passUntil(sim, () => one.state === 'running')
-    expect(one.toRecord()).toMatchObject({ start_ts: sim.world.clock.unix(), public_ip })
-    expect(one.storage_gb).toBe(40)
-    one.delete()
-    expect([one.state, one.deleting]).toEqual(['stopping', true])
-    pass(sim, '30s')
-    expect([one.state, free(sim)]).toEqual(['deleted', 8])
-    expect(story(sim, one.instance_id)).toEqual(
-      ['created', 'placed', 'starting', 'running', 'expanding', 'stopping', 'stopped', 'expanded', 'starting']
-        .concat(['placed', 'running', 'stopping', 'deleted'])
-        .map(word => `hosted.${word}`),
-    )
-  })
-
-  test('of a container: its image is pulled once a node, and it shuts down before it is deleted', () => {
-    const sim = stage()
-    const one = ship(sim)
-    const first = passUntil(sim, () => one.state === 'running')
-    expect(story(sim, one.container_id)).toEqual(
-      ['created', 'placed', 'starting', 'imagePulled', 'running'].map(word => `container.${word}`),
-    )
-    const other = ship(sim)
-    const second = passUntil(sim, () => other.state === 'running')
-    // The same image is there by now: what is left is the boot.
-    expect(second).toBeLessThan(first / 3)
-    one.delete()
-    expect([one.state, free(sim)]).toEqual(['shutting_down', 6])
-    pass(sim, '30s')
-    expect([one.state, free(sim)]).toEqual(['deleted', 7])
-  })
-
   test('that is ended before it runs is over at once', () => {
     const sim = stage()
     const [one, other, third] = [rent(sim), ship(sim), rent(sim)]
@@ -258,14 +209,6 @@ describe('capacity', () => {
     passUntil(sim, () => one.state === 'running')
   })
 
-  test('that is missing fails a new hosted instance after the wait', () => {
-    const sim = single()
-    const [one, late] = [rentSingle(sim), rentSingle(sim)]
-    pass(sim, '10m')
-    const states = [one, late].map(({ state }) => state).sort()
-    expect(states).toEqual(['failed', 'running'])
-  })
-
   test('of a fixture can be less than what runs in it', () => {
     const sim = single([1, 2].map(i => ({ ...box({ instance_id: `box${i}`, plan_id: 'single' }), region: 'a' })))
     const late = rentSingle(sim)
@@ -382,24 +325,6 @@ describe('what carries them', () => {
 })
 
 describe('money', () => {
-  test('flows from running until the machine is given back', () => {
-    const profile = { timings: { hosted_boot: '60s', rental_shutdown: '30s' } }
-    const sim = stage([{}], {}, { profile })
-    const one = rent(sim)
-    const { balance } = sim.ledger
-    pass(sim, '60s')
-    expect([one.state, sim.ledger.balance]).toEqual(['running', balance])
-    pass(sim, '1h')
-    expect(balance - sim.ledger.balance).toBe(3 * CENT)
-    one.stop()
-    pass(sim, '1d')
-    // 3,630 s at 3 cents an hour.
-    expect(balance - sim.ledger.balance).toBe(Math.floor((3630 * 3 * CENT) / 3600))
-    const [entry] = sim.ledger.entries().filter(({ subject }) => subject === one.instance_id)
-    expect(entry).toMatchObject({ kind: 'rent', microcents: -Math.floor((3630 * 3 * CENT) / 3600) })
-    expect(sim.world.ledger.secondsBilled(sim.world.clock.unix(0), sim.world.clock.unix())[one.instance_id]).toBe(3630)
-  })
-
   test('flows from placed where the profile says so', () => {
     const profile = {
       timings: { image_pull: '100s', container_boot: '20s' },
@@ -486,12 +411,6 @@ describe('of a fixture', () => {
     [crate({ created_at: 1_767_225_601 }), /expected a time not later than the world's epoch/],
   ])('an invalid container of a fixture is refused: %#', (seed, message) => {
     expect(() => stage([{ gpus: 4 }], {}, { with: { containers: [seed] } })).toThrow(message)
-  })
-
-  test('two of one id are refused', () => {
-    expect(() => stage([{}], {}, { with: { containers: [crate(), crate()] } })).toThrow(
-      /'crate' is already the value of another record/,
-    )
   })
 })
 

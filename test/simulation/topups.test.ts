@@ -88,22 +88,6 @@ describe('a top-up that takes its time', () => {
     pass(sim, '2h')
     expect(entries().at(-1)).toBe('topup.charged')
   })
-
-  test('that comes too late does not keep the account from being suspended, and ends it', () => {
-    const { chat, sim, entries, until, ledger } = spending({}, { timings: { topup_delay: '4h' } })
-    until('account.suspended', '6h')
-    passUntil(sim, () => chat.status === 'stopped', '11m')
-    until('account.resumed')
-    expect(ledger.suspensionReason).toBeUndefined()
-    expect(entries()).toEqual([
-      'topup.begun',
-      'account.suspended',
-      'account.graceEnded',
-      'topup.charged',
-      'account.resumed',
-    ])
-    expect(chat.status).toBe('stopped')
-  })
 })
 
 describe('one charge a crossing', () => {

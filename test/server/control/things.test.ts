@@ -118,15 +118,6 @@ test('an entry leads to its cause and its effects, and an unknown id to the near
   expect((await server.command('/_sim/things/99999', undefined, 'GET')).status).toBe(404)
 })
 
-test('an API token appears nowhere, not even if it is the id that is asked for', async () => {
-  const server = await running()
-  await server.ask(`/deploy/list?token=${server.sim.token}`)
-  const answer = await server.ask(`/_sim/things/${server.sim.token}`)
-  expect(await answer.text()).not.toContain(server.sim.token)
-  const [token] = server.sim.world.store.tokens.all()
-  expect(JSON.stringify(await inspect(server, token!.token_id))).not.toContain(server.sim.token)
-})
-
 test('the names of the fleet are what they are, and the stock of a GPU type has its cause', async () => {
   const server = await running({ fixtures: 'default' })
   await create(server)

@@ -515,27 +515,6 @@ test('a page of another origin cannot create, change or delete a world, and beyo
   expect((await ask(server, `${made.base_url}/deploy/list`)).status).toBe(401)
 })
 
-test('two simulators of one process share no state', { tags: 'slow' }, async () => {
-  const options = { fixtures: 'default', seed: 3 } as const
-  const [one, two] = [createSimulator(options), createSimulator(options)]
-  const before = [two.digest, JSON.stringify(two.world.store.tokens.all()), two.clock.iso, two.ledger.balance]
-  await one.fetch('http://sim/deploy/llm', { method: 'POST', body: JSON.stringify(MODEL), headers: bearer(one.token) })
-  one.cluster.stockOut('H100-80GB')
-  one.cluster.token.revoke('continuous integration')
-  one.cluster.limit.set('H100-80GB', 0)
-  const data = await one.data()
-  await data.voices.deleteMany(q => q.where({ voice_id: () => true }))
-  one.clock.set({ mode: 'scaled', speed: 5 })
-  await one.clock.advance('1d')
-  expect([two.digest, JSON.stringify(two.world.store.tokens.all()), two.clock.iso, two.ledger.balance]).toEqual(before)
-  expect(two.clock.mode).toBe('manual')
-  expect(two.journal.entries()).toEqual([])
-  await two.clock.advance('1d')
-  const alone = createSimulator(options)
-  await alone.clock.advance('1d')
-  expect(two.digest).toBe(alone.digest)
-})
-
 describe('the differences of two worlds', () => {
   const differences = async (server: Running, name: string) =>
     (await server.command(`/_sim/worlds/${name}/_sim/differences?with=default`, undefined, 'GET')).body

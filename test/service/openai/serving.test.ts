@@ -122,20 +122,6 @@ describe('a request is refused', () => {
     await open[0]!.body!.cancel()
     expect((await waiting).status).toBe(200)
   })
-
-  test('when the deployment that it waits for is stopped', async () => {
-    const one = paced()
-    const [{ deploy_id }] = (await one.ask('/deploy/list')).body
-    await Promise.all(Array.from({ length: 4 }, () => stream(one)))
-    const waiting = one.client.chat.completions
-      .create(ASK)
-      .catch(error => [error.status, error.error.message, error.headers.get('retry-after')])
-    await one.sim.clock.advance('1ms')
-    await one.ask(`/deploy/${deploy_id}/stop`, {})
-    expect(await waiting).toEqual([503, 'model acme/chat is stopped, not running', null])
-    const last = one.sim.journal.entries().filter(({ subject }) => subject.includes('chat/completions'))
-    expect(last.at(-1)!.fields?.status).toBe(503)
-  })
 })
 
 describe('a sleeping deployment', () => {

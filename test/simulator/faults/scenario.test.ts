@@ -16,26 +16,6 @@ async function played(play: Play, options: ScenarioOptions = { fixtures: 'empty'
 }
 
 describe('in a scenario', () => {
-  test('a create whose answer is lost breaks, leaves its deployment, and a second create is refused', async () => {
-    const { trace } = await played(async ({ api, faults, check, expectRefusal }) => {
-      const { id } = await faults.add({ on: 'createLlmDeployment', times: 1, fault: { kind: 'reset', effect: 'done' } })
-      const lost: unknown = await api.createLlmDeployment(CHAT).catch((error: unknown) => error)
-      check(lost, { broken: true })
-      await expectRefusal(api.createLlmDeployment(CHAT), 409)
-      check((await faults.get(id)).hits, 1)
-    })
-    expect(trace.filter(line => / (fault|request|check)/.test(line))).toEqual([
-      '0.000000 fault.added fault-1 fault=reset on=createLlmDeployment',
-      '0.000000 fault.hit fault-1 fault=reset operation=createLlmDeployment',
-      '0.000000 request createLlmDeployment status=200',
-      '0.000000 check 1 broken=true',
-      '0.000000 request createLlmDeployment status=409',
-      '0.000000 check 2 refused=409',
-      '0.000000 check 3 is=1',
-    ])
-    expect(trace.join('\n')).not.toContain('ECONN')
-  })
-
   test('a client moves time to a delayed answer, but not beyond its timeout', async () => {
     const { elapsed } = await played(
       async ({ api, check, clock, faults }) => {
