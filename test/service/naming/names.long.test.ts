@@ -288,14 +288,6 @@ describe('the words of a request', () => {
       expect(new Set([named, neutral, other, ...made].map(({ digest }) => digest)).size).toBe(1)
     }
   })
-
-  test('a fork and a reset keep the names', async () => {
-    const { named } = pair()
-    const twin = named.fork({ fresh: true })
-    named.reset()
-    for (const sim of [named, twin])
-      expect(await (await get(sim, '/payment/checklist')).json()).toHaveProperty('qqOwed')
-  })
 })
 
 describe('the description of a world', () => {
@@ -336,19 +328,6 @@ describe('worlds of one process', () => {
     fields: { account_balance: 'owed' },
     headers: { 'alt-api-key': 'x-key' },
   }
-
-  test('two simulators have names of their own', async () => {
-    const { named, neutral } = pair()
-    const other = createSimulator({ names: OTHER })
-    const checklists = [named, other, neutral].map(
-      async sim => Object.keys(await (await get(sim, '/payment/checklist')).json())[0],
-    )
-    expect(await Promise.all(checklists)).toEqual(['qqOwed', 'owed', 'account_balance'])
-    const patch = (sim: Simulator, path: string) => post(sim, path, { name: 'x' }, 'PATCH').then(({ status }) => status)
-    expect(await patch(other, '/v1/machines/inst_HmSomZNCU5EAVUqwFpxpN9vc')).toBe(200)
-    expect(await patch(named, '/v1/machines/inst_HmSomZNCU5EAVUqwFpxpN9vc')).toBe(404)
-    expect(await patch(other, '/v1/qq-boxes/inst_HmSomZNCU5EAVUqwFpxpN9vc')).toBe(404)
-  })
 
   test('and two worlds of a server, distinguished by a header that only one of them has', async () => {
     const server = await serve(createSimulator(), { port: 0 })
@@ -421,9 +400,6 @@ describe('invalid names', () => {
   const bad: Record<string, [unknown, RegExp]> = {
     'no object': [7, /it: expected an object, got 7\. Fix that value\./],
     'a section of another kind': [{ fields: 'hub' }, /fields: expected an object, got 'hub'/],
-    'a word that is not a text': [{ fields: { hub: 5 } }, /fields\.hub: expected a string, got 5/],
-    'an unknown section': [{ field: {} }, /field: unknown section\. Did you mean 'fields'\?/],
-    'an unknown word': [{ fields: { hbu: 'x' } }, /fields\.hbu: unknown word\. Did you mean 'hub'\?/],
     'a word of another section': [{ values: { hub_id: 'x' } }, /values\.hub_id: unknown word/],
     'two to one': [{ fields: { hub: 'x', hub_id: 'x' } }, /fields\.hub_id: 'x' is already the name of fields\.hub/],
     'two headers in other letters': [{ headers: { 'alt-api-key': 'Authorization' } }, /is a header in use/],
@@ -435,11 +411,6 @@ describe('invalid names', () => {
       { variants: { 'compat-': '' } },
       /variants\.compat-: expected text of small letters, digits and dashes, got ''/,
     ],
-    'a field beside it in a request': [
-      { fields: { hub: 'gpu' } },
-      /fields\.hub: 'gpu' is a field beside it in createLlmDeployment/,
-    ],
-    'a field beside it in an answer': [{ fields: { account_balance: 'recent' } }, /'recent' is a field beside it/],
     'a field deep within': [
       { fields: { hub_id: 'description' } },
       /'description' is a field beside it in listAggregatorModels/,
