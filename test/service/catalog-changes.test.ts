@@ -130,20 +130,6 @@ test('a changed price is the same in every list, and new requests pay it', async
   expect(second.microcents).toBe(Math.floor(second.prompt * 46.5) + second.answer * 100)
 })
 
-test('a fork, a snapshot and a reset carry the changes of the catalog', async () => {
-  const sim = createSimulator({ check: true, clock: 'on-poll' })
-  const original = await listings(sim)
-  sim.cluster.model.deprecate(MODEL, '10d')
-  sim.cluster.model.setInputPrice(MODEL, 1)
-  sim.cluster.model.addVersion(MODEL)
-  const changed = await listings(sim)
-  expect(changed).not.toEqual(original)
-  expect(await listings(sim.fork())).toEqual(changed)
-  expect(await listings(createSimulator({ fixtures: sim.snapshot() }))).toEqual(changed)
-  sim.reset()
-  expect(await listings(sim)).toEqual(original)
-})
-
 test.each([
   [{ verb: 'model.deprecate', target: 'aurora-labs/aurora-70b' }, `Did you mean '${MODEL}'?`],
   [{ verb: 'model.setOutputPrice', target: 'aurora-labs/aurora-embed-large', args: { cents: 1 } }, 'has no such price'],

@@ -1,7 +1,6 @@
 /** The SSH keys of an account, as a client manages them. */
 import { expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
-import { createSimulator } from '../../src/simulator/simulator.ts'
 import { issues, refused, SECOND, service } from './service-world.ts'
 
 const EPOCH = 1_767_225_600
@@ -79,18 +78,4 @@ test('an unknown key is 404', async () => {
   for (const ssh_key_id of ['none', 'robin-laptop', '__proto__']) {
     expect((await refused(client.deleteSshKey({ ssh_key_id })))[0]).toBe(404)
   }
-})
-
-test('keys of a fork, a snapshot and a reset are those of their moment', async () => {
-  const sim = createSimulator({ fixtures: 'empty', seed: 3 })
-  const names = (of: typeof sim) => of.world.store.sshKeys.all().map(({ name }) => name)
-  sim.world.sshKeys.add(LAPTOP.name, LAPTOP.key)
-  const snapshot = sim.snapshot()
-  const fork = sim.fork()
-  fork.world.sshKeys.add(OTHER.name, OTHER.key)
-  expect([names(sim), names(fork)]).toEqual([['laptop'], ['laptop', 'desk']])
-  sim.world.sshKeys.delete(sim.world.sshKeys.findByName('laptop')!)
-  expect([names(sim), names(fork)]).toEqual([[], ['laptop', 'desk']])
-  sim.restore(snapshot)
-  expect(names(sim)).toEqual(['laptop'])
 })

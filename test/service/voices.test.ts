@@ -77,16 +77,6 @@ describe('a voice', () => {
     expect(twice[1]).not.toBe(twice[0])
     expect((await add({ name: 'Ada' }, 'x', 'y')).body.voice_id).not.toBe(one['Ada x'])
   })
-
-  test('of a fork is independent', async () => {
-    const { sim, api } = voices()
-    const fork = sim.fork()
-    const there = createClient(fork.fetch, { baseUrl: 'http://fork', token: fork.token })
-    await there.deleteVoice({ voice_id: KNOWN })
-    expect((await api.getVoice({ voice_id: KNOWN })).voice_id).toBe(KNOWN)
-    sim.restore(fork.snapshot().toBytes())
-    expect((await refused(api.getVoice({ voice_id: KNOWN })))[0]).toBe(404)
-  })
 })
 
 describe('the form of a voice', () => {

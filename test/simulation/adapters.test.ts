@@ -282,21 +282,6 @@ describe('an adapter', () => {
     expect(residents(sim, chat)).toEqual([['a']])
   })
 
-  test('goes its own way in a fork', () => {
-    const { sim, chat } = base(1)
-    adapters(sim, 'a', 'b')
-    const before = sim.world.digest
-    const other = { world: sim.world.fork() } as Simulator
-    work(other, 'acme/a', 10)
-    pass(other, '5s')
-    expect(residents(other, chat)).toEqual([['a']])
-    expect(residents(sim, chat)).toEqual([['b']])
-    expect(sim.world.digest).toBe(before)
-    work(sim, 'acme/a', 10)
-    pass(sim, '5s')
-    expect(sim.world.digest).toBe(other.world.digest)
-  })
-
   test('of a fixture that runs is in a slot from the start', () => {
     const deployments = [
       { model_name: 'acme/chat', weights: { repo: 'acme/chat-8b' } },

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 import { ObjectGraph } from './object-graph.ts'
 
 const graph = new ObjectGraph()
@@ -25,7 +26,7 @@ const NOT_STATE: Readonly<Record<string, readonly string[]>> = {
   Webhooks: ['sender'],
   // The rules and their counts belong to the simulator. A fork of the world alone has a copy.
   LineFaults: ['#owner', '#onHits'],
-  SimulationContext: ['#visibleChanges', '#nextEntryIsCause'],
+  SimulationContext: ['#visibleChanges', '#nextEntryIsCause', '#lastRequest'],
 }
 
 function isSkipped(className: string, field: string): boolean {
@@ -33,11 +34,17 @@ function isSkipped(className: string, field: string): boolean {
   return fields.includes('*') || fields.includes(field)
 }
 
-/** A simulator with deployments, rentals, batches, failures and a suspended account. */
+/** A simulator with deployments, rentals, batches, requests, changes of the catalog, failures and a suspended account. */
 async function busySimulator(): Promise<Simulator> {
   const sim = createSimulator({ fixtures: 'full', seed: 7, profile: { weather: { pack: 'bad-week' } } })
   await sim.clock.advance('3h')
   const { cluster } = sim
+  sim.world.sshKeys.add('laptop', 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f')
+  cluster.model.setInputPrice('aurora-labs/aurora-8b-instruct', 1)
+  cluster.model.deprecate('aurora-labs/aurora-8b-instruct', '10d')
+  await sendTo(sim, 'POST /payment/config', { limit: 1_000 })
+  await sendTo(sim, 'POST /v1/me/rate_limit/request', { rate_limit: 400, reason: 'more' })
+  sim.world.access.requestCosts.add('request-1', 5)
   const [node] = cluster.nodes()
   cluster.node(node!.name).degrade(2)
   cluster.hub.throttle(0.5)

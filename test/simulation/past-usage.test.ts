@@ -104,17 +104,6 @@ describe('the past of an account', () => {
     expect(past.avg_time).toBeGreaterThan(0)
   })
 
-  test('a fork and a snapshot have the same past', async () => {
-    const { sim } = withHistory([RENT])
-    const seconds = (one: typeof sim) => one.world.ledger.secondsBilled(0, unix('2026-01-01T00:00:00Z'))
-    const expected = { [CHAT.deploy_id]: 48 * 3600 }
-    expect(seconds(sim)).toEqual(expected)
-    expect(seconds(sim.fork())).toEqual(expected)
-    const restored = createSimulator({ fixtures: 'empty' })
-    restored.restore(sim.snapshot().toBytes())
-    expect(seconds(restored)).toEqual(expected)
-  })
-
   test('the account is two months old by default, or as old as its fixture says', async () => {
     const initial = async (options: SimulatorOptions) =>
       (await account({ fixtures: 'empty', ...options }).api.getUsage({ from: 'current' })).initial_month

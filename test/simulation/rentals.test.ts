@@ -414,16 +414,6 @@ describe('of a fixture', () => {
   })
 })
 
-test('a fork goes its own way', () => {
-  const sim = stage([{}], {}, { with: { containers: [crate()] } })
-  const fork = sim.fork()
-  fork.cluster.node('node-0').crash()
-  pass(fork, '1m')
-  pass(sim, '1m')
-  const states = [sim, fork].map(one => one.world.containers.get('crate')!.state)
-  expect(states).toEqual(['running', 'failed'])
-})
-
 test('a report tells what they held and cost, and windows add up', () => {
   const profile = { timings: { image_pull: '100s', container_boot: '20s', hosted_boot: '60s', rental_shutdown: '0s' } }
   const sim = stage([{}], {}, { profile })

@@ -122,18 +122,3 @@ test.each(['crash', 'drain', 'cordon'] as const)(
     expect(sim.cluster.nodes().map(({ name }) => name)).toEqual(['spot-0', 'spot-1'])
   },
 )
-
-test('a pool that is being refilled continues in a fork and from a snapshot as in the original', {
-  tags: 'slow',
-}, () => {
-  const rough = () => pool({ count: 10, min: 8 }, { weather: { pack: 'rough' } })
-  const sim = rough()
-  passUntil(sim, () => states(sim).some(state => state.endsWith('provisioning')), '7d')
-  const restored = rough()
-  restored.restore(sim.snapshot().toBytes())
-  const copies = [sim.fork(), restored]
-  const end = sim.world.clock.now + 3 * 86_400e6
-  for (const one of [sim, ...copies]) one.world.runTo(end)
-  expect(copies.map(states)).toEqual([states(sim), states(sim)])
-  expect(copies.map(one => one.digest)).toEqual([sim.digest, sim.digest])
-})

@@ -146,19 +146,6 @@ describe('a spending limit', () => {
     expect(sim.world.ledger.suspensionReason).toBe(undefined)
   })
 
-  test('is part of forks and snapshots', async () => {
-    const sim = rented()
-    await limitTo(sim, 5)
-    const [fork, snapshot] = [sim.fork(), sim.snapshot()]
-    await sim.clock.advance('32d')
-    await fork.clock.advance('32d')
-    expect(fork.digest).toBe(sim.digest)
-    const { digest } = sim
-    sim.restore(snapshot)
-    await sim.clock.advance('32d')
-    expect(sim.digest).toBe(digest)
-  })
-
   test('is never exceeded by more than the grace costs', async () => {
     const actions = fc.array(
       fc.record({

@@ -104,22 +104,6 @@ describe('the metrics of single requests', () => {
     expect(metric(sim, 'vllm:request_queue_time_seconds_sum')).toBeGreaterThan(0.5)
     expect(metric(sim, 'vllm:request_queue_time_seconds_bucket', { le: '0.3' })).toBe(2)
   })
-
-  test('are equal in a fork and after a restored snapshot', () => {
-    const sim = served()
-    ask(sim, 50)
-    pass(sim, '1m')
-    const text = (of: Simulator) =>
-      [...metricsPage(withoutPause(new EngineReader(of.world).readAll()), 'prometheus')].join('')
-    const expected = text(sim)
-    const before = sim.snapshot().toBytes()
-    expect(text(sim.fork())).toBe(expected)
-    ask(sim, 60)
-    pass(sim, '1m')
-    expect(text(sim)).not.toBe(expected)
-    sim.restore(before)
-    expect(text(sim)).toBe(expected)
-  })
 })
 
 describe('the metrics of GPUs', () => {
