@@ -19,8 +19,8 @@ const NOT_STATE: Readonly<Record<string, readonly string[]>> = {
   UsageHistory: ['#segmentTotals'],
   // A fork shares every index until its first write.
   Nodes: ['#ownTypes'],
-  // Only the start of a world asks whether it is used.
-  Chance: ['#words', 'isUsed'],
+  // Two are work space, and only the start of a world asks whether it is used.
+  Chance: ['#words', '#codes', 'isUsed'],
   Clock: ['#cachedIso', '#cachedIsoAt'],
   // It sends for its own world alone.
   Webhooks: ['sender'],

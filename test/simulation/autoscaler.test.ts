@@ -106,22 +106,6 @@ describe('the autoscaler', () => {
     passUntil(sim, () => chat.toRecord().instances.running === 1, '10m')
   })
 
-  test('a queue that outlasts its load is waited for, not watched: it drains, and the instance goes', () => {
-    const steps = [
-      { at: '0s', rps: 60 },
-      { at: '10m', rps: 0 },
-    ]
-    const { sim, chat, row } = loaded({ kind: 'steps', steps }, { min_instances: 0, max_instances: 1 })
-    pass(sim, '10m')
-    const { backlog } = sim.world.autoscaler.wholeRequests(row())
-    expect(backlog).toBeGreaterThan(100)
-    const events = sim.world.runTo(sim.world.clock.now + 60_000_000)
-    expect(events).toBeLessThan(10)
-    pass(sim, '10m')
-    expect(sim.world.autoscaler.wholeRequests(row()).backlog).toBeLessThanOrEqual(1)
-    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 0 })
-  })
-
   test('wakes only when its decision can change: a constant load costs no event', () => {
     const { sim } = loaded({ kind: 'constant', rps: 1 })
     pass(sim, '1m')

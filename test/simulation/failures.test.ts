@@ -88,14 +88,6 @@ describe('a GPU error', () => {
     sim.cluster.gpu(home, 5).reset()
     expect(sim.cluster.node(home).broken).toBe(0)
   })
-
-  test('of one GPU leaves the instances on the others alone', () => {
-    const { sim, chat, home } = running([{}])
-    sim.cluster.gpu(home, 5).fail(48)
-    pass(sim, '1m')
-    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
-    expect(sim.cluster.node(home).free).toBe(6)
-  })
 })
 
 describe('a drained node', () => {
@@ -240,19 +232,6 @@ describe('the autoscaler', () => {
 })
 
 describe('nodes', () => {
-  test('come when instances wait and go when they stand empty', () => {
-    const sim = stage([{ gpus: 1, count: 0 }], {}, { with: pool({ count: 0, min: 0, max: 3 }) })
-    const all = [0, 1].map(i =>
-      sim.world.deployments.createLlm(spec({ model_name: `acme/m${i}`, num_gpus: 8, repo: 'acme/y-8b' })),
-    )
-    passUntil(sim, () => all.every(one => one.status === 'running'))
-    expect(sim.cluster.nodes().map(node => node.name)).toEqual(['extra-0', 'extra-1'])
-    for (const one of all) one.delete()
-    pass(sim, '15m')
-    expect(sim.cluster.nodes()).toEqual([])
-    expect(story(sim, 'extra-0')).toEqual(['node.provisioning', 'node.ready', 'node.gone'])
-  })
-
   test('take longer while provisioning is slow', () => {
     const took = (factor?: number) => {
       const sim = stage([{ gpus: 1, count: 0 }], {}, { with: pool({ count: 0, min: 0, max: 1 }) })
@@ -262,14 +241,6 @@ describe('nodes', () => {
       return passUntil(sim, () => story(sim, 'extra-0').includes('node.ready'), '12h')
     }
     expect(took(3) / took()).toBeCloseTo(3, 6)
-  })
-
-  test('that are slow slow down what they serve and nothing else', () => {
-    const { sim, chat, home } = running([{}])
-    sim.cluster.node(home).degrade(4)
-    expect(sim.world.deployments.read(chat.ordinal).effectiveInstances).toBe(0.25)
-    sim.cluster.node(home).recover()
-    expect(sim.world.deployments.read(chat.ordinal).effectiveInstances).toBe(1)
   })
 })
 
@@ -283,17 +254,6 @@ describe('spread placement', () => {
 })
 
 describe('limits and suspension by hand', () => {
-  test('a suspended account stops what runs after the grace, and may go on when it is resumed', () => {
-    const { sim, chat } = running()
-    sim.cluster.account.suspend('bad-cc')
-    expect(sim.world.ledger.canSpend()).toBe(false)
-    pass(sim, '11m')
-    expect(chat.status).toBe('stopped')
-    sim.cluster.account.resume()
-    expect(sim.world.ledger.canSpend()).toBe(true)
-    expect(chat.status).toBe('stopped')
-  })
-
   test('a suspended account gets no new instance by any way, and what it lacks when it is resumed', async () => {
     const { sim, chat } = running([{ count: 3 }], {}, { profile: { policies: { suspension_grace: '1h' } } })
     const scaled = async (settings: object) => (await sendTo(sim, `PUT /deploy/${chat.deploy_id}`, { settings })).status

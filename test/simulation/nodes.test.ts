@@ -131,14 +131,6 @@ describe('a drained node', () => {
 describe('provisioning', () => {
   const states = (sim: ReturnType<typeof fleet>) => sim.cluster.nodes().map(({ name, state }) => `${name} ${state}`)
 
-  test.each(['crash', 'cordon'] as const)('makes up for a node that is away for long: %s', verb => {
-    const sim = fleet([{ min: 1, max: 1 }])
-    sim.cluster.node('n0-0')[verb]()
-    const chat = sim.world.deployments.createLlm(spec())
-    passUntil(sim, () => chat.status === 'running', '5m')
-    expect(states(sim)).toEqual([`n0-0 ${verb === 'crash' ? 'down' : 'cordoned'}`, 'n0-1 ready'])
-  })
-
   test('notices at once that a node was cordoned while a tenant waits', () => {
     const sim = fleet([{ min: 1, max: 1 }])
     const big = sim.world.deployments.createLlm(spec({ num_gpus: 8 }))
@@ -149,24 +141,6 @@ describe('provisioning', () => {
     sim.cluster.node('n0-0').cordon()
     pass(sim, '1s')
     expect(states(sim)).toEqual(['n0-0 cordoned', 'n0-1 provisioning'])
-  })
-
-  test('leaves a group of fixed size as it is while a node of it is down', () => {
-    const sim = fleet([{}])
-    sim.cluster.node('n0-0').crash()
-    sim.world.deployments.createLlm(spec())
-    pass(sim, '1h')
-    expect(states(sim)).toEqual(['n0-0 down'])
-  })
-
-  test('gives a surplus back once what was broken is repaired', () => {
-    const sim = fleet([{ min: 1, max: 1 }])
-    sim.cluster.node('n0-0').crash()
-    const chat = sim.world.deployments.createLlm(spec())
-    passUntil(sim, () => chat.status === 'running')
-    sim.cluster.node('n0-0').repair()
-    pass(sim, '1h')
-    expect(states(sim)).toEqual(['n0-1 ready'])
   })
 
   test('never gives back the only node that can serve, however many are down', () => {

@@ -195,16 +195,6 @@ test('a request in flight is answered when stderr is a closed pipe', async () =>
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
 })
 
-test('serve fails with a remedy when its port is in use', async () => {
-  const { url } = await started(['--port', '0', '--fixtures', 'empty'])
-  const port = Number(new URL(url).port)
-  expect(await run(['--port', String(port)])).toEqual({
-    code: 2,
-    stdout: '',
-    stderr: `Failed to listen on 127.0.0.1:${port}: the port is taken. Stop the other process, or give another port: --port ${port + 1}.\n`,
-  })
-})
-
 test('serve generates, prints and requires a control token when it binds beyond loopback', async () => {
   const { banner, url } = await started([
     '--host',

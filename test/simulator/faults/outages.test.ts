@@ -6,7 +6,6 @@ import { operations } from '../../../src/service/index.ts'
 import { canHavePath } from '../../../src/simulator/faults/path-pattern.ts'
 import type { Fault, FaultRule } from '../../../src/simulator/faults/rules.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
-import { running } from '../../server/http/running-server.ts'
 import { sendTo } from '../../setup/send-to.ts'
 
 const DOWN: Fault = { kind: 'status', status: 503 }
@@ -160,25 +159,4 @@ describe('a rule with a path', () => {
       }),
     )
   })
-})
-
-test('over HTTP, a rule has path and for, and its hits are counted', async () => {
-  const { command, ask } = await running({ fixtures: 'default' })
-  const rule = { name: 'gone', on: 'GET /deploy/*', path: '/deploy/l*', nth: 2, for: '1m', fault: DOWN }
-  const added = await command('/_sim/faults', rule)
-  expect(added).toMatchObject({ status: 200, body: { id: 'gone', rule: { path: '/deploy/l*', for: '1m' } } })
-  const seen: number[] = []
-  for (const by of ['30s', '59s', '1s', '1s']) {
-    seen.push((await ask('/deploy/list')).status)
-    await command('/_sim/clock/advance', { by })
-  }
-  seen.push((await ask('/deploy/list')).status)
-  expect(seen).toEqual([200, 503, 503, 200, 200])
-  const listed = await command('/_sim/faults', undefined, 'GET')
-  expect(listed.body).toMatchObject([{ id: 'gone', matches: 5, hits: 2 }])
-  const refused = await command('/_sim/faults', { ...rule, name: 'other', path: '/models/*' })
-  expect([refused.status, JSON.stringify(refused.body)]).toEqual([
-    400,
-    expect.stringContaining('$.path: no request of '),
-  ])
 })
