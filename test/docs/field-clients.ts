@@ -1,5 +1,6 @@
 /** Clients with the failures of docs/field.md, by their titles. Each has the one defect that its title names. */
 import type { FlowContext } from '../../src/workbench/explore/flow.ts'
+import { batchFile } from '../setup/batches.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the clients trust answers, as those of the page do
 type Json = any
@@ -81,10 +82,7 @@ async function createBatch(context: FlowContext): Promise<Json> {
     const body = { model: MODEL, max_tokens: 12, messages: [{ role: 'user', content }] }
     return JSON.stringify({ custom_id: `q${i}`, method: 'POST', url: '/v1/chat/completions', body })
   })
-  const form = new FormData()
-  form.append('purpose', 'batch')
-  form.append('file', new Blob([lines.join('\n')]), 'in.jsonl')
-  const file = await json(context, 'POST', '/v1/files', form)
+  const file = await json(context, 'POST', '/v1/files', batchFile(lines.join('\n')))
   const work = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' }
   return json(context, 'POST', '/v1/batches', work)
 }
@@ -274,10 +272,7 @@ export const FIELD_CLIENTS: Readonly<Record<string, FieldClient>> = {
     return attempted(() => answersOf(context, output_file_id), [])
   },
   'A delete answers 404': async context => {
-    const form = new FormData()
-    form.append('purpose', 'batch')
-    form.append('file', new Blob(['{}']), 'in.jsonl')
-    const { id } = await patient(context, () => json(context, 'POST', '/v1/files', form))
+    const { id } = await patient(context, () => json(context, 'POST', '/v1/files', batchFile('{}')))
     await patient(context, () => json(context, 'GET', `/v1/files/${id}`))
     await patient(context, () => ok(context, 'DELETE', `/v1/files/${id}`))
     return 'deleted'
@@ -358,10 +353,7 @@ export const FIELD_CLIENTS: Readonly<Record<string, FieldClient>> = {
   'gzip without being asked': async context =>
     attempted(async () => (await chat(context)).choices[0].message.content as string, ''),
   'A redirect that drops the key': async context => {
-    const form = new FormData()
-    form.append('purpose', 'batch')
-    form.append('file', new Blob(['{}']), 'tides.jsonl')
-    await ok(context, 'POST', '/v1/files', form)
+    await ok(context, 'POST', '/v1/files', batchFile('{}', 'tides.jsonl'))
     const response = await send(context, 'GET', '/v1/files')
     const moved = response.headers.get('location')
     const { data } = (await (moved === null ? response : await context.fetch(context.url + moved)).json()) as Json

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { batchLine, startBatch } from '../setup/batches.ts'
 import { AccountReader } from './account-reader.ts'
 
 const USD = 100_000_000
@@ -15,17 +16,10 @@ function account(options: SimulatorOptions = {}) {
 }
 
 /** Runs a batch with one token, and some chats with another. */
-async function work({ sim, api }: ReturnType<typeof account>, lines: number): Promise<void> {
-  const line = (n: number) =>
-    JSON.stringify({
-      custom_id: `${n}`,
-      method: 'POST',
-      url: '/v1/completions',
-      body: { model, prompt: `${n}: ${'tell a story '.repeat(200)}` },
-    })
-  const file = Array.from({ length: lines }, (_, n) => line(n)).join('\n')
-  const { id } = await api.uploadFile({ purpose: 'batch', file })
-  await api.createBatch({ input_file_id: id, endpoint: '/v1/completions', completion_window: '24h' })
+async function work({ sim }: ReturnType<typeof account>, lines: number): Promise<void> {
+  const body = (n: number) => ({ model, prompt: `${n}: ${'tell a story '.repeat(200)}` })
+  const batch = Array.from({ length: lines }, (_, n) => batchLine(`${n}`, body(n), '/v1/completions'))
+  await startBatch(sim, batch)
   const ci = createClient(sim.fetch, { baseUrl: 'http://sim', token: 'sim_ci_token' })
   for (let i = 0; i < 5; i++)
     await ci.createChatCompletion({ model, messages: [{ role: 'user', content: `No. ${i}` }] })

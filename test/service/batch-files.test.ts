@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { Snapshot } from '../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { batchFile, batchLine, startBatch } from '../setup/batches.ts'
 
 const model = 'aurora-labs/aurora-8b-instruct'
 type Sim = ReturnType<typeof createSimulator>
@@ -26,17 +27,8 @@ async function send(sim: Sim, path: string, init: RequestInit = {}) {
 }
 
 async function begin(sim: Sim, lines: number): Promise<string> {
-  const row = (i: number) => ({ custom_id: `ü"${i}`, method: 'POST', url: '/v1/chat/completions', body: body(i) })
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new Blob([Array.from({ length: lines }, (_, i) => JSON.stringify(row(i))).join('\n\n')]), 'in.jsonl')
-  const file = await (await send(sim, '/v1/files', { method: 'POST', body: form })).json()
-  const created = await send(sim, '/v1/batches', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' }),
-  })
-  return (await created.json()).id
+  const all = Array.from({ length: lines }, (_, i) => batchLine(`ü"${i}`, body(i)))
+  return (await startBatch(sim, all)).id
 }
 
 /** Moves time to the end of a batch. Returns the responses with its output file and its error file. */
@@ -82,10 +74,7 @@ test('a large output file is the same as text, as bytes and in pieces, and can b
 test('a reader that changes the bytes of a file changes no file', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   const content = '{"custom_id":"ü"}\n'.repeat(10_000)
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new Blob([content]), 'in.jsonl')
-  const { id } = await (await send(sim, '/v1/files', { method: 'POST', body: form })).json()
+  const { id } = await (await send(sim, '/v1/files', { method: 'POST', body: batchFile(content) })).json()
   const read = () => send(sim, `/v1/files/${id}/content`)
   for await (const piece of (await read()).body as unknown as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     piece.fill(0)

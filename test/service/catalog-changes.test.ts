@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { batchLine, startBatch } from '../setup/batches.ts'
 import { sendTo } from '../setup/send-to.ts'
 
 const MODEL = 'aurora-labs/aurora-70b-instruct'
@@ -54,24 +55,9 @@ test('a model with a date of deprecation shows it at once and is refused from th
 
 test('a batch finishes on a model that is deprecated while it runs', { tags: 'slow' }, async () => {
   const sim = createSimulator({ check: true })
-  const line = (id: number) =>
-    JSON.stringify({
-      custom_id: `${id}`,
-      method: 'POST',
-      url: '/v1/chat/completions',
-      body: { model: MODEL, max_tokens: 800, messages: [{ role: 'user', content: 'Hi.' }] },
-    })
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new File([Array.from({ length: 2000 }, (_, id) => line(id)).join('\n')], 'in.jsonl'))
-  const upload = await sim.fetch('http://sim/v1/files', {
-    method: 'POST',
-    headers: { authorization: `Bearer ${sim.token}` },
-    body: form,
-  })
-  const { id: input_file_id } = (await upload.json()) as { id: string }
-  const batch = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' }
-  const { id } = (await ask(sim, '/v1/batches', batch)).body
+  const body = { model: MODEL, max_tokens: 800, messages: [{ role: 'user', content: 'Hi.' }] }
+  const lines = Array.from({ length: 2000 }, (_, nth) => batchLine(`${nth}`, body))
+  const { id } = await startBatch(sim, lines)
   const status = async () => (await ask(sim, `/v1/batches/${id}`)).body.status
   while ((await status()) !== 'in_progress') await sim.clock.advance('5s')
   const undisturbed = sim.fork()

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { batchLine, startBatch } from '../setup/batches.ts'
 import { issues, refused } from './service-world.ts'
 
 const H100 = 'H100-80GB'
@@ -172,9 +173,7 @@ describe('the logs of a deployment', () => {
       `INFO loaded on ${deploy_id}-0`,
       'INFO status running',
     ])
-    const file = '{"custom_id":"a","method":"POST","url":"/v1/completions","body":{"model":"acme/chat","prompt":"Hi"}}'
-    const { id } = await api.uploadFile({ purpose: 'batch', file })
-    const batch = await api.createBatch({ input_file_id: id, endpoint: '/v1/completions', completion_window: '24h' })
+    const batch = await startBatch(sim, [batchLine('a', { model: 'acme/chat', prompt: 'Hi' }, '/v1/completions')])
     await sim.clock.advance('10m')
     const lines = (await texts(deploy_id)).filter(text => text.includes(batch.id))
     expect(lines).toEqual(

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { batchLine, startBatch } from '../setup/batches.ts'
 import { refusal, refused, service } from './service-world.ts'
 
 const SOURCE = { type: 'modelhub', modelhub_url: 'https://modelhub.example/acme/tone-8b' } as const
@@ -120,16 +121,9 @@ describe('a deleted adapter', () => {
     const { sim, api, create } = running()
     await create('tone')
     await sim.clock.advance('10m')
-    const line = (n: number) =>
-      JSON.stringify({
-        custom_id: `line-${n}`,
-        method: 'POST',
-        url: '/v1/completions',
-        body: { model: 'acme/tone', prompt: `Tell me ${n}.`, max_tokens: 400 },
-      })
-    const file = Array.from({ length: 4000 }, (_, n) => line(n)).join('\n')
-    const { id } = await api.uploadFile({ purpose: 'batch', file })
-    const batch = await api.createBatch({ input_file_id: id, endpoint: '/v1/completions', completion_window: '24h' })
+    const body = (n: number) => ({ model: 'acme/tone', prompt: `Tell me ${n}.`, max_tokens: 400 })
+    const lines = Array.from({ length: 4000 }, (_, n) => batchLine(`line-${n}`, body(n), '/v1/completions'))
+    const batch = await startBatch(sim, lines)
     const now = () => api.getBatch({ batch_id: batch.id })
     await sim.clock.until(async () => ((await now()).request_counts?.completed ?? 0) >= 10, { within: '30m' })
     await api.deleteLora({ lora_name: 'tone' })

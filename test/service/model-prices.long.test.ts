@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { GPU_TYPES } from '../../src/data/records/gpu-config.ts'
 import { type Client, createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { batchLine, startBatch } from '../setup/batches.ts'
 
 const MICROCENTS_PER_CENT = 1e6
 /** The ledger has whole micro-cents. */
@@ -120,13 +121,7 @@ test.each(WORLDS)(
       let cents = chatCents
       if (type === 'text-generation') {
         const body = { model, messages: [{ role: 'user', content: 'Name a river.' }], max_tokens: 20 }
-        const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body }
-        const file = await client.uploadFile({ purpose: 'batch', file: JSON.stringify(line) })
-        const batch = await client.createBatch({
-          input_file_id: file.id,
-          endpoint: '/v1/chat/completions',
-          completion_window: '24h',
-        })
+        const batch = await startBatch(sim, [batchLine('a', body)])
         await sim.clock.until(async () => (await client.getBatch({ batch_id: batch.id })).status === 'completed', {
           within: '25h',
         })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ByteHash } from '../../src/kernel/random.ts'
 import { readUpload, type UploadLimits, type UploadResult } from '../../src/service/http/bodies/multipart.ts'
+import { batchFile } from '../setup/batches.ts'
 
 const limits: UploadLimits = {
   required: ['purpose'],
@@ -94,10 +95,7 @@ describe('forms', () => {
   })
 
   test('a form of fetch is read with all its parts', async () => {
-    const form = new FormData()
-    form.set('purpose', 'batch')
-    form.set('file', new Blob(['{"ä":1}\n']), 'ünï.jsonl')
-    const request = post(form)
+    const request = post(batchFile('{"ä":1}\n', 'ünï.jsonl'))
     const result = await readUpload(request, request.headers.get('content-type'), limits)
     expect(outcome(result)).toEqual({ fields: { purpose: 'batch' }, file: ['ünï.jsonl', '{"ä":1}\n'] })
   })

@@ -1,6 +1,7 @@
 /** Endpoints that the interface document does not have but a lifecycle needs. */
 import { describe, expect, test } from 'vitest'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { batchFile } from '../setup/batches.ts'
 
 const LINES = Array.from({ length: 40 }, (_, n) =>
   JSON.stringify({
@@ -29,10 +30,7 @@ function world(options: SimulatorOptions = {}) {
     return { status: response.status, body: JSON.parse(await response.text()) as any }
   }
   const upload = async (content: string, filename = 'in.jsonl') => {
-    const form = new FormData()
-    form.set('purpose', 'batch')
-    form.set('file', new Blob([content]), filename)
-    return (await ask('POST /v1/files', form)).body.id as string
+    return (await ask('POST /v1/files', batchFile(content, filename))).body.id as string
   }
   const kinds = () => sim.journal.entries().map(({ kind }) => kind)
   return { sim, ask, upload, kinds }

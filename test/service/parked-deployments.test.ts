@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { batchLine, startBatch } from '../setup/batches.ts'
 import { sendTo } from '../setup/send-to.ts'
 import { refused } from './service-world.ts'
 
@@ -124,10 +125,9 @@ describe('a parked deployment', () => {
 
   test('keeps the lines of a batch waiting until it has instances again', async () => {
     const { sim, api, put } = world()
-    const line = { custom_id: 'a', method: 'POST', url: '/v1/completions', body: { model: 'acme/chat', prompt: 'Hi' } }
-    const { id } = await api.uploadFile({ purpose: 'batch', file: JSON.stringify(line) })
+    const lines = [batchLine('a', { model: 'acme/chat', prompt: 'Hi' }, '/v1/completions')]
     await put(PARKED)
-    const batch = await api.createBatch({ input_file_id: id, endpoint: '/v1/completions', completion_window: '24h' })
+    const batch = await startBatch(sim, lines)
     await sim.clock.advance('2h')
     expect((await api.getBatch({ batch_id: batch.id })).status).toBe('in_progress')
     await put({ max_instances: 1 })

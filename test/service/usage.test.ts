@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { batchLine, startBatch } from '../setup/batches.ts'
 import { sendTo } from '../setup/send-to.ts'
 import { issues, refused } from './service-world.ts'
 
@@ -147,16 +148,10 @@ describe('usage by month', () => {
     const messages = [{ role: 'user' as const, content: 'Tell a long story of a lighthouse.' }]
     const ci = createClient(sim.fetch, { baseUrl: 'http://sim', token: 'sim_ci_token' })
     for (let i = 0; i < 30; i++) await ci.createChatCompletion({ model, messages })
-    const line = (n: number) =>
-      JSON.stringify({
-        custom_id: `${n}`,
-        method: 'POST',
-        url: '/v1/completions',
-        body: { model, prompt: `Say ${n}.` },
-      })
-    const file = Array.from({ length: 500 }, (_, n) => line(n)).join('\n')
-    const { id } = await ci.uploadFile({ purpose: 'batch', file })
-    await ci.createBatch({ input_file_id: id, endpoint: '/v1/completions', completion_window: '24h' })
+    const lines = Array.from({ length: 500 }, (_, n) =>
+      batchLine(`${n}`, { model, prompt: `Say ${n}.` }, '/v1/completions'),
+    )
+    await startBatch({ fetch: sim.fetch, token: 'sim_ci_token' }, lines)
     await sim.clock.advance('2d')
     const from = 'current'
     const all = (await api.getUsage({ from })).months[0]!

@@ -3,34 +3,19 @@ import { draw } from '../../src/data/profiles/distribution.ts'
 import { loadProfile } from '../../src/data/profiles/load.ts'
 import { Chance, purpose } from '../../src/kernel/random.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { batchLine, startBatch } from '../setup/batches.ts'
+import { sendTo } from '../setup/send-to.ts'
 
-const LINES = Array.from({ length: 8 }, (_, i) =>
-  JSON.stringify({
-    custom_id: `line-${i}`,
-    method: 'POST',
-    url: '/v1/completions',
-    body: { model: 'aurora-labs/aurora-8b-instruct', prompt: 'Tea.', max_tokens: 5 },
-  }),
-).join('\n')
+const LINE = { model: 'aurora-labs/aurora-8b-instruct', prompt: 'Tea.', max_tokens: 5 }
+const LINES = Array.from({ length: 8 }, (_, i) => batchLine(`line-${i}`, LINE, '/v1/completions'))
 
 /** Returns the durations of one world in microseconds, read from the journal of requests that a client sent. */
 async function durations(seed: number) {
   const sim = createSimulator({ fixtures: 'empty', seed, check: true })
-  const send = async (method: string, path: string, body: object | FormData) => {
-    const isForm = body instanceof FormData
-    const headers = { authorization: `Bearer ${sim.token}`, ...(!isForm && { 'content-type': 'application/json' }) }
-    const payload = isForm ? body : JSON.stringify(body)
-    const response = await sim.fetch(`http://sim${path}`, { method, headers, body: payload })
-    expect({ path, status: response.status }).toEqual({ path, status: 200 })
-    return (await response.json()) as Record<string, string>
-  }
-  await send('POST', '/deploy/llm', { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
-  await send('POST', '/v1/me/gpu_limit/request', { gpu_type: 'H100-80GB', requested_limit: 16, reason: 'more' })
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new File([LINES], 'in.jsonl'))
-  const { id } = await send('POST', '/v1/files', form)
-  await send('POST', '/v1/batches', { input_file_id: id!, endpoint: '/v1/completions', completion_window: '24h' })
+  const send = async (request: string, body: object) => expect((await sendTo(sim, request, body)).status).toBe(200)
+  await send('POST /deploy/llm', { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+  await send('POST /v1/me/gpu_limit/request', { gpu_type: 'H100-80GB', requested_limit: 16, reason: 'more' })
+  await startBatch(sim, LINES)
   await sim.clock.advance('3d')
   const at = (kind: string) => sim.journal.entries().find(entry => entry.kind === kind)!.time
   return {

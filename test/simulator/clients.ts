@@ -2,6 +2,7 @@
 import type { Observation } from '../../src/simulator/judge/observation.ts'
 import type { Violation } from '../../src/simulator/judge/rule.ts'
 import { RULES, type RuleName } from '../../src/simulator/judge/rules/index.ts'
+import { batchFile } from '../setup/batches.ts'
 import type { ClientContext } from './observe.ts'
 
 export const MODEL = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -38,10 +39,7 @@ export async function upload(
     const body = { model, messages: [{ role: 'user', content }], max_tokens: 20, ...fields }
     return JSON.stringify({ custom_id: `q${i + 1}`, method: 'POST', url: '/v1/chat/completions', body })
   })
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new File([lines.join('\n')], 'questions.jsonl'))
-  return (await call(context, 'POST', '/v1/files', form)).id
+  return (await call(context, 'POST', '/v1/files', batchFile(lines.join('\n')))).id
 }
 
 export async function createBatch(context: ClientContext, input_file_id: string): Promise<string> {

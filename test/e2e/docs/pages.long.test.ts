@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { transformSync } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
+import { startBatch } from '../../setup/batches.ts'
 import { type Block, blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
 
 const withoutTypes = (code: string) => transformSync(code, { loader: 'ts', target: 'node20.19' }).code
@@ -328,14 +329,8 @@ describe('docs/names.md', () => {
     const sim = createSimulator({ names })
     const client = { headers: { authorization: `Bearer ${sim.token}` } }
     const body = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hello' }], limit: 3 }
-    const form = new FormData()
-    form.set('purpose', 'batch')
-    form.set('file', new Blob([JSON.stringify({ key: 'a', method: 'POST', url: '/v2/talk', body })]))
-    const upload = await sim.fetch('http://sim/v1/files', { ...client, method: 'POST', body: form })
-    const { id } = await upload.json()
-    const request = { input_file_id: id, endpoint: '/v2/talk', completion_window: '24h' }
-    const init = { ...client, method: 'POST', body: JSON.stringify(request) }
-    const batch = await (await sim.fetch('http://sim/v1/batches', init)).json()
+    const line = { key: 'a', method: 'POST', url: '/v2/talk', body }
+    const batch = await startBatch(sim, [line])
     await sim.clock.advance('24h')
     const { output_file_id } = await (await sim.fetch(`http://sim/v1/batches/${batch.id}`, client)).json()
     const output = await sim.fetch(`http://sim/v1/files/${output_file_id}/content`, client)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
+import { batchFile } from '../../setup/batches.ts'
 import { run } from '../cli/process.ts'
 
 test('replay plays requests of a HAR file in their order, also an upload and a request that needs it', async () => {
@@ -11,10 +12,7 @@ test('replay plays requests of a HAR file in their order, also an upload and a r
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
   const headers = { authorization: `Bearer ${sim.token}` }
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new Blob(['{}\n']), 'in.jsonl')
-  const upload = new Request('http://sim/v1/files', { method: 'POST', headers, body: form })
+  const upload = new Request('http://sim/v1/files', { method: 'POST', headers, body: batchFile('{}\n') })
   const uploaded = { mimeType: upload.headers.get('content-type')!, text: await upload.clone().text() }
   const { id } = (await (await sim.fetch(upload)).json()) as { id: string }
   const batch = JSON.stringify({ input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' })

@@ -9,6 +9,7 @@ import { run } from '../../../src/cli/commands/run.ts'
 import { createSimulator } from '../../../src/index.ts'
 import { commandOutput } from '../../cli/command-output.ts'
 import { running } from '../../server/http/running-server.ts'
+import { batchFile } from '../../setup/batches.ts'
 
 const json = { 'content-type': 'application/json' }
 const AsyncFunction = (async () => {}).constructor as new (
@@ -122,9 +123,6 @@ test('a request without a past has code too, and one whose body is not whole has
   await ask('/deploy/llm', { method: 'POST', headers: json, body: JSON.stringify({ model_name: 'x'.repeat(70_000) }) })
   expect(await codeOf()).toEqual({})
   await command('/_sim/past')
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new Blob([new Uint8Array([255, 254])]), 'input.jsonl')
-  await ask('/v1/files', { method: 'POST', body: form })
+  await ask('/v1/files', { method: 'POST', body: batchFile(new Uint8Array([255, 254])) })
   expect(await codeOf()).toEqual({})
 })

@@ -1,5 +1,6 @@
 /** A request of the past: what was sent and answered, and sent again as it was then. */
 import { expect, test } from 'vitest'
+import { batchFile } from '../../setup/batches.ts'
 import { type Running, running } from '../http/running-server.ts'
 
 const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b', token: 'hub-secret' } }
@@ -86,10 +87,7 @@ test('a lost answer, a stream, an upload and no text are shown as what they are'
   const text = await streamed.text()
   expect(text).toContain('data: [DONE]')
   expect((await lastShown()).answer).toMatchObject({ status: 200, body: text, bytes: Buffer.byteLength(text) })
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new Blob([new Uint8Array([255, 254, 0, 1])]), 'input.jsonl')
-  await ask('/v1/files', { method: 'POST', body: form })
+  await ask('/v1/files', { method: 'POST', body: batchFile(new Uint8Array([255, 254, 0, 1])) })
   const upload = await lastShown()
   expect(upload.sent).toMatchObject({ body: null, note: 'it is not a text' })
   expect(upload.sent.bytes).toBeGreaterThan(100)

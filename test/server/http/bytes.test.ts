@@ -1,6 +1,7 @@
 /** Bodies with bytes that are not UTF-8, in process and over HTTP. */
 import { describe, expect, test } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
+import { batchFile } from '../../setup/batches.ts'
 import { running } from './running-server.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
@@ -49,10 +50,7 @@ describe.each(Object.entries(transports))('%s', (_, open) => {
   test('a batch file with a line in Latin-1 fails with the number of the line', async () => {
     const { sim, send } = await open()
     const batchOf = async (content: Uint8Array<ArrayBuffer>) => {
-      const form = new FormData()
-      form.set('purpose', 'batch')
-      form.set('file', new Blob([content]), 'in.jsonl')
-      const { id: input_file_id } = (await (await send('/v1/files', form)).json()) as { id: string }
+      const { id: input_file_id } = (await (await send('/v1/files', batchFile(content))).json()) as { id: string }
       const spec = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' }
       const { id } = (await (await send('/v1/batches', JSON.stringify(spec), 'application/json')).json()) as {
         id: string

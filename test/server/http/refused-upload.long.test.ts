@@ -1,6 +1,7 @@
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { batchFile } from '../../setup/batches.ts'
 import { type Running, running } from './running-server.ts'
 
 const MIB = 1_048_576
@@ -66,10 +67,7 @@ describe('after a body is refused midway, the next request on its connection is 
   test("a file that is too large, sent by Node's fetch", async () => {
     const { ask } = await running({ maxStorageBytes: MIB })
     for (let nth = 0; nth < 20; nth++) {
-      const form = new FormData()
-      form.set('purpose', 'batch')
-      form.set('file', new Blob([Buffer.alloc(2 * MIB, 'a')]), 'large.jsonl')
-      const { status, body } = await ask('/v1/files', { method: 'POST', body: form })
+      const { status, body } = await ask('/v1/files', { method: 'POST', body: batchFile(Buffer.alloc(2 * MIB, 'a')) })
       await body?.cancel()
       expect(status).toBe(413)
     }

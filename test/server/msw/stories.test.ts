@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { documentedOperations } from '../../../src/service/index.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { handlers, listenOptions } from '../../../src/workbench/testing/msw.ts'
+import { batchFile } from '../../setup/batches.ts'
 import { ask as askCase, firstOfEachStatus, ROWS, type Seen } from '../request-table.ts'
 
 const BASE = 'https://api.example.test'
@@ -99,10 +100,7 @@ describe('a walk with a plain client', () => {
 
   test('a large body, there and back', async () => {
     const content = '{"custom_id":"ü"}\n'.repeat(10_000)
-    const form = new FormData()
-    form.set('purpose', 'batch')
-    form.set('file', new Blob([content]), 'large.jsonl')
-    const { id, bytes } = await client.json('/v1/files', { method: 'POST', body: form })
+    const { id, bytes } = await client.json('/v1/files', { method: 'POST', body: batchFile(content) })
     expect(bytes).toBe(Buffer.byteLength(content))
     expect(await (await client.call(`/v1/files/${id}/content`)).text()).toBe(content)
   })

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { NamesProfile } from '../../../src/service/naming/names-profile.ts'
 import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { batchFile } from '../../setup/batches.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 const CHAT = '/v1/chat/completions'
@@ -27,10 +28,7 @@ async function send(sim: Simulator, request: string, body?: object, headers: Rec
 }
 
 async function upload(sim: Simulator, text: string, headers?: Record<string, string>): Promise<Json> {
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new Blob([text]), 'lines.jsonl')
-  return (await send(sim, 'POST /v1/files', form, headers)).body
+  return (await send(sim, 'POST /v1/files', batchFile(text), headers)).body
 }
 
 const toJsonl = (lines: readonly object[]) => lines.map(line => `${JSON.stringify(line)}\n`).join('')

@@ -9,6 +9,7 @@ import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { handlers } from '../../../src/workbench/testing/msw.ts'
 import { ask, ROWS, WORLDS, type WorldName } from '../../server/request-table.ts'
+import { batchFile } from '../../setup/batches.ts'
 import { sendTo } from '../../setup/send-to.ts'
 import { namedBody, namedHeaders, namedTarget, neutralNames, neutralText, PROFILE } from './renamed-words.ts'
 
@@ -122,11 +123,12 @@ describe('the words of a request', () => {
       ).input_tokens
     expect(await count(named)).toBe(await count(neutral))
     const content = '{"hub":1,"qqDepot":"modelhub"}\n'
-    const form = new FormData()
-    form.set('purpose', 'batch')
-    form.set('file', new Blob([content]), 'hub.jsonl')
     const authorization = `Bearer ${named.token}`
-    const file = await named.fetch('http://sim/v1/files', { method: 'POST', headers: { authorization }, body: form })
+    const file = await named.fetch('http://sim/v1/files', {
+      method: 'POST',
+      headers: { authorization },
+      body: batchFile(content, 'hub.jsonl'),
+    })
     const { id, filename } = await file.json()
     expect(filename).toBe('hub.jsonl')
     expect(await (await get(named, `/v1/files/${id}/content`)).text()).toBe(content)

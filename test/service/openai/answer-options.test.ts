@@ -2,6 +2,7 @@
 import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
+import { batchLine, startBatch } from '../../setup/batches.ts'
 import { HELLO, openaiWorld } from './openai-world.ts'
 
 const CHAT = { model: 'acme/chat', messages: HELLO }
@@ -234,12 +235,8 @@ describe('NAME:VERSION', () => {
       const versioned = await client.chat.completions.create({ ...CHAT, model: `${name}:${version}` })
       expect([versioned.model, versioned.choices]).toEqual([`${name}:${version}`, plain.choices])
     }
-    const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions' }
     const model = `${catalog.model_name}:${catalog.versions[0]}`
-    const content = JSON.stringify({ ...line, body: { ...CHAT, model } })
-    const file = await client.files.create({ file: new File([content], 'in.jsonl'), purpose: 'batch' })
-    const endpoint = '/v1/chat/completions'
-    const batch = await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h' })
+    const batch = await startBatch(sim, [batchLine('a', { ...CHAT, model })])
     await sim.clock.advance('1d')
     expect((await client.batches.retrieve(batch.id)).request_counts).toEqual({ total: 1, completed: 1, failed: 0 })
     for (const unknown of [`${catalog.model_name}:${'0'.repeat(64)}`, 'acme/assistant:1', 'no/such:1', ':', 'a:']) {

@@ -5,6 +5,7 @@ import { createChatCompletion } from '../../../src/service/openai/chat.ts'
 import { createCompletion } from '../../../src/service/openai/completions.ts'
 import { countTokens, loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
 import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
+import { batchLine, startBatch } from '../../setup/batches.ts'
 import { HELLO, type OpenaiWorld, openaiWorld } from './openai-world.ts'
 
 await loadTokenizer()
@@ -120,20 +121,15 @@ async function batched(one: OpenaiWorld, endpoint: string, bodies: Record<string
   return { id, ...(await filesOf(one.client, id)) }
 }
 
-async function createBatch({ client }: OpenaiWorld, endpoint: string, bodies: Record<string, object>) {
-  const lines = Object.entries(bodies).map(([custom_id, body]) => ({ custom_id, method: 'POST', url: endpoint, body }))
-  const content = lines.map(line => JSON.stringify(line)).join('\n')
-  const file = await client.files.create({ purpose: 'batch', file: new File([content], 'in.jsonl') })
-  return client.batches.create({
-    input_file_id: file.id,
-    endpoint: endpoint as '/v1/completions',
-    completion_window: '24h',
-  })
-}
+const createBatch = ({ sim }: Pick<OpenaiWorld, 'sim'>, endpoint: string, bodies: Record<string, object>) =>
+  startBatch(
+    sim,
+    Object.entries(bodies).map(([custom_id, body]) => batchLine(custom_id, body, endpoint)),
+  )
 
 /** Runs the bodies as lines of one batch, which fails. */
 async function failedBatch({ sim, client }: OpenaiWorld, endpoint: string, bodies: Record<string, object>) {
-  const { id } = await createBatch({ sim, client } as OpenaiWorld, endpoint, bodies)
+  const { id } = await createBatch({ sim }, endpoint, bodies)
   await sim.clock.advance('1h')
   const batch = await client.batches.retrieve(id)
   expect(batch.status).toBe('failed')
@@ -386,13 +382,11 @@ test('a scripted rule answers lines in order up to its count, and none of a fail
   const { sim, ...one } = openaiWorld()
   sim.inference.add({ contains: 'rivers', times: 2, answer: { text: 'Twice.' } })
   const bodies = { a: chat({}), b: chat({}), c: chat({}) }
-  const line = (body: object) => JSON.stringify({ custom_id: 'a', method: 'POST', url: CHAT, body })
-  const broken = new File([`${line(chat({}))}\n{`], 'broken.jsonl')
+  const broken = new File([`${JSON.stringify(batchLine('a', chat({})))}\n{`], 'broken.jsonl')
   const failed = await one.client.files.create({ purpose: 'batch', file: broken })
   await one.client.batches.create({ input_file_id: failed.id, endpoint: CHAT, completion_window: '24h' })
   await sim.clock.advance('1h')
-  const { id } = await one.client.files.create({ purpose: 'batch', file: new File([line(chat({}))], 'in.jsonl') })
-  await one.client.batches.create({ input_file_id: id, endpoint: CHAT, completion_window: '24h' })
+  await startBatch(sim, [batchLine('a', chat({}))])
   // A fork of the world must not change the counts here.
   sim.world.fork().runTo(sim.world.clock.now + 3_600_000_000)
   expect(sim.inference.list()[0]!.hits).toBe(0)
@@ -411,12 +405,11 @@ test.each(['validating', 'in_progress'] as const)(
   async status => {
     const { sim, client } = here()
     sim.inference.add({ contains: 'rivers', times: 10, answer: { text: 'Often.' } })
-    const content = Array.from({ length: 40 }, (_, i) => {
+    const lines = Array.from({ length: 40 }, (_, i) => {
       const body = chat({ n: 1 + (i % 2), ...(i % 3 === 0 && { response_format: { type: 'json_object' } }) })
-      return JSON.stringify({ custom_id: `line-${i}`, method: 'POST', url: CHAT, body })
-    }).join('\n')
-    const file = await client.files.create({ purpose: 'batch', file: new File([content], 'in.jsonl') })
-    const { id } = await client.batches.create({ input_file_id: file.id, endpoint: CHAT, completion_window: '24h' })
+      return batchLine(`line-${i}`, body)
+    })
+    const { id } = await startBatch(sim, lines)
     await sim.clock.advance(status === 'validating' ? '100ms' : '10s')
     expect((await client.batches.retrieve(id)).status).toBe(status)
     const bytes = sim.snapshot().toBytes()

@@ -4,6 +4,7 @@ import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { batchLine, startBatch } from '../../setup/batches.ts'
 import { sendTo } from '../../setup/send-to.ts'
 import { HELLO, openaiWorld } from './openai-world.ts'
 
@@ -53,10 +54,7 @@ describe('text', () => {
       const answer = await client.chat.completions.create({ model, messages: HELLO })
       expect(answer.model).toBe(model)
       said.push(answer.choices[0]!.message.content)
-      const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model, messages: HELLO } }
-      const file = await client.files.create({ file: new File([JSON.stringify(line)], 'in.jsonl'), purpose: 'batch' })
-      const endpoint = '/v1/chat/completions'
-      const batch = await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h' })
+      const batch = await startBatch(sim, [batchLine('a', { model, messages: HELLO })])
       await sim.clock.advance('1h')
       const { output_file_id } = await client.batches.retrieve(batch.id)
       const output = JSON.parse(await (await client.files.content(output_file_id!)).text())
@@ -137,11 +135,7 @@ describe('text', () => {
   test('is equal in a batch', async () => {
     const { sim, client } = openaiWorld()
     const live = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
-    const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions' }
-    const content = JSON.stringify({ ...line, body: { model: 'acme/chat', messages: HELLO } })
-    const file = await client.files.create({ file: new File([content], 'in.jsonl'), purpose: 'batch' })
-    const endpoint = '/v1/chat/completions'
-    const batch = await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h' })
+    const batch = await startBatch(sim, [batchLine('a', { model: 'acme/chat', messages: HELLO })])
     await sim.clock.advance('1h')
     const { output_file_id } = await client.batches.retrieve(batch.id)
     const output = await client.files.content(output_file_id!)

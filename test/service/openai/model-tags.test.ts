@@ -1,6 +1,7 @@
 /** What a model can do by its tags, and the policies that let every model do it. */
 import { expect, test } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
+import { batchLine, startBatch } from '../../setup/batches.ts'
 import { sendTo } from '../../setup/send-to.ts'
 
 const PLAIN = 'brightmoor/moor-9b-it'
@@ -61,21 +62,9 @@ test.each([
   ['default', {}, 'failed', null],
   ['open', OPEN, 'completed', { total: 2, completed: 2, failed: 0 }],
 ])('a batch with the role developer follows the %s policies', async (_, policies, status, counts) => {
-  const { sim, headers, send } = ask(policies)
-  const lines = [chat.tools, chat.developer].map((body, n) =>
-    JSON.stringify({
-      custom_id: `q${n}`,
-      method: 'POST',
-      url: '/v1/chat/completions',
-      body: { model: PLAIN, ...body },
-    }),
-  )
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new Blob([lines.join('\n')]), 'in.jsonl')
-  const file = await (await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })).json()
-  const spec = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' }
-  const batch = JSON.parse((await send('/v1/batches', spec))[1])
+  const { sim, headers } = ask(policies)
+  const lines = [chat.tools, chat.developer].map((body, n) => batchLine(`q${n}`, { model: PLAIN, ...body }))
+  const batch = await startBatch(sim, lines)
   await sim.clock.advance('3h')
   const answer = await sim.fetch(`http://sim/v1/batches/${batch.id}`, { headers })
   expect(await answer.json()).toMatchObject({ status, request_counts: counts })

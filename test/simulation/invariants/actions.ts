@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
 import { chats } from '../../../tools/sweep/play.ts'
+import { batchFile, batchLine } from '../../setup/batches.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 const NAMES = ['acme/chat', 'acme/search', 'acme/code'] as const
 const GPUS = ['L4-24GB', 'L40S-48GB', 'A100-80GB', 'H100-80GB'] as const
@@ -181,18 +183,13 @@ export async function perform(sim: Simulator, one: Action): Promise<number | und
     }
     case 'batch': {
       const lines = Array.from({ length: one.lines }, (_, i) =>
-        JSON.stringify({
-          custom_id: one.broken && i > 2 ? 'twice' : `line-${i}`,
-          method: 'POST',
-          url: '/v1/chat/completions',
-          body: { model: one.model, messages: [{ role: 'user', content: `Question ${i}` }] },
+        batchLine(one.broken && i > 2 ? 'twice' : `line-${i}`, {
+          model: one.model,
+          messages: [{ role: 'user', content: `Question ${i}` }],
         }),
       )
-      const form = new FormData()
-      form.set('purpose', 'batch')
-      form.set('file', new File([lines.join('\n')], 'input.jsonl'))
-      const answer = await sim.fetch('http://sim/v1/files', { method: 'POST', body: form, headers: authorization(sim) })
-      const { id } = (await answer.json()) as { id: string }
+      const content = lines.map(line => JSON.stringify(line)).join('\n')
+      const { id } = await (await sendTo(sim, 'POST /v1/files', undefined, { body: batchFile(content) })).json()
       return post(sim, '/v1/batches', { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' })
     }
     case 'funds':
@@ -254,20 +251,12 @@ export async function perform(sim: Simulator, one: Action): Promise<number | und
   }
 }
 
-function authorization(sim: Simulator): { authorization: string } {
-  return { authorization: `Bearer ${sim.token}` }
-}
-
 function post(sim: Simulator, path: string, body?: unknown): Promise<number> {
   return send(sim, 'POST', path, body)
 }
 
 async function send(sim: Simulator, method: string, path: string, body?: unknown): Promise<number> {
-  const answer = await sim.fetch(`http://sim${path}`, {
-    method,
-    headers: authorization(sim),
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
+  const answer = await sendTo(sim, `${method} ${path}`, body)
   await answer.arrayBuffer()
   return answer.status
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { batchLine, startBatch } from '../../setup/batches.ts'
 import { wall } from '../../setup/wall-clock.ts'
 
 const BASE = 'http://sim'
@@ -103,17 +104,8 @@ describe('a clock that moves on polls', () => {
       profile: { extends: 'realistic', timings: { batch_shared_tokens_per_second: 0.1 } },
     })
     const body = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Why?' }] }
-    const line = (i: number) =>
-      JSON.stringify({ custom_id: `line-${i}`, method: 'POST', url: '/v1/chat/completions', body })
-    const form = new FormData()
-    form.append('purpose', 'batch')
-    form.append('file', new File([Array.from({ length: 400 }, (_, i) => line(i)).join('\n')], 'input.jsonl'))
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const file = await (await sim.fetch(`${BASE}/v1/files`, { method: 'POST', headers, body: form })).json()
-    const spec = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' }
-    const batch = await (
-      await sim.fetch(`${BASE}/v1/batches`, { method: 'POST', headers, body: JSON.stringify(spec) })
-    ).json()
+    const lines = Array.from({ length: 400 }, (_, i) => batchLine(`line-${i}`, body))
+    const batch = await startBatch(sim, lines)
     expect(await statuses(sim, `/v1/batches/${batch.id}`)).toEqual(['validating', 'in_progress', 'expired'])
     expect(sim.clock.elapsed).toBe(86_400e6)
   })

@@ -1,4 +1,5 @@
 /** A client as people write them: it knows nothing of a simulator. It polls, backs off, and gives up on its own clock. */
+import { batchFile } from '../../setup/batches.ts'
 
 export interface Waited {
   readonly outcome: string
@@ -60,10 +61,7 @@ export function pollingClient({ fetch, baseUrl, token, ...pace }: ClientOptions)
           body: { model, messages: [{ role: 'user', content: `Question ${i}?` }], max_tokens: 2_000 },
         }),
       ).join('\n')
-      const form = new FormData()
-      form.append('purpose', 'batch')
-      form.append('file', new File([text], 'input.jsonl'))
-      const { id } = await call('POST', '/v1/files', form)
+      const { id } = await call('POST', '/v1/files', batchFile(text))
       const spec = { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' }
       const batch = await call('POST', '/v1/batches', spec)
       return waitFor(`/v1/batches/${batch.id}`)

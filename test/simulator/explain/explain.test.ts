@@ -4,6 +4,7 @@ import { createSimulator, type ExplorableSimulator, type SimulatorOptions } from
 import { formatDuration, HOUR } from '../../../src/kernel/duration.ts'
 import { describeEntry } from '../../../src/simulator/explain/kind-sentences.ts'
 import { toFuture } from '../../../src/simulator/explain/sentence.ts'
+import { batchLine, startBatch } from '../../setup/batches.ts'
 
 const ID = 'Chat000000000001'
 const DEPLOYMENT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -246,21 +247,8 @@ describe('the weather of an account', () => {
 describe('the wait of a batch for shared capacity', () => {
   async function waitingBatch(shares: Readonly<Record<string, number>>) {
     const profile = { weather: { packs: { calm: { batch_wait_shares: shares } } } }
-    const { sim, send } = simulate({ weather: 'calm', profile })
-    const line = {
-      custom_id: 'a',
-      method: 'POST',
-      url: '/v1/chat/completions',
-      body: chat('aurora-labs/aurora-8b-instruct')[2],
-    }
-    const form = new FormData()
-    form.set('purpose', 'batch')
-    form.set('file', new File([JSON.stringify(line)], 'lines.jsonl'))
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const file = await (await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })).json()
-    const batch = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' }
-    expect(await send('POST', '/v1/batches', batch)).toBe(200)
-    const id = sim.journal.entries().findLast(({ kind }) => kind === 'batch.created')!.subject
+    const { sim } = simulate({ weather: 'calm', profile })
+    const { id } = await startBatch(sim, [batchLine('a', chat('aurora-labs/aurora-8b-instruct')[2])])
     await sim.clock.advance('1m')
     return { sim, id }
   }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { FAULT_KINDS } from '../../../src/simulator/faults/kinds/index.ts'
 import { createSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { openTransports, TRANSPORTS } from '../../server/transports.ts'
+import { batchFile } from '../../setup/batches.ts'
 
 const BODY = JSON.stringify({ model_name: 'chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } })
 
@@ -150,10 +151,7 @@ describe('the header x-sim-fault', () => {
     const model = 'aurora-labs/aurora-8b-instruct'
     const body = { model, messages: [{ role: 'user', content: 'Hello!' }] }
     const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body }
-    const form = new FormData()
-    form.set('purpose', 'batch')
-    form.set('file', new Blob([JSON.stringify(line)]), 'in.jsonl')
-    const input_file_id = (await post('/v1/files', form)).id
+    const input_file_id = (await post('/v1/files', batchFile(JSON.stringify(line)))).id
     const batch = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' }
     const { id } = await post('/v1/batches', JSON.stringify(batch))
     await sim.clock.advance('1d')

@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../../../src/simulator/faults/rules.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
+import { batchFile } from '../../setup/batches.ts'
 import { sendTo } from '../../setup/send-to.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
@@ -230,9 +231,7 @@ describe('a rule that changed nothing has no hit', () => {
     ['pieces', ''],
     ['pieces', 'a row\n'],
   ] as const)('%s of the file %j', async (variant, content) => {
-    const form = new FormData()
-    form.append('purpose', 'batch')
-    form.append('file', new Blob([content]), 'in.jsonl')
+    const form = batchFile(content)
     const { id } = await (await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })).json()
     const rule = add({ kind: 'variation', form: variant }, 'getFileContent')
     expect(await readAnswer(`/v1/files/${id}/content`)).toBe(content)

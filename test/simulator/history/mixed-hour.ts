@@ -1,5 +1,6 @@
 /** An hour of mixed traffic: three clients, faults, weather, streams and a batch. */
 import type { Simulator } from '../../../src/simulator/simulator.ts'
+import { batchFile } from '../../setup/batches.ts'
 
 type Send = (input: string, init?: RequestInit) => Promise<Response>
 
@@ -57,10 +58,7 @@ export async function playMixedHour(sim: Simulator, send: Send, base: string): P
         body: { model: 'acme/assistant', messages: [{ role: 'user', content: `Line ${nth}` }] },
       }),
     )
-    const form = new FormData()
-    form.set('purpose', 'batch')
-    form.set('file', new File([lines.join('\n')], 'hour.jsonl'))
-    const uploaded = await call('POST', '/v1/files', form)
+    const uploaded = await call('POST', '/v1/files', batchFile(lines.join('\n')))
     const { id } = (await uploaded.json()) as { id: string }
     const created = await call('POST', '/v1/batches', {
       input_file_id: id,
