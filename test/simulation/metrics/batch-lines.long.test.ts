@@ -21,10 +21,10 @@ function served(): Simulator {
 }
 
 /** Returns the sums of the samples of each name, by pod. */
-function read(sim: Simulator, reader = new EngineReader(sim.world)): Map<string, Record<string, number>> {
+function read(sim: Simulator): Map<string, Record<string, number>> {
   const byPod = new Map<string, Record<string, number>>()
   const families = parseExposition(
-    [...metricsPage(withoutPause(reader.readAll()), 'openmetrics')].join(''),
+    [...metricsPage(withoutPause(new EngineReader(sim.world).readAll()), 'openmetrics')].join(''),
     'openmetrics',
   )
   for (const { name, labels, value } of [...families.values()].flatMap(({ samples }) => samples)) {
@@ -46,13 +46,12 @@ describe('lines of a batch', () => {
     const unread = sim.fork()
     const inputs = many(600, { model: 'acme/chat' })
     const batch = batchOf(sim, [...inputs, chat(600, { model: 'acme/chat', body: { stream: true } })])
-    const reader = new EngineReader(sim.world)
     passUntil(sim, () => batch.status === 'in_progress')
     let last = 0
     while (batch.status === 'in_progress') {
       pass(sim, '700ms')
       const { completed, failed } = batch.toRecord().request_counts!
-      const pods = read(sim, reader)
+      const pods = read(sim)
       const success = sumOf(pods, 'vllm:request_success_total')
       // The line that fails reaches no engine.
       expect([failed <= 1, success]).toEqual([true, completed])

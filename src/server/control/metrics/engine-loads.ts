@@ -1,6 +1,5 @@
 import { type Micros, SECOND } from '../../../kernel/duration.ts'
 import type { Steps } from '../../../lib/slices.ts'
-import type { InstanceRow } from '../../../simulation/deployments/instance-row.ts'
 import { slowdownAt } from '../../../simulation/fleet/node-row.ts'
 import {
   bucketOf,
@@ -13,83 +12,35 @@ import { requestsIn, type ServedStretch, servedStretches } from '../../../simula
 import type { ServingSegment } from '../../../simulation/recording/history-records.ts'
 import type { World } from '../../../simulation/world.ts'
 
-/** An engine with the reader of its load, and the readings at which its work began and ended. */
-interface KnownEngine {
-  readonly reader: LoadReader
-  readonly start: LoadTotals
-  end: LoadTotals | undefined
-}
-
 /**
- * The offered load of the engines of one deployment. Engines that always had full speed share a reader, since each of
- * them gets the same.
+ * Returns the load of each of these instances of a deployment since its engine started. Engines that always had full
+ * speed share a reader, since each of them gets the same.
  */
-export class EngineLoads {
-  readonly #world: World
-  readonly #deployment: number
-  #shared: LoadReader | undefined
-  /** Known engines by the id of their instance. */
-  #engines = new Map<string, KnownEngine>()
-
-  constructor(world: World, deployment: number) {
-    this.#world = world
-    this.#deployment = deployment
+export function* readEngineLoads(world: World, deployment: number, instances: readonly number[]): Steps<LoadTotals[]> {
+  const rows = instances.map(instance => world.instances.read(instance))
+  // A reader only goes forward, so starts and ends of all engines are read in their order.
+  const reads = rows
+    .flatMap(({ timeline: { ready, draining } }, index) => [
+      { index, at: ready },
+      { index, at: draining >= 0 ? draining : world.clock.now },
+    ])
+    .sort((a, b) => a.at - b.at)
+  const own = rows.map(({ node, timeline }) => {
+    const { slowdown, pastSlowdowns } = world.nodes.read(node)
+    if (slowdown === 1 && pastSlowdowns.length === 0) return undefined
+    return new LoadReader(world, deployment, timeline.ready, at => slowdownAt(world.nodes.read(node), at))
+  })
+  const from = reads.find(({ index }) => own[index] === undefined)?.at ?? 0
+  const shared = new LoadReader(world, deployment, from)
+  const starts: LoadTotals[] = []
+  const totals: LoadTotals[] = []
+  for (const { index, at } of reads) {
+    const start = starts[index]
+    const reading = yield* (own[index] ?? shared).readAt(at)
+    if (start === undefined) starts[index] = reading
+    else totals[index] = difference(start, reading)
   }
-
-  /** Returns the load of each of these instances since its engine started. Time must not go back between two calls. */
-  *read(instances: readonly number[]): Steps<LoadTotals[]> {
-    const { now } = this.#world.clock
-    const rows = instances.map(instance => this.#world.instances.read(instance))
-    const engines = new Map<string, KnownEngine>()
-    // A reader only goes forward, so starts and ends of all engines are read in their order.
-    const byTime = rows
-      .flatMap(row => [
-        { row, at: row.timeline.ready, isStart: true },
-        ...(row.timeline.draining >= 0 ? [{ row, at: row.timeline.draining, isStart: false }] : []),
-      ])
-      .sort((a, b) => a.at - b.at)
-    for (const { row, at, isStart } of byTime) {
-      const known = engines.get(row.id) ?? this.#engines.get(row.id)
-      if (isStart) engines.set(row.id, this.#keepFitting(row, known) ?? (yield* this.#begin(row, at)))
-      else if (known && known.end === undefined) known.end = yield* known.reader.readAt(at)
-    }
-    this.#engines = engines
-    const readings = new Map<LoadReader, LoadTotals>()
-    const totals: LoadTotals[] = []
-    for (const { id } of rows) {
-      const { reader, start, end } = engines.get(id)!
-      const reading = end ?? readings.get(reader) ?? (yield* reader.readAt(now))
-      if (!end) readings.set(reader, reading)
-      totals.push(difference(start, reading))
-    }
-    return totals
-  }
-
-  /** Returns a known engine; undefined if its node has become slow since, so that it needs a reader of its own. */
-  #keepFitting(row: Readonly<InstanceRow>, known: KnownEngine | undefined): KnownEngine | undefined {
-    return known?.reader === this.#shared && this.#wasSlow(row) && known?.end === undefined ? undefined : known
-  }
-
-  *#begin(row: Readonly<InstanceRow>, at: Micros): Steps<KnownEngine> {
-    const reader = this.#wasSlow(row) ? this.#ownReader(row) : this.#sharedReader(at)
-    return { reader, start: yield* reader.readAt(at), end: undefined }
-  }
-
-  #wasSlow({ node }: Readonly<InstanceRow>): boolean {
-    const { slowdown, pastSlowdowns } = this.#world.nodes.read(node)
-    return slowdown !== 1 || pastSlowdowns.length > 0
-  }
-
-  #ownReader({ node, timeline }: Readonly<InstanceRow>): LoadReader {
-    return new LoadReader(this.#world, this.#deployment, timeline.ready, at =>
-      slowdownAt(this.#world.nodes.read(node), at),
-    )
-  }
-
-  #sharedReader(from: Micros): LoadReader {
-    this.#shared ??= new LoadReader(this.#world, this.#deployment, from)
-    return this.#shared
-  }
+  return totals
 }
 
 function difference(start: LoadTotals, end: LoadTotals): LoadTotals {
@@ -127,11 +78,8 @@ interface OpenSegment {
  * Each ready engine takes its part of the flow of its deployment, by its speed. What an engine took on between two times
  * is the difference of two readings. A reading is the same, whichever times were read before it.
  */
-export class LoadReader {
-  readonly #world: World
-  readonly #deployment: number
-  /** Readings before this time are not needed. */
-  readonly #from: Micros
+class LoadReader {
+  readonly #queueLimit: number
   readonly #slowdownAt: (at: Micros) => number
   /** The totals of complete stretches. */
   #requests = 0
@@ -140,20 +88,26 @@ export class LoadReader {
   readonly #histograms = createHistograms()
   #open: OpenSegment | undefined
   /** Segments that begin after the last reading, newest first. */
-  #next: ServingSegment[] = []
-  #lastLine = -1
+  readonly #next: ServingSegment[] = []
+  #newest: { readonly at: Micros; readonly totals: LoadTotals } | undefined
 
-  /** @param slowdownAt how many times slower than a sound one the engine is. Default: 1 */
+  /**
+   * @param from the first time that is read
+   * @param slowdownAt how many times slower than a sound one the engine is. Default: 1
+   */
   constructor(world: World, deployment: number, from: Micros, slowdownAt: (at: Micros) => number = () => 1) {
-    this.#world = world
-    this.#deployment = deployment
-    this.#from = from
+    this.#queueLimit = world.profile.limits.queuePerDeployment
     this.#slowdownAt = slowdownAt
+    for (const segment of world.history.servingSegments(world.deployments.read(deployment))) {
+      this.#next.push(segment)
+      // What came before an empty queue has no effect.
+      if (segment.at <= from && segment.served.backlog <= NEGLIGIBLE_BACKLOG) break
+    }
   }
 
   /** Returns the totals at a time that is neither before the last one nor in the future. */
   *readAt(at: Micros): Steps<LoadTotals> {
-    this.#findSegments()
+    if (this.#newest?.at === at) return this.#newest.totals
     for (let next = this.#next.at(-1); next !== undefined && next.at <= at; next = this.#next.at(-1)) {
       this.#next.pop()
       this.#enter(next)
@@ -164,32 +118,20 @@ export class LoadReader {
     const { stretch, segment } = this.#open ?? {}
     const part = stretch && segment ? this.#addTo(histograms, segment, stretch, Math.min(stretch.to, at)) : 0
     const { promptTokens, outputTokens } = segment?.load?.speed ?? { promptTokens: 0, outputTokens: 0 }
-    return {
+    const totals = {
       requests: this.#requests + part,
       promptTokens: this.#promptTokens + part * promptTokens,
       generationTokens: this.#generationTokens + part * outputTokens,
       histograms,
     }
-  }
-
-  /** Finds segments that began since the last reading; at first, from the last empty queue before the first time on. */
-  #findSegments(): void {
-    const found: ServingSegment[] = []
-    for (const segment of this.#world.history.servingSegments(this.#world.deployments.read(this.#deployment))) {
-      if (segment.line <= this.#lastLine) break
-      found.push(segment)
-      if (this.#lastLine < 0 && segment.at <= this.#from && segment.served.backlog <= NEGLIGIBLE_BACKLOG) break
-    }
-    if (found.length === 0) return
-    this.#lastLine = found[0]!.line
-    this.#next = [...found, ...this.#next]
+    this.#newest = { at, totals }
+    return totals
   }
 
   #enter(segment: ServingSegment): void {
     const headWait = this.#close(segment.at)
     const { load, effectiveInstances, at, served } = segment
-    const queueLimit = this.#world.profile.limits.queuePerDeployment
-    const start = { at, effectiveInstances, queueLimit, backlog: served.backlog, headWait }
+    const start = { at, effectiveInstances, queueLimit: this.#queueLimit, backlog: served.backlog, headWait }
     const stretches = load ? servedStretches({ ...start, load }) : NO_STRETCHES
     this.#open = { segment, headWait, stretches, stretch: stretches.next().value ?? undefined }
   }

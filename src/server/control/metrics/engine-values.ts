@@ -14,7 +14,7 @@ import {
 } from '../../../simulation/load/engine-requests.ts'
 import { BLOCK_TOKENS } from '../../../simulation/load/prefix-cache.ts'
 import type { World } from '../../../simulation/world.ts'
-import { EngineLoads, type LoadTotals } from './engine-loads.ts'
+import { type LoadTotals, readEngineLoads } from './engine-loads.ts'
 import { ENGINE_METRICS, HISTOGRAM_OF_METRIC } from './engine-metrics.ts'
 import type { Labels, MetricValues } from './metric.ts'
 import { type ServingState, servingState, wholeShare } from './serving-state.ts'
@@ -56,11 +56,10 @@ export function hasEngine(world: World, instance: number): boolean {
   return state === 'ready' || state === 'draining'
 }
 
-/** The metrics of engines. It keeps the load that it has read, so reading again at a later time is fast. */
+/** The metrics of engines. */
 export class EngineReader {
   readonly #world: World
   readonly #lines: LineEngines
-  readonly #loads = new Map<number, EngineLoads>()
 
   constructor(world: World) {
     this.#world = world
@@ -86,14 +85,9 @@ export class EngineReader {
   }
 
   *#readEngines(deployment: number, engines: readonly number[], inFlight: RequestsInFlight): Steps<MetricValues[]> {
-    if (engines.length === 0) {
-      this.#loads.delete(deployment)
-      return []
-    }
-    const loads = this.#loads.get(deployment) ?? new EngineLoads(this.#world, deployment)
-    this.#loads.set(deployment, loads)
+    if (engines.length === 0) return []
     const state = servingState(this.#world, deployment)
-    const totals = yield* loads.read(engines)
+    const totals = yield* readEngineLoads(this.#world, deployment, engines)
     return engines.map((instance, i) => this.#valuesOf(instance, totals[i]!, state, inFlight))
   }
 
