@@ -1,5 +1,6 @@
-import { useEffect, useRef } from 'preact/hooks'
-import { useSize, useTheme } from './hooks.ts'
+import type { RefObject } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useIsDark, useSize } from './hooks.ts'
 
 interface Drawing {
   readonly context: CanvasRenderingContext2D
@@ -24,8 +25,8 @@ interface CanvasProps<Scene> {
 export function Canvas<Scene extends object>({ brush: BrushOf, scene, height, label }: CanvasProps<Scene>) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const { width: drawnWidth } = useSize(canvas)
-  const drawnTheme = useTheme()
-  const palette = useRef<{ readonly theme: number; readonly color: Drawing['color'] } | undefined>(undefined)
+  const isDark = useIsDark()
+  const color = useMemo(() => readColors(canvas), [isDark])
   useEffect(() => {
     if (drawnWidth === 0) return
     const frame = requestAnimationFrame(() => {
@@ -36,23 +37,22 @@ export function Canvas<Scene extends object>({ brush: BrushOf, scene, height, la
       element.height = Math.round(height * scale)
       const context = element.getContext('2d')!
       context.scale(scale, scale)
-      if (palette.current?.theme !== drawnTheme) palette.current = { theme: drawnTheme, color: readColors(element) }
-      new BrushOf({ context, width: drawnWidth, height, color: palette.current.color }, scene).draw()
+      new BrushOf({ context, width: drawnWidth, height, color }, scene).draw()
     })
     return () => cancelAnimationFrame(frame)
-  }, [...Object.values(scene), drawnWidth, height, drawnTheme])
+  }, [...Object.values(scene), drawnWidth, height, color])
   return <canvas ref={canvas} style={{ height: `${height}px` }} role="img" aria-label={label} />
 }
 
 /** Reads colours as the browser computes them, because a canvas does not know `var()` and `light-dark()`. */
-function readColors(element: HTMLElement): Drawing['color'] {
+function readColors(canvas: RefObject<HTMLElement | null>): Drawing['color'] {
   const known = new Map<string, string>()
   return name => {
     let color = known.get(name)
     if (color === undefined) {
       const probe = document.createElement('span')
       probe.style.color = `var(--${name})`
-      element.parentElement!.append(probe)
+      canvas.current!.parentElement!.append(probe)
       color = getComputedStyle(probe).color
       probe.remove()
       known.set(name, color)

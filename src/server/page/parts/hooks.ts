@@ -19,23 +19,17 @@ export function useSize(element: RefObject<HTMLElement | null>): { readonly widt
   return size.value
 }
 
-/** Returns a number that changes with the theme: of the system, or as the person chose. Drawings read their colours again. */
-export function useTheme(): number {
-  const theme = useSignal(0)
+/** Returns whether the system is dark. Drawings read their colours again when it changes. */
+export function useIsDark(): boolean {
+  const isDark = useSignal(false)
   useEffect(() => {
-    const change = () => {
-      theme.value++
-    }
     const media = matchMedia('(prefers-color-scheme: dark)')
+    const change = () => set(isDark, media.matches)
+    change()
     media.addEventListener('change', change)
-    const attributes = new MutationObserver(change)
-    attributes.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
-    return () => {
-      attributes.disconnect()
-      media.removeEventListener('change', change)
-    }
+    return () => media.removeEventListener('change', change)
   }, [])
-  return theme.value
+  return isDark.value
 }
 
 /** Calls what a key does, while the component is shown. */

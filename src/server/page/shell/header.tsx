@@ -53,9 +53,6 @@ export function Header({ show }: { show: (box: Overlaid) => void }) {
       <Quiet onClick={() => show('worlds')} aria-label="Worlds and snapshots" title="Create, compare, delete">
         ◉ <span class="wide-only">Worlds</span>
       </Quiet>
-      <Quiet onClick={() => session.theme.next()} aria-label={`Theme: ${session.theme.current.value}`}>
-        {session.theme.current.value === 'dark' ? '☾' : session.theme.current.value === 'light' ? '☀' : '◐'}
-      </Quiet>
       <OpenFile />
       <SavePage />
       <Quiet onClick={() => show('help')} aria-label="Keys" title="?">

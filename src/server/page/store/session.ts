@@ -1,7 +1,6 @@
 /** What the page knows and does: one world of one simulator, its live events, and what the person did. */
 
 import { computed, signal } from '@preact/signals'
-import { attempt } from '../../../lib/errors.ts'
 import { monotonicMs, setRealTimeout } from '../../../lib/real-time.ts'
 import {
   type AnswersByRoute,
@@ -63,7 +62,6 @@ interface Action {
 export class Session {
   readonly connection: Connection
   readonly place = new Place()
-  readonly theme = new ThemeChoice()
   readonly feed = new Feed()
   readonly clock = signal<Clock | undefined>(undefined)
   readonly notice = signal<Notice | undefined>(undefined)
@@ -93,7 +91,6 @@ export class Session {
 
   /** Begins to follow the world that the page shows, and each one it is switched to. */
   start(): void {
-    this.theme.apply()
     // A change of the world follows the other one from its beginning.
     this.world.subscribe(() => this.reconnect())
     this.feed.changes.subscribe(() => {
@@ -235,36 +232,6 @@ export function provideSession(session: Session): void {
 /** Returns the session of the page. */
 export function useSession(): Session {
   return ofPage!
-}
-
-const THEMES = ['system', 'light', 'dark'] as const
-type Theme = (typeof THEMES)[number]
-
-const KEY = 'modelhost-sim theme'
-
-class ThemeChoice {
-  readonly current = signal(readTheme())
-
-  /** Applies the theme to the page now and whenever it changes. */
-  apply(): void {
-    this.current.subscribe(theme => {
-      const { dataset } = document.documentElement
-      if (theme === 'system') delete dataset.theme
-      else dataset.theme = theme
-      // A page from a file may have no storage. The choice then lasts as long as the page.
-      attempt(() => localStorage.setItem(KEY, theme))
-    })
-  }
-
-  /** Goes on to the next theme. */
-  next(): void {
-    this.current.value = THEMES[(THEMES.indexOf(this.current.value) + 1) % THEMES.length]!
-  }
-}
-
-function readTheme(): Theme {
-  const stored = attempt(() => localStorage.getItem(KEY)) as Theme
-  return THEMES.includes(stored) ? stored : 'system'
 }
 
 /** Forks a world and shows the fork, whose clock is manual. Returns its name; undefined if that failed. */
