@@ -71,13 +71,11 @@ interface ColumnListProps<Item> extends Omit<WindowedListProps<Item>, 'row'> {
   readonly keyOf: (item: Item, index: number) => string | number
   /** A row was chosen. Rows are then buttons, and the shown one is pressed. */
   readonly onChoose?: (index: number) => void
-  /** Class of a row beside that of all. */
-  readonly styleOf?: (item: Item) => string
 }
 
 /** A list of many items in columns with titles. */
 export function ColumnList<Item>(props: ColumnListProps<Item>) {
-  const { columns, rowClass, isHeadless, keyOf, styleOf, onChoose, ...list } = props
+  const { columns, rowClass, isHeadless, keyOf, onChoose, ...list } = props
   return (
     <>
       {!isHeadless && (
@@ -100,7 +98,7 @@ export function ColumnList<Item>(props: ColumnListProps<Item>) {
           }
           const key = keyOf(item, index)
           return (
-            <Row key={key} class={`row ${rowClass} ${styleOf?.(item) ?? ''}`} data-key={key} {...choice}>
+            <Row key={key} class={`row ${rowClass}`} data-key={key} {...choice}>
               {columns.map(([title, cell, style]) => (
                 <span key={title} class={style}>
                   {cell(item, index)}

@@ -4,14 +4,12 @@ import { Choice } from '../../parts/buttons.tsx'
 import { CommandButtons, CommandForm, type WorldCommand } from '../../parts/fields.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
 import { set } from '../../parts/hooks.ts'
-import { type Column, ColumnList, Figure } from '../../parts/lists.tsx'
 import { Address, DetailsHead, Problem } from '../../parts/panel.tsx'
 import { useSession } from '../../store/session.ts'
 import { useAnswer } from '../../store/use-answer.ts'
 import { COLORINGS, FleetMap } from './fleet-map.tsx'
 import {
   colorOf,
-  countGpus,
   describeGpu,
   describeState,
   type Fleet,
@@ -31,7 +29,7 @@ export function FleetView() {
   const places = useRef(new Map<string, number>())
   const fleet = useMemo(() => answer && toFleet(answer, places.current), [answer])
   const { place } = session
-  const { by, as, node: selected, gpu: gpuText } = place.value
+  const { by, node: selected, gpu: gpuText } = place.value
   const owner = useSignal<string | undefined>(undefined)
   const coloring = COLORINGS.find(name => name === by) ?? 'owner'
   const node = selected === undefined ? undefined : fleet?.nodes.get(selected)
@@ -44,7 +42,6 @@ export function FleetView() {
       ...(holder !== undefined && { id: holder.id }),
     })
   }
-  const table = useMemo(() => fleet && [...fleet.nodes.values()], [fleet])
   return (
     <div class="fleet">
       <div class="toolbar">
@@ -59,23 +56,13 @@ export function FleetView() {
           value={coloring}
           onChange={value => place.go({ by: value === 'owner' ? undefined : value }, 'replace')}
         />
-        <Choice
-          label="Show"
-          options={{ map: 'Map', table: 'Table' }}
-          value={as === 'table' ? 'table' : 'map'}
-          onChange={value => place.go({ as: value === 'table' ? value : undefined }, 'replace')}
-        />
         <Address route="GET /_sim/fleet" />
       </div>
       <Problem text={error} />
       {fleet === undefined && error === undefined && <p class="empty">Reading the fleet …</p>}
       {fleet !== undefined && (
         <div class="fleet-body">
-          {as === 'table' ? (
-            <FleetTable nodes={table!} />
-          ) : (
-            <FleetMap {...{ fleet, coloring, selected }} owner={owner.value} onChoose={choose} />
-          )}
+          <FleetMap {...{ fleet, coloring, selected }} owner={owner.value} onChoose={choose} />
           <aside class="fleet-aside" aria-label="Owners and types">
             {node !== undefined && <NodePanel {...{ fleet, node, gpu }} onChooseGpu={chosen => choose(node, chosen)} />}
             <FleetSummary fleet={fleet} coloring={coloring} onHover={id => set(owner, id)} />
@@ -220,46 +207,4 @@ function breakingCommands(commands: readonly WorldCommand[], target: string): Wo
     if (command.undo !== null) undoing.add(command.undo)
     return command.target === target
   })
-}
-
-/** The nodes as rows of words and figures. */
-function FleetTable({ nodes }: { nodes: readonly FleetNode[] }) {
-  const { place } = useSession()
-  const { node: selected } = place.value
-  const figure = (title: 'Held' | 'Free' | 'Others' | 'Unusable'): Column<FleetNode> => {
-    const what = title.toLowerCase() as Lowercase<typeof title>
-    const cell = (node: FleetNode) => {
-      const count = countGpus([node])[what]
-      return <Figure text={count} what={what} isFaint={count === 0} />
-    }
-    return [title, cell, 'number']
-  }
-  const columns: readonly Column<FleetNode>[] = [
-    [
-      'Node',
-      ({ name }) => (
-        <button type="button" class="link-button mono" onClick={() => place.go({ node: name })}>
-          {name}
-        </button>
-      ),
-    ],
-    ['State', node => <span class={node.state === 'ready' ? '' : 'warn'}>{describeState(node)}</span>],
-    ['Zone', ({ group: { zone } }) => zone],
-    ['GPU', ({ group: { gpus, gpu } }) => `${gpus} × ${gpu}`],
-    ...(['Held', 'Free', 'Others', 'Unusable'] as const).map(figure),
-  ]
-  return (
-    <div class="fleet-table">
-      <ColumnList
-        columns={columns}
-        rowClass="fleet-row"
-        items={nodes}
-        rowHeight={30}
-        label={`Nodes, ${plural(nodes.length, 'row')}`}
-        shown={selected === undefined ? undefined : nodes.findIndex(({ name }) => name === selected)}
-        keyOf={({ name }) => name}
-        styleOf={({ name }) => (name === selected ? 'selected' : '')}
-      />
-    </div>
-  )
 }
