@@ -8,8 +8,95 @@ const MICROCENTS_PER_DOLLAR = 100_000_000
 const MAX_SERIES = 7
 const PERCENTILES = [99, 95, 50] as const
 
-/** The charts of a report, in their order. Each is also the name of a file. */
-export const REPORT_CHARTS = ['money', 'gpu-hours', 'queue', 'refusals', 'latency'] as const
+/** A chart of a report: its texts, and how its series follow from the steps. */
+interface ReportChart extends Omit<Chart, 'name' | 'from' | 'to' | 'times' | 'marks' | 'series'> {
+  series(steps: Steps): ChartSeries[]
+}
+
+/** The charts of a report by their names, in their order. */
+const CHARTS = {
+  money: {
+    title: 'Rent of deployments',
+    description:
+      'What the GPU time of each deployment cost, as dollars per hour of each step. Its area is the rent of the report.',
+    ...{ unit: '$ per hour', kind: 'areas', scale: 'linear', figureLabel: 'total, $' },
+    emptyText: 'No deployment cost anything in this time.',
+    series: ({ deployments, hours }) => {
+      const costs = deployments.map(({ name, cost }) => ({
+        name,
+        total: sumOf(cost) / MICROCENTS_PER_DOLLAR,
+        values: cost.map((cost, i) => cost / MICROCENTS_PER_DOLLAR / hours[i]!),
+      }))
+      return rankSeries(costs, total => formatFigure(total, 2))
+    },
+  },
+  'gpu-hours': {
+    title: 'GPU-hours',
+    description:
+      'GPU-hours that instances of deployments held, per hour of each step: used by work, and idle. Idle are starts, draining and waiting for work.',
+    ...{ unit: 'GPU-hours per hour', kind: 'areas', scale: 'linear', figureLabel: 'total, GPU-hours' },
+    emptyText: 'No deployment held a GPU in this time.',
+    series: ({ deployments, hours }) => {
+      const used = hours.map((_, i) => sumOf(deployments.map(one => one.used[i]!)))
+      const held = hours.map((_, i) => sumOf(deployments.map(one => one.held[i]!)))
+      if (held.every(hours => hours === 0)) return []
+      // Both are sums of the same kind, so a difference can be a rounding error below 0.
+      const idle = held.map((hours, i) => Math.max(0, hours - used[i]!))
+      return Object.entries({ used, idle }).map(([name, values]) => ({
+        ...{ name, values: values.map((value, i) => value / hours[i]!), figure: formatFigure(sumOf(values), 1) },
+      }))
+    },
+  },
+  queue: {
+    title: 'Requests that wait',
+    description: 'Requests of the load that wait for an instance, for each deployment at the end of each step.',
+    ...{ unit: 'requests', kind: 'lines', scale: 'linear', figureLabel: 'most' },
+    emptyText: 'No request waited at the end of a step.',
+    series: ({ deployments }) => {
+      const queues = deployments.map(({ name, backlog: values }) => ({ name, total: Math.max(0, ...values), values }))
+      return rankSeries(queues, (_, values) => formatFigure(Math.max(...values), 0))
+    },
+  },
+  refusals: {
+    title: 'Refused requests',
+    description: 'Requests that each deployment refused, per hour of each step.',
+    ...{ unit: 'requests per hour', kind: 'areas', scale: 'linear', figureLabel: 'total' },
+    emptyText: 'No deployment refused a request in this time.',
+    series: ({ deployments, hours }) => {
+      const refusals = deployments.map(({ name, refused }) => ({
+        name,
+        total: sumOf(refused),
+        values: refused.map((count, i) => count / hours[i]!),
+      }))
+      return rankSeries(refusals, total => formatFigure(total, 0))
+    },
+  },
+  latency: {
+    title: 'Time to the first token',
+    description:
+      'Seconds from the arrival of a request of the load to its first token, wait included: percentiles over the requests that were served in each step. Each request counts with the time of its deployment at the end of the step.',
+    ...{ unit: 'seconds', kind: 'lines', scale: 'log', figureLabel: 'highest, s' },
+    emptyText: 'No request of a load was served in this time.',
+    series: steps => {
+      const samples = steps.hours.map((_, i) => samplesOf(steps, i).sort((a, b) => a.seconds - b.seconds))
+      if (samples.every(one => one.length === 0)) return []
+      const lines = [
+        { name: 'slowest deployment', values: samples.map(one => one.at(-1)?.seconds ?? null) },
+        ...PERCENTILES.map(percent => ({
+          name: `p${percent}`,
+          values: samples.map(one => percentileOf(one, percent)),
+        })),
+      ]
+      return lines.map(({ name, values }) => {
+        const most = mostOf(values)
+        return { name, values, figure: formatFigure(most, most < 10 ? 2 : 1) }
+      })
+    },
+  },
+} as const satisfies Readonly<Record<string, ReportChart>>
+
+/** The names of the charts of a report, in their order. */
+export const REPORT_CHARTS = Object.keys(CHARTS)
 
 /**
  * Returns the charts of a report with a series: money, GPU-hours, queue, refusals and latency. The figures are those of the rows
@@ -19,7 +106,9 @@ export const REPORT_CHARTS = ['money', 'gpu-hours', 'queue', 'refusals', 'latenc
  */
 export function reportCharts(report: PlottedReport, stepSeconds?: number): Chart[] {
   const steps = readSteps(report, stepSeconds)
-  return [moneyChart(steps), gpuHoursChart(steps), queueChart(steps), refusalsChart(steps), latencyChart(steps)]
+  return Object.entries<ReportChart>(CHARTS).map(([name, chart]) => ({
+    ...{ name, ...chart, ...windowOf(steps), series: chart.series(steps) },
+  }))
 }
 
 /** Returns the head of the picture of a report: its window, and its world. */
@@ -46,37 +135,39 @@ export function comparisonCharts(reports: ReadonlyMap<string, PlottedReport>, st
   const lines = Array.from(reports, ([name, report]) => ({ name, steps: readSteps(report, stepSeconds) }))
   const { steps: window } = lines[0]!
   const chart = (
-    of: Pick<Chart, 'name' | 'title' | 'description' | 'unit' | 'scale' | 'figureLabel' | 'emptyText'>,
+    name: keyof typeof CHARTS,
+    texts: Partial<Chart> & Pick<Chart, 'description'>,
     read: (steps: Steps, step: number) => number | null,
     figureOf: (values: readonly (number | null)[]) => string,
   ): Chart => ({
-    ...{ ...of, kind: 'lines', ...windowOf(window) },
+    ...{ name, ...CHARTS[name], ...texts, kind: 'lines', ...windowOf(window) },
     series: lines.map(({ name, steps }) => {
       const values = steps.times.map((_, i) => read(steps, i))
       return { name, values, figure: figureOf(values) }
     }),
   })
   const sum = (steps: Steps, read: (one: SteppedDeployment) => number) => sumOf(steps.deployments.map(read))
-  const most = (digits: number) => (values: readonly (number | null)[]) =>
-    formatFigure(Math.max(0, ...values.map(value => value ?? 0)), digits)
   const total = (digits: number) => (values: readonly (number | null)[]) =>
     formatFigure(sumOf(values.map((value, i) => (value ?? 0) * window.hours[i]!)), digits)
   return [
     chart(
-      { ...REFUSALS, description: 'Requests that all deployments refused, per hour of each step.' },
+      'refusals',
+      { description: 'Requests that all deployments refused, per hour of each step.' },
       (steps, i) => sum(steps, ({ refused }) => refused[i]!) / steps.hours[i]!,
       total(0),
     ),
     chart(
+      'latency',
       {
-        ...{ ...LATENCY, title: `${LATENCY.title}, p95` },
+        title: `${CHARTS.latency.title}, p95`,
         description: 'Seconds from the arrival of a request to its first token: p95 of each step.',
       },
       (steps, i) => firstTokenOf(steps, 95, i),
-      most(2),
+      values => formatFigure(mostOf(values), 2),
     ),
     chart(
-      { ...MONEY, description: 'What the GPU time of all deployments cost, as dollars per hour of each step.' },
+      'money',
+      { description: 'What the GPU time of all deployments cost, as dollars per hour of each step.' },
       (steps, i) => sum(steps, ({ cost }) => cost[i]!) / MICROCENTS_PER_DOLLAR / steps.hours[i]!,
       total(2),
     ),
@@ -102,117 +193,13 @@ function samplesOf({ deployments }: Steps, step: number): { seconds: number; wei
   })
 }
 
-const MONEY = {
-  name: 'money',
-  title: 'Rent of deployments',
-  unit: '$ per hour',
-  scale: 'linear',
-  figureLabel: 'total, $',
-  emptyText: 'No deployment cost anything in this time.',
-} as const
-const REFUSALS = {
-  name: 'refusals',
-  title: 'Refused requests',
-  unit: 'requests per hour',
-  scale: 'linear',
-  figureLabel: 'total',
-  emptyText: 'No deployment refused a request in this time.',
-} as const
-const LATENCY = {
-  name: 'latency',
-  title: 'Time to the first token',
-  unit: 'seconds',
-  scale: 'log',
-  figureLabel: 'highest, s',
-  emptyText: 'No request of a load was served in this time.',
-} as const
-
-function moneyChart(steps: Steps): Chart {
-  const costs = steps.deployments.map(one => ({
-    name: one.name,
-    total: sumOf(one.cost) / MICROCENTS_PER_DOLLAR,
-    values: one.cost.map((cost, i) => cost / MICROCENTS_PER_DOLLAR / steps.hours[i]!),
-  }))
-  return {
-    ...MONEY,
-    description:
-      'What the GPU time of each deployment cost, as dollars per hour of each step. Its area is the rent of the report.',
-    ...{ kind: 'areas', ...windowOf(steps) },
-    series: rankSeries(costs, total => formatFigure(total, 2)),
-  }
-}
-
-function gpuHoursChart(steps: Steps): Chart {
-  const { hours, deployments } = steps
-  const used = hours.map((_, i) => deployments.reduce((sum, one) => sum + one.used[i]!, 0))
-  const held = hours.map((_, i) => deployments.reduce((sum, one) => sum + one.held[i]!, 0))
-  // Both are sums of the same kind, so a difference can be a rounding error below 0.
-  const idle = held.map((hours, i) => Math.max(0, hours - used[i]!))
-  const series = Object.entries({ used, idle }).map(([name, values]) => ({
-    ...{ name, values: values.map((value, i) => value / hours[i]!), figure: formatFigure(sumOf(values), 1) },
-  }))
-  return {
-    name: 'gpu-hours',
-    title: 'GPU-hours',
-    description:
-      'GPU-hours that instances of deployments held, per hour of each step: used by work, and idle. Idle are starts, draining and waiting for work.',
-    unit: 'GPU-hours per hour',
-    ...{ kind: 'areas', scale: 'linear', ...windowOf(steps) },
-    series: held.some(hours => hours > 0) ? series : [],
-    figureLabel: 'total, GPU-hours',
-    emptyText: 'No deployment held a GPU in this time.',
-  }
-}
-
-function queueChart(steps: Steps): Chart {
-  const queues = steps.deployments.map(({ name, backlog: values }) => ({ name, total: Math.max(0, ...values), values }))
-  return {
-    name: 'queue',
-    title: 'Requests that wait',
-    description: 'Requests of the load that wait for an instance, for each deployment at the end of each step.',
-    unit: 'requests',
-    ...{ kind: 'lines', scale: 'linear', ...windowOf(steps) },
-    series: rankSeries(queues, (_, values) => formatFigure(Math.max(...values), 0)),
-    figureLabel: 'most',
-    emptyText: 'No request waited at the end of a step.',
-  }
-}
-
-function refusalsChart(steps: Steps): Chart {
-  const refusals = steps.deployments.map(({ name, refused }) => ({
-    name,
-    total: sumOf(refused),
-    values: refused.map((count, i) => count / steps.hours[i]!),
-  }))
-  return {
-    ...REFUSALS,
-    description: 'Requests that each deployment refused, per hour of each step.',
-    ...{ kind: 'areas', ...windowOf(steps) },
-    series: rankSeries(refusals, total => formatFigure(total, 0)),
-  }
-}
-
-function latencyChart(steps: Steps): Chart {
-  const samples = steps.hours.map((_, i) => samplesOf(steps, i).sort((a, b) => a.seconds - b.seconds))
-  const lines = [
-    { name: 'slowest deployment', values: samples.map(one => one.at(-1)?.seconds ?? null) },
-    ...PERCENTILES.map(percent => ({ name: `p${percent}`, values: samples.map(one => percentileOf(one, percent)) })),
-  ]
-  const series = lines.map(({ name, values }) => {
-    const most = Math.max(0, ...values.map(value => value ?? 0))
-    return { name, values, figure: formatFigure(most, most < 10 ? 2 : 1) }
-  })
-  return {
-    ...LATENCY,
-    description:
-      'Seconds from the arrival of a request of the load to its first token, wait included: percentiles over the requests that were served in each step. Each request counts with the time of its deployment at the end of the step.',
-    ...{ kind: 'lines', ...windowOf(steps) },
-    series: samples.some(one => one.length > 0) ? series : [],
-  }
-}
-
 function windowOf({ from, to, times, marks }: Steps) {
   return { from, to, times, marks }
+}
+
+/** Returns the highest value; 0 without one. */
+function mostOf(values: readonly (number | null)[]): number {
+  return Math.max(0, ...values.map(value => value ?? 0))
 }
 
 interface RankedSeries {
