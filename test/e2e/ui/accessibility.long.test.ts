@@ -12,7 +12,7 @@ const NARROW = { width: 390, height: 844 }
 
 /** Settings of views that open more of them. */
 const OPENED: Readonly<Record<string, string>> = {
-  fleet: `?node=h100-0&gpu=0&id=${ID}`,
+  fleet: `?id=${ID}`,
   money: '?ledger=open',
   requests: '?request=1',
   lifecycles: '?id=1',

@@ -97,11 +97,10 @@ function whyIdle(
   target: string,
   troubles: AnswersByRoute['GET /_sim/troubles'] = [],
 ): string | undefined {
-  const node = target.split('/', 1)[0]!
   const isActive = troubles.some(({ undo: one }) => one?.target === target && one.verb === undo)
   if (isActive) return 'It is so already.'
-  const isDown = troubles.some(({ undo: one }) => one?.verb === 'node.repair' && one.target === node)
-  return isDown && /^(?:node|gpu)\.(?!repair)/.test(verb) ? `The node ${node} is down.` : undefined
+  const isDown = troubles.some(({ undo: one }) => one?.verb === 'node.repair' && one.target === target)
+  return isDown && verb !== 'node.repair' ? `The node ${target} is down.` : undefined
 }
 
 /** What the field of an argument has at first. Arguments without one begin empty. */
@@ -115,14 +114,12 @@ interface CommandFormProps {
   readonly look: 'button' | 'form'
   /** Why the command would change nothing now. The button is then disabled. */
   readonly idle?: string | undefined
-  /** Class of the button. */
-  readonly class?: string | undefined
   /** Fields before those of the arguments. */
   readonly children?: ComponentChildren
 }
 
 /** Gives a command of the world, with its arguments: now, or after a duration. */
-export function CommandForm({ command, target, look, idle, class: style = '', children }: CommandFormProps) {
+export function CommandForm({ command, target, look, idle, children }: CommandFormProps) {
   const session = useSession()
   const { verb } = command
   const typed = useSignal<{ verb: string; args: Readonly<Record<string, string>> }>({ verb, args: {} })
@@ -150,7 +147,7 @@ export function CommandForm({ command, target, look, idle, class: style = '', ch
   if (look === 'button') {
     return (
       <form class="command" onSubmit={give} title={idle ?? command.says}>
-        <button type="submit" class={`small ${style}`} disabled={idle !== undefined}>
+        <button type="submit" class="small" disabled={idle !== undefined}>
           {words}
         </button>
         {command.args.map(name => (
@@ -169,7 +166,7 @@ export function CommandForm({ command, target, look, idle, class: style = '', ch
         </label>
       ))}
       <TextField label="After (empty: now)" size={8} placeholder="10m" value={after} />
-      <button type="submit" class={style}>
+      <button type="submit" class="primary">
         Give the command
       </button>
     </form>
@@ -179,20 +176,13 @@ export function CommandForm({ command, target, look, idle, class: style = '', ch
 interface CommandButtonsProps {
   readonly commands: readonly WorldCommand[]
   readonly target: string
-  /** Class of the buttons. */
-  readonly class?: string
 }
 
 /** Buttons that give commands to a target. Those that would change nothing now are disabled. */
-export function CommandButtons({ commands, target, class: style }: CommandButtonsProps) {
+export function CommandButtons({ commands, target }: CommandButtonsProps) {
   const { value: troubles } = useAnswer('GET /_sim/troubles', {}, { refresh: 'requests' })
   return commands.map(command => (
-    <CommandForm
-      key={command.verb}
-      look="button"
-      class={style}
-      {...{ command, target, idle: whyIdle(command, target, troubles) }}
-    />
+    <CommandForm key={command.verb} look="button" {...{ command, target, idle: whyIdle(command, target, troubles) }} />
   ))
 }
 

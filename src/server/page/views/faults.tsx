@@ -69,7 +69,7 @@ function GiveCommand() {
   return (
     <Panel title="Break or repair" route="GET /_sim/commands" name="Commands" error={error}>
       {command !== undefined && (
-        <CommandForm look="form" command={command} target={needsTarget ? target.value : undefined} class="primary">
+        <CommandForm look="form" command={command} target={needsTarget ? target.value : undefined}>
           <Select
             label="Command"
             value={verb.value}

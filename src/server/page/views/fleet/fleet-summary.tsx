@@ -203,7 +203,7 @@ function Since({ time }: { time: string | null | undefined }) {
 }
 
 /** The colour of an owner with its letters. */
-export function OwnerMark({ index }: { index: number }) {
+function OwnerMark({ index }: { index: number }) {
   return (
     <span class="owner-mark" aria-hidden="true" style={{ background: `var(--${colorOf(index)})` }}>
       {lettersOf(index)}
