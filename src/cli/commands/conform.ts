@@ -3,8 +3,7 @@
 import { plural } from '../../lib/text/numbers.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
-import type { Conformance } from '../conform/conform.ts'
-import type { Finding } from '../conform/findings.ts'
+import type { Conformance, Finding } from '../conform/conform.ts'
 import { type ArgumentsOf, argument, toggle } from '../flags.ts'
 
 export const command = 'conform'

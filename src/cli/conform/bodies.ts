@@ -2,7 +2,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import * as formats from 'ajv-formats'
 import { DocumentError, type DocumentPart, type OpenapiDocument } from './document.ts'
-import type { SchemaDifference } from './schemas.ts'
+import type { Difference } from './schemas.ts'
 
 /** Id of the document in the validator. */
 const DOCUMENT_ID = 'document:'
@@ -28,11 +28,11 @@ export class BodyValidator {
    *
    * @throws DocumentError for an invalid schema
    */
-  findDifferences(schema: DocumentPart, body: unknown): SchemaDifference[] {
+  findDifferences(schema: DocumentPart, body: unknown): Difference[] {
     const validate = this.#validator(schema)
     if (validate(body)) return []
     const errors = validate.errors ?? []
-    const found = new Map<string, SchemaDifference>()
+    const found = new Map<string, Difference>()
     for (const error of errors) {
       // If no alternative matches, that is reported once instead of the errors of each.
       if (error.keyword === 'if' || isCoveredByAlternative(error, errors)) continue
@@ -66,7 +66,7 @@ function isCoveredByAlternative(error: ErrorObject, errors: readonly ErrorObject
   )
 }
 
-function toDifference(error: ErrorObject): SchemaDifference {
+function toDifference(error: ErrorObject): Difference {
   const { keyword, params, instancePath, schemaPath, schema, data } = error
   const place = toFieldPath(instancePath)
   const pointer = schemaPath.replace(DOCUMENT_ID, '')

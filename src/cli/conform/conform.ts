@@ -12,17 +12,20 @@ import {
   contentOf,
   type DocumentOperation,
   type DocumentPart,
+  EVENT_STREAM,
+  findResponse,
   hasOpenContent,
   jsonSchemaOf,
   matchesMediaType,
   mediaTypesOf,
   OpenapiDocument,
+  streamOf,
   toObject,
 } from './document.ts'
-import { type Finding, findResponse, type ReportFinding, streamOf, withPlace } from './findings.ts'
 import { applyChange, type Probe, probesOf, type RequestChange } from './probes.ts'
 import { viewOf } from './schema-views.ts'
-import { EVENT_STREAM, findStreamDifferences } from './streams.ts'
+import { type Difference, type ReportDifference, withPlace } from './schemas.ts'
+import { findStreamDifferences } from './streams.ts'
 
 /** Sends every probe of an operation, each to its own fork of a world, and requests for a stream if `streams`. */
 async function sendProbes(sim: Simulator, found: DocumentOperation, streams: boolean): Promise<Response[]> {
@@ -99,7 +102,7 @@ function answerHeaders(document: OpenapiDocument, bodies: BodyValidator) {
   const optional = new Map<string, { name: string; status: number; wasPresent: boolean }>()
   return {
     /** Reports required headers that an answer does not have, and values that differ from their schema. */
-    check(answer: Response, response: DocumentPart, report: ReportFinding): void {
+    check(answer: Response, response: DocumentPart, report: ReportDifference): void {
       const { status, headers } = answer
       for (const name of Object.keys(toObject(response.value.headers))) {
         const header = document.partAt(response, 'headers', name)
@@ -119,7 +122,7 @@ function answerHeaders(document: OpenapiDocument, bodies: BodyValidator) {
     },
 
     /** Reports the optional headers that no answer had. */
-    reportMissing(report: ReportFinding): void {
+    reportMissing(report: ReportDifference): void {
       for (const [pointer, { name, status, wasPresent }] of optional) {
         if (wasPresent) continue
         const at = { severity: 'warning', kind: 'header', place: `answer ${status}, header ${name}`, pointer } as const
@@ -135,6 +138,11 @@ function findHeaderDifferences(bodies: BodyValidator, schema: DocumentPart, text
   const isWord = asText.every(({ kind }) => kind !== 'type')
   if (isWord || !/^(true|false|-?\d+(\.\d+)?)$/.test(text)) return asText
   return bodies.findDifferences(schema, JSON.parse(text))
+}
+
+/** A difference with its operation as in the document: `GET /deploy/list`. */
+export interface Finding extends Difference {
+  readonly operation: string
 }
 
 export interface Conformance {
@@ -202,7 +210,7 @@ class ConformanceCheck {
     if (matching === undefined) return
     this.served.add(matching.name)
     const findings: Finding[] = []
-    const report = (finding: Omit<Finding, 'operation'>) => findings.push({ ...finding, operation: theirs.name })
+    const report = (difference: Difference) => findings.push({ ...difference, operation: theirs.name })
     const byFault = await this.#checkAnswers(theirs, matching, report)
     const [providerDocument, ownDocument] = [this.#providerDocument, this.#ownDocument]
     compareDeclarations({ theirs, ours: matching, byFault, report, providerDocument, ownDocument })
@@ -243,7 +251,7 @@ class ConformanceCheck {
   async #checkAnswers(
     theirs: DocumentOperation,
     found: DocumentOperation,
-    report: ReportFinding,
+    report: ReportDifference,
   ): Promise<ReadonlySet<number>> {
     const byFault = new Set<number>()
     const seen = new Set<number>()
@@ -275,7 +283,7 @@ class ConformanceCheck {
   }
 
   /** Sends the example with each value that the document lists for a parameter, or for a field of the body. */
-  async #checkValues(theirs: DocumentOperation, found: DocumentOperation, report: ReportFinding): Promise<void> {
+  async #checkValues(theirs: DocumentOperation, found: DocumentOperation, report: ReportDifference): Promise<void> {
     const document = this.#providerDocument
     const check = async (
       place: string,
@@ -307,7 +315,7 @@ class ConformanceCheck {
     answer: Response,
     theirs: DocumentOperation,
     headers: AnswerHeaders,
-    report: ReportFinding,
+    report: ReportDifference,
   ): Promise<void> {
     this.requests++
     const response = findResponse(theirs, answer.status)
@@ -323,7 +331,7 @@ class ConformanceCheck {
     }
   }
 
-  async #checkContent(answer: Response, response: DocumentPart, report: ReportFinding): Promise<void> {
+  async #checkContent(answer: Response, response: DocumentPart, report: ReportDifference): Promise<void> {
     const place = `answer ${answer.status}`
     const media = mediaTypesOf(response)
     const type = (answer.headers.get('content-type') ?? '').split(';', 1)[0]!

@@ -1,8 +1,15 @@
 /** Compares what two documents declare of one operation: parameters, request bodies and responses. */
-import { type DocumentOperation, type DocumentPart, mediaTypesOf, type OpenapiDocument } from './document.ts'
-import { findResponse, type ReportFinding, streamOf, withPlace } from './findings.ts'
-import { compareSchemas, type SchemaDifference } from './schemas.ts'
-import { EVENT_STREAM, eventForms, eventSchemaOf } from './streams.ts'
+import {
+  type DocumentOperation,
+  type DocumentPart,
+  EVENT_STREAM,
+  findResponse,
+  mediaTypesOf,
+  type OpenapiDocument,
+  streamOf,
+} from './document.ts'
+import { compareSchemas, type Difference, type ReportDifference, withPlace } from './schemas.ts'
+import { eventForms, eventSchemaOf } from './streams.ts'
 
 /** Headers that every request has, or that describe its sender. A document need not declare them. */
 const STANDARD_HEADERS = /^(authorization|accept|content-type|user-agent)$/i
@@ -13,7 +20,7 @@ export interface OperationPair {
   readonly ours: DocumentOperation
   /** Statuses that only a fault rule has produced. */
   readonly byFault: ReadonlySet<number>
-  readonly report: ReportFinding
+  readonly report: ReportDifference
   readonly providerDocument: OpenapiDocument
   readonly ownDocument: OpenapiDocument
 }
@@ -145,7 +152,7 @@ function isSameName(one: DocumentPart['value'], other: DocumentPart['value']): b
   return one.in === 'header' ? a.toLowerCase() === b.toLowerCase() : a === b
 }
 
-function isTextual({ says, ours }: SchemaDifference): boolean {
+function isTextual({ says, ours }: Difference): boolean {
   const types = (text: string) => text.split(' or ').filter(type => type !== 'null')
   return types(ours).includes('string') || types(says).some(type => types(ours).includes(type))
 }

@@ -27,6 +27,8 @@ export class DocumentError extends Error {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'] as const
 
+export const EVENT_STREAM = 'text/event-stream'
+
 export class OpenapiDocument {
   readonly root: Json
   /** Path of the first server's URL, a prefix of all paths; `''` for the root. */
@@ -152,6 +154,17 @@ export function contentOf(document: OpenapiDocument, part: DocumentPart, type: s
 export function matchesMediaType(declared: string, type: string): boolean {
   const plain = declared.split(';', 1)[0]!.trim().toLowerCase()
   return plain === '*/*' || plain === type || (plain.endsWith('/*') && type.startsWith(plain.slice(0, -1)))
+}
+
+/** Returns the response of an operation that covers a status. */
+export function findResponse({ responses }: DocumentOperation, status: number): DocumentPart | undefined {
+  return responses.get(String(status)) ?? responses.get(`${Math.floor(status / 100)}XX`) ?? responses.get('default')
+}
+
+/** Returns the part of a document that declares an operation's answer as a stream of events. */
+export function streamOf(document: OpenapiDocument, operation: DocumentOperation): DocumentPart | undefined {
+  const response = findResponse(operation, 200)
+  return response && contentOf(document, response, EVENT_STREAM)
 }
 
 export function mediaTypesOf({ value }: DocumentPart): string[] {

@@ -1,14 +1,29 @@
 /** Compares two schemas of one value, the provider's and the simulator's. */
 import { isWithin, MAX_DEPTH, membersOf, type SchemaSide, type SchemaView, viewOf } from './schema-views.ts'
 
-/** A difference at a place of a body: `[].pricing.type`. */
-export interface SchemaDifference {
+/**
+ * A difference between the simulator and the document.
+ *
+ * `break`: a client written for the document fails. `warning`: it may fail. `note`: the simulator has more, or less, than
+ * the client uses.
+ */
+export interface Difference {
   readonly severity: 'break' | 'warning' | 'note'
-  readonly kind: 'field' | 'type' | 'value'
+  readonly kind: 'path' | 'method' | 'parameter' | 'header' | 'field' | 'type' | 'value' | 'status' | 'media'
+  /** A place of a body, as in `[].pricing.type`, or of the operation, as in `answer 200, [].status`. */
   readonly place: string
+  /** Place in the document, a JSON pointer. */
   readonly pointer: string
+  /** What the document declares. */
   readonly says: string
+  /** What the simulator does. */
   readonly ours: string
+}
+
+export type ReportDifference = (difference: Difference) => void
+
+export function withPlace(difference: Difference, place: string): Difference {
+  return { ...difference, place: `${place}, ${difference.place}` }
 }
 
 /**
@@ -22,7 +37,7 @@ export function compareSchemas(
   way: 'asked' | 'answered',
   place = '',
   level = 0,
-): SchemaDifference[] {
+): Difference[] {
   if (level > MAX_DEPTH) return []
   const [theirView, ourView] = [viewOf(theirs), viewOf(ours)]
   if (theirView.isAny || ourView.isAny) return []
@@ -49,7 +64,7 @@ export function compareSchemas(
 const IS_OPTIONAL = 'it is optional'
 
 /** Returns the breaks of each alternative of the provider that no alternative of the simulator accepts. */
-function findRefusedMembers(theirs: SchemaSide, ours: SchemaSide, place: string, level: number): SchemaDifference[] {
+function findRefusedMembers(theirs: SchemaSide, ours: SchemaSide, place: string, level: number): Difference[] {
   const [theirMembers, ourMembers] = [membersOf(theirs), membersOf(ours)]
   if (theirMembers.length < 2) return []
   return theirMembers.flatMap(member => {
@@ -69,10 +84,10 @@ function compareFields(
   way: 'asked' | 'answered',
   place: string,
   level: number,
-): SchemaDifference[] {
+): Difference[] {
   if (theirView.fields.size === 0 && ourView.fields.size === 0) return []
   const under = (name: string) => (place === '' ? name : `${place}.${name}`)
-  const differences: SchemaDifference[] = []
+  const differences: Difference[] = []
   for (const [name, field] of theirView.fields) {
     const ours = ourView.fields.get(name)
     const at = { kind: 'field' as const, place: under(name), pointer: field.schema.pointer }
@@ -110,7 +125,7 @@ function compareFields(
   return differences
 }
 
-type DifferenceText = Pick<SchemaDifference, 'severity' | 'says' | 'ours'>
+type DifferenceText = Pick<Difference, 'severity' | 'says' | 'ours'>
 
 function compareTypes(
   theirView: SchemaView,

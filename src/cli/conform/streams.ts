@@ -1,9 +1,8 @@
 /** Checks streams of events by the schema that a document declares for each event. */
 import type { BodyValidator } from './bodies.ts'
 import { type DocumentPart, isObject, type OpenapiDocument, toObject } from './document.ts'
-import type { SchemaDifference } from './schemas.ts'
+import type { Difference } from './schemas.ts'
 
-export const EVENT_STREAM = 'text/event-stream'
 /** The end of such a stream. It is not JSON, and documents do not describe it. */
 const END_MARKER = '[DONE]'
 
@@ -49,11 +48,11 @@ export function findStreamDifferences(
   bodies: BodyValidator,
   media: DocumentPart,
   text: string,
-): SchemaDifference[] {
+): Difference[] {
   const schema = eventSchemaOf(document, media)
   if (schema === undefined) return []
   const forms = eventForms(document, media, schema)
-  const differences: SchemaDifference[] = []
+  const differences: Difference[] = []
   for (const event of parseEvents(text)) {
     if (event.data === END_MARKER) continue
     if (forms.length === 0) {
@@ -71,7 +70,7 @@ export function findStreamDifferences(
   }))
 }
 
-function checkJson(bodies: BodyValidator, schema: DocumentPart, data: string): SchemaDifference[] {
+function checkJson(bodies: BodyValidator, schema: DocumentPart, data: string): Difference[] {
   let value: unknown
   try {
     value = JSON.parse(data)
