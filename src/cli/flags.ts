@@ -122,23 +122,8 @@ const PREFIX = 'MODELHOST_SIM_'
 const OTHER_VARIABLES = [
   ...['URL', 'TOKEN', 'CONTROL', 'DEBUG', 'CONFIG', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'PLOT', 'HTML'],
   ...['TRACE', 'TRACE_SKIP', 'TRACE_LENGTH', 'TRACE_SCALE', 'TRACE_REPEAT', 'COMPARE', 'WAIT', 'RULES', 'OFF', 'KEEP'],
-  ...[
-    'CLIENT',
-    'JUNIT',
-    'SET',
-    'WITHOUT',
-    'EXPORT',
-    'PARTIAL',
-    'FAIL_ON',
-    'POLLS_AT_MOST',
-    'BASE_PATH',
-    'CALIBRATE',
-    'WRITE',
-    'BAIL',
-    'LIST',
-    'SEEDS',
-    'EXPLORE',
-  ],
+  ...['CLIENT', 'JUNIT', 'SET', 'WITHOUT', 'EXPORT', 'PARTIAL', 'FAIL_ON', 'POLLS_AT_MOST', 'BASE_PATH', 'CALIBRATE'],
+  ...['WRITE', 'BAIL', 'LIST', 'SEEDS', 'EXPLORE'],
 ]
 
 /** The values of the configuration file, and the name of the file. */

@@ -1,5 +1,6 @@
 /** The progress of a long command on stderr: a bar on a terminal, a line every few seconds elsewhere. */
 import { monotonicMs } from '../lib/real-time.ts'
+import type { CommandIo } from './command.ts'
 
 /** Shorter commands show no progress. */
 const DELAY_MS = 2000
@@ -9,10 +10,7 @@ const BAR_WIDTH = 30
 /** Real milliseconds in which the speed of the work is measured. */
 const RECENT_MS = 30_000
 
-export interface ProgressOutput {
-  error(text: string): void
-  readonly isTerminal?: boolean | undefined
-}
+type ProgressOutput = Pick<CommandIo, 'error' | 'isTerminal'>
 
 export class Progress {
   readonly #output: ProgressOutput

@@ -216,7 +216,7 @@ const BOTTOM = 22
 const TICK_ROOM = 80
 
 /** A chart of steps, with the value of each series now if the chart ends now. A step is a mean, which now can differ from. */
-interface StepChart {
+export interface StepChart {
   readonly chart: Chart
   readonly now?: readonly number[] | undefined
 }

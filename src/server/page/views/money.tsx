@@ -15,7 +15,7 @@ import {
 import { set } from '../parts/hooks.ts'
 import { type Column, ColumnList, Figure } from '../parts/lists.tsx'
 import { Address, Panel, Problem } from '../parts/panel.tsx'
-import { TimeChart, withinExtent } from '../parts/time-chart.tsx'
+import { type StepChart, TimeChart, withinExtent } from '../parts/time-chart.tsx'
 import type { TimeRange } from '../parts/time-range.ts'
 import { ThingLink } from '../parts/words.tsx'
 import type { Chart } from '../plots/chart.ts'
@@ -150,12 +150,6 @@ const MAX_AREAS = 8
 /** Most steps of a picture. */
 const MAX_STEPS = 120
 
-/** The burn in steps, and that of now if the steps end now. Owners that cost nothing in these steps are in neither. */
-interface BurnChart {
-  readonly chart: Chart
-  readonly now: readonly number[] | undefined
-}
-
 /** Returns the step for a world of so many seconds; undefined if it is too young for a picture. */
 function stepFor(seconds: number): string | undefined {
   if (seconds < 10) return undefined
@@ -165,9 +159,10 @@ function stepFor(seconds: number): string | undefined {
 
 /**
  * Returns the picture of the burn: dollars per hour of each owner in each step. The owners that spent the most have an
- * area of their own, the most expensive one at the bottom. The others are one area together.
+ * area of their own, the most expensive one at the bottom. The others are one area together. Owners that cost nothing in
+ * these steps have none.
  */
-function burnChart(money: Money): BurnChart | undefined {
+function burnChart(money: Money): StepChart | undefined {
   const { series } = money
   if (series === undefined || series.times.length === 0) return undefined
   const owners = new Map(money.owners.map(owner => [owner.id, owner]))
