@@ -108,7 +108,7 @@ const timings = {
   node_provisioning: setting(timeDistribution, 'Time from the request of a new node until its GPUs are usable.'),
   empty_node_kept: setting(period, 'Time after which an empty node above the minimum of its pool is removed.'),
   node_repair_shares: setting(
-    shares('node_repair_shares', ['reset', 'automatic', 'manual']),
+    shares(['reset', 'automatic', 'manual']),
     'Shares of the kinds of repair after a fault of a node or GPU.',
   ),
   node_repair_reset: setting(timeDistribution, 'Duration of a reset, in which the node or GPU is out of service.'),
@@ -273,14 +273,14 @@ const reviews = {
     'Most requests in flight that a request for higher rate limits may ask for. A request for more is denied.',
   ),
   limit_policy: setting(
-    oneOf('limit_policy', ['approve', 'deny', 'manual']),
+    oneOf(['approve', 'deny', 'manual']),
     'Decision about a request for higher limits. approve: up to limit_approved_up_to or rate_limit_approved_up_to; deny: never; manual: pending until a command decides.',
   ),
 }
 
 const policies = {
   idle_to_zero: setting(
-    oneOf('idle_status', ['running', 'stopped']),
+    oneOf(['running', 'stopped']),
     'Status of a deployment with min_instances 0 after it scaled to zero.',
   ),
   fold_downloading_into_deploying: setting(
@@ -292,23 +292,23 @@ const policies = {
     'Whether a failed deployment can be started again. If not, it can only be deleted.',
   ),
   unknown_engine_args: setting(
-    oneOf('unknown_engine_args', ['crash', 'accept']),
+    oneOf(['crash', 'accept']),
     'Reaction of an engine to unknown or invalid extra_args. crash: it exits; accept: it runs. A custom image accepts all arguments.',
   ),
   compile_cache: setting(
-    oneOf('compile_cache', ['container', 'volume']),
+    oneOf(['container', 'volume']),
     'Place of the compile cache of an engine. container: it is lost with each container; volume: it stays on the node.',
   ),
   bill_from: setting(
-    oneOf('bill_from', ['ready', 'placed']),
+    oneOf(['ready', 'placed']),
     'State of an instance from which on its GPUs are billed, until it has ended.',
   ),
   hosted_host_lost: setting(
-    oneOf('hosted_host_lost', ['failed', 'restarted']),
+    oneOf(['failed', 'restarted']),
     'Effect of a lost machine on a hosted instance. failed: it fails; restarted: it starts again on another machine with its storage. A container fails in both cases.',
   ),
   balance_returns: setting(
-    oneOf('balance_returns', ['manual', 'restart']),
+    oneOf(['manual', 'restart']),
     'Restart after a stop for lack of funds. manual: by a request; restart: automatically as soon as funds arrive.',
   ),
   suspension_grace: setting(
@@ -316,48 +316,48 @@ const policies = {
     'Time for which instances continue to run after a suspension, by an empty balance or by an operator.',
   ),
   invoice_closes: setting(
-    oneOf('invoice_closes', ['monthly', 'daily']),
+    oneOf(['monthly', 'daily']),
     'When an invoice closes, in UTC. Then account_balance takes over the use of the period, and recent begins at 0.',
   ),
   overdraft_cents: setting(count, 'Cents that the balance may fall below zero before the account is out of funds.'),
   unknown_repositories: setting(
-    oneOf('unknown_repositories', ['refuse', 'estimate']),
+    oneOf(['refuse', 'estimate']),
     'Repositories that the fixture does not list. refuse: they do not exist; estimate: they exist, and the name gives the size. Repositories of an owner in the fixture whose name has a size always exist. The policy of a hub in a fixture wins.',
   ),
   unknown_images: setting(
-    oneOf('unknown_images', ['refuse', 'accept']),
+    oneOf(['refuse', 'accept']),
     'Container images that the fixture does not list. refuse: they do not exist, and what runs them fails; accept: every valid name exists.',
   ),
   unknown_gpu_types: setting(
-    oneOf('unknown_gpu_types', ['refuse', 'wait']),
+    oneOf(['refuse', 'wait']),
     'Requests for GPUs that no node of the fleet can have. refuse: 400; wait: they are accepted and wait for capacity.',
   ),
   validation: setting(
-    oneOf('validation', ['lax', 'strict']),
+    oneOf(['lax', 'strict']),
     'Texts in place of numbers and booleans in requests. lax: digits count as a number, "true" and "false" as a boolean; strict: only in queries.',
   ),
   batch_endpoints: setting(
-    oneOf('batch_endpoints', ['documented', 'with_embeddings']),
+    oneOf(['documented', 'with_embeddings']),
     'Endpoints of batches. documented: /v1/chat/completions and /v1/completions; with_embeddings: /v1/embeddings, too.',
   ),
   model_list_token: setting(
-    oneOf('model_list_token', ['optional', 'required']),
+    oneOf(['optional', 'required']),
     'The API token of GET /v1/models. optional: the list needs none, and a wrong token is refused; required: 401 without one.',
   ),
   catalog_prices: setting(
-    oneOf('catalog_prices', ['time', 'own']),
+    oneOf(['time', 'own']),
     'Prices in GET /models/deployment/list. time: by the second, for every model; own: by the own pricing type of each model, as in GET /models/list.',
   ),
   developer_role: setting(
-    oneOf('developer_role', ['refuse', 'accept']),
+    oneOf(['refuse', 'accept']),
     'The role developer in messages of a chat. refuse: 422; accept: it is read as system.',
   ),
   tools_without_tag: setting(
-    oneOf('tools_without_tag', ['refuse', 'accept']),
+    oneOf(['refuse', 'accept']),
     'Tools in a request to a catalog model without the tag tools. refuse: 405; accept: they are called.',
   ),
   images_without_tag: setting(
-    oneOf('images_without_tag', ['refuse', 'accept']),
+    oneOf(['refuse', 'accept']),
     'Images in a request to a catalog model without the tag multimodal. refuse: 400; accept: they are ignored.',
   ),
   unknown_models: setting(
@@ -365,11 +365,11 @@ const policies = {
     'Models that neither the account nor the catalog has. refuse: 404; accept_as:NAME: a request to one is answered by the model NAME.',
   ),
   unknown_tokens: setting(
-    oneOf('unknown_tokens', ['refuse', 'accept']),
+    oneOf(['refuse', 'accept']),
     'API tokens that the account does not have. refuse: 401; accept: each counts as the first token of the account.',
   ),
   placement: setting(
-    oneOf('placement', ['best-fit', 'spread']),
+    oneOf(['best-fit', 'spread']),
     'best-fit: the node with the fewest free GPUs that suffice; spread: the node with the most free GPUs.',
   ),
 }

@@ -11,10 +11,6 @@ import { isRecord } from './problems.ts'
 
 /** How a setting is written (`In`), and the value for the simulation (`Out`). */
 export interface SettingKind<In, Out> {
-  /** The name of its definition in the JSON Schema. */
-  readonly name: string
-  /** All forms of a value. The first one is assumed if a value has no distinctive field. */
-  readonly schemas: readonly z.ZodType[]
   /** Returns the form that a value has. */
   readonly schemaFor: (raw: unknown) => z.ZodType
   /** Merges the value of a profile into the value of the profile that it extends. */
@@ -49,7 +45,6 @@ function unwrapPipe(schema: z.ZodType): z.ZodType {
 
 /** A unit in which values are written. */
 interface Unit {
-  readonly description: string
   readonly format: (value: number) => string
   readonly schema: z.ZodType<number>
 }
@@ -58,19 +53,16 @@ const TIME: Unit = createUnit({
   words: "a duration like '500ms', '90s', '1h30m' or '7d'",
   read: raw => (typeof raw === 'string' ? attempt(() => micros(raw)) : undefined),
   show: formatDuration,
-  json: { type: 'string', examples: ['500ms', '90s', '1h30m', '7d'] },
 })
 const PERIOD: Unit = createUnit({
   words: "a duration of more than 0, like '500ms', '90s' or '24h'",
   read: raw => positiveOrUndefined(typeof raw === 'string' ? attempt(() => micros(raw)) : undefined),
   show: formatDuration,
-  json: { type: 'string', examples: ['500ms', '90s', '1h30m', '7d'] },
 })
 const RATE: Unit = createUnit({
   words: "a rate of more than 0, like '800MB/s', or a number of bytes per second",
   read: raw => positiveOrUndefined(typeof raw === 'string' ? parseBytes(raw, '/s') : raw),
   show: value => `${value / 1e6}MB/s`,
-  json: { type: ['string', 'number'], examples: ['800MB/s', '3GB/s'] },
 })
 const BYTES: Unit = createUnit({
   words: "a size like '500MB', '2TB' or '1GiB', or a whole number of bytes",
@@ -79,13 +71,11 @@ const BYTES: Unit = createUnit({
     return typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : undefined
   },
   show: value => `${value / 1e6}MB`,
-  json: { type: ['string', 'integer'], examples: ['500MB', '2TB', '1GiB'] },
 })
 const FACTOR: Unit = createUnit({
   words: 'a number of at least 1',
   read: raw => (typeof raw === 'number' && raw >= 1 && Number.isFinite(raw) ? raw : undefined),
   show: String,
-  json: { type: 'number', minimum: 1 },
 })
 
 const share = z.number().min(0).max(1)
@@ -93,28 +83,27 @@ const share = z.number().min(0).max(1)
 const MAX_AMOUNT = 1_000_000_000
 
 /** A duration, 0 included. */
-export const duration = plainKind<string, Micros>('duration', TIME.schema)
+export const duration = plainKind<string, Micros>(TIME.schema)
 /** A duration above 0. */
-export const period = plainKind<string, Micros>('period', PERIOD.schema)
-export const durations = plainKind<readonly string[], readonly Micros[]>('durations', z.array(TIME.schema))
-export const rate = plainKind<string | number, number>('rate', RATE.schema)
-export const bytes = plainKind<string | number, number>('bytes', BYTES.schema)
-export const factor = plainKind<number, number>('factor', FACTOR.schema)
+export const period = plainKind<string, Micros>(PERIOD.schema)
+export const durations = plainKind<readonly string[], readonly Micros[]>(z.array(TIME.schema))
+export const rate = plainKind<string | number, number>(RATE.schema)
+export const bytes = plainKind<string | number, number>(BYTES.schema)
+export const factor = plainKind<number, number>(FACTOR.schema)
 /** From 0 to 1: a part of a whole, or a probability. */
-export const portion = plainKind<number, number>('portion', share)
-export const portionAboveZero = plainKind<number, number>('portion_above_zero', z.number().positive().max(1))
-export const amount = plainKind<number, number>('amount', z.number().min(0).max(MAX_AMOUNT))
-export const amountAboveZero = plainKind<number, number>('amount_above_zero', z.number().positive().max(MAX_AMOUNT))
-export const count = plainKind<number, number>('count', z.int().min(0))
-export const countFromOne = plainKind<number, number>('count_from_one', z.int().min(1))
-export const countOrNull = plainKind<number | null, number | null>('count_or_none', z.int().min(0).nullable())
-export const yesOrNo = plainKind<boolean, boolean>('yes_or_no', z.boolean())
-export const word = plainKind<string, string>('word', z.string().min(1))
+export const portion = plainKind<number, number>(share)
+export const portionAboveZero = plainKind<number, number>(z.number().positive().max(1))
+export const amount = plainKind<number, number>(z.number().min(0).max(MAX_AMOUNT))
+export const amountAboveZero = plainKind<number, number>(z.number().positive().max(MAX_AMOUNT))
+export const count = plainKind<number, number>(z.int().min(0))
+export const countFromOne = plainKind<number, number>(z.int().min(1))
+export const countOrNull = plainKind<number | null, number | null>(z.int().min(0).nullable())
+export const yesOrNo = plainKind<boolean, boolean>(z.boolean())
+export const word = plainKind<string, string>(z.string().min(1))
 
 const ACCEPT_AS = 'accept_as:'
 /** `refuse`, or the model that answers for others: `accept_as:acme/chat` is `acme/chat`, and `refuse` is null. */
 export const acceptAs = plainKind<string, string | null>(
-  'accept_as',
   z
     .string()
     .regex(/^(?:refuse|accept_as:\S+)$/, "'refuse', or a model as in 'accept_as:acme/chat'")
@@ -122,18 +111,17 @@ export const acceptAs = plainKind<string, string | null>(
 )
 
 /** The distribution of a time: constant, lognormal, exponential or uniform. */
-export const timeDistribution = spread<string>('spread_of_time', TIME, true)
+export const timeDistribution = spread<string>(TIME, true)
 /** The distribution of a rate. Not exponential, because a download at a rate near 0 would never end. */
-export const rateDistribution = spread<string | number>('spread_of_rate', RATE, false)
+export const rateDistribution = spread<string | number>(RATE, false)
 /** The distribution of a factor of at least 1. */
-export const factorDistribution = spread<number>('spread_of_factor', FACTOR, false)
+export const factorDistribution = spread<number>(FACTOR, false)
 
 /** The start of an engine: lognormal around `median` + the layers of the model × the time of a layer. */
 export const warmUp = objectKind<
   { median?: string; trace?: string; compile?: string; cached?: string; graphs?: string; sigma?: number },
   Readonly<Record<'median' | 'trace' | 'compile' | 'cached' | 'graphs', Micros>> & { readonly sigma: number }
 >(
-  'warm_up',
   z.strictObject({
     ...{ median: TIME.schema, trace: TIME.schema, compile: TIME.schema, cached: TIME.schema, graphs: TIME.schema },
     sigma: z.number().min(0).max(5),
@@ -141,18 +129,16 @@ export const warmUp = objectKind<
 )
 
 /** One of these words. */
-export function oneOf<const Word extends string>(name: string, words: readonly Word[]): SettingKind<Word, Word> {
-  return plainKind<Word, Word>(name, z.enum(words))
+export function oneOf<const Word extends string>(words: readonly Word[]): SettingKind<Word, Word> {
+  return plainKind<Word, Word>(z.enum(words))
 }
 
 /** Shares by name, with a sum of 1. */
 export function shares<const Name extends string>(
-  name: string,
   names: readonly Name[],
 ): SettingKind<Readonly<Record<Name, number>>, Readonly<Record<Name, number>>> {
   const shape = Object.fromEntries(names.map(each => [each, share]))
   return objectKind(
-    name,
     z.strictObject(shape).check(({ value, issues }) => {
       const sum = Object.values(value).reduce((total, each) => total + each, 0)
       if (Math.abs(sum - 1) <= 1e-9) return
@@ -167,7 +153,6 @@ export const errorCounts: SettingKind<
   Readonly<Record<string, number>>,
   readonly { readonly xid: number; readonly count: number }[]
 > = plainKind(
-  'error_counts',
   z
     .record(z.string().regex(/^[1-9]\d{0,2}$/, "an error code like '79'"), z.number().min(0))
     .check(({ value, issues }) => {
@@ -178,14 +163,14 @@ export const errorCounts: SettingKind<
     .transform(counts => Object.entries(counts).map(([xid, times]) => ({ xid: Number(xid), count: times }))),
 )
 
-function plainKind<In, Out>(name: string, schema: z.ZodType): SettingKind<In, Out> {
-  return { name, schemas: [schema], schemaFor: () => schema, merge: (_, raw) => raw }
+function plainKind<In, Out>(schema: z.ZodType): SettingKind<In, Out> {
+  return { schemaFor: () => schema, merge: (_, raw) => raw }
 }
 
 /** A setting of several fields. A profile that extends another one may name some of them. */
-function objectKind<In, Out>(name: string, schema: z.ZodType): SettingKind<In, Out> {
+function objectKind<In, Out>(schema: z.ZodType): SettingKind<In, Out> {
   return {
-    ...plainKind(name, schema),
+    ...plainKind(schema),
     merge: (base, raw) => (isRecord(base) && isRecord(raw) ? { ...base, ...raw } : raw),
   }
 }
@@ -197,11 +182,7 @@ type DistributionInput<Amount> =
   | { mean?: Amount; cap?: Amount }
   | { min?: Amount; max?: Amount }
 
-function spread<Amount>(
-  name: string,
-  of: Unit,
-  exponential: boolean,
-): SettingKind<DistributionInput<Amount>, Distribution> {
+function spread<Amount>(of: Unit, exponential: boolean): SettingKind<DistributionInput<Amount>, Distribution> {
   const { schema: value, format: show } = of
   const constant = value.transform(median => ({ median, sigma: 0, cap: median }))
   const lognormal = z
@@ -233,8 +214,6 @@ function spread<Amount>(
     return 'median' in raw || 'sigma' in raw ? lognormal : undefined
   }
   return {
-    name,
-    schemas: exponential ? [constant, lognormal, byMean, uniform] : [constant, lognormal, uniform],
     schemaFor: raw => (isRecord(raw) ? (shape(raw) ?? lognormal) : constant),
     merge: (base, raw) => {
       if (!isRecord(base) || !isRecord(raw)) return raw
@@ -248,18 +227,14 @@ function createUnit(of: {
   words: string
   read: (raw: unknown) => number | undefined
   show: (value: number) => string
-  json: Readonly<Record<string, unknown>>
 }): Unit {
-  const schema = z
-    .unknown()
-    .meta(of.json)
-    .transform((raw, context): number => {
-      const value = of.read(raw)
-      if (value !== undefined) return value
-      context.addIssue({ code: 'custom', message: of.words, input: raw })
-      return z.NEVER
-    })
-  return { description: of.words, format: of.show, schema }
+  const schema = z.unknown().transform((raw, context): number => {
+    const value = of.read(raw)
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message: of.words, input: raw })
+    return z.NEVER
+  })
+  return { format: of.show, schema }
 }
 
 const BYTE_UNITS: Readonly<Record<string, number>> = {

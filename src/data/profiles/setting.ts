@@ -3,7 +3,7 @@ import type { SettingKind } from './setting-kinds.ts'
 /** One setting of a profile: a leaf of its file. */
 export class ProfileSetting<In, Out> {
   readonly kind: SettingKind<In, Out>
-  /** The description for editors and the docs. */
+  /** The description in the docs. */
   readonly meaning: string
   /** The value if no profile names the setting. Undefined: a profile without `extends` must name it. */
   readonly defaultValue: NoInfer<In> | undefined

@@ -44,7 +44,7 @@ export const packSettings = {
   topup_declined: setting(portion, 'Share of top-up charges that are declined although the card is good.', 0),
   topup_delayed: setting(portion, 'Share of top-ups that are late by weather.topup_delay_lasts.', 0),
   batch_wait_shares: setting(
-    shares('batch_wait_shares', ['none', 'short', 'long', 'day', 'forever']),
+    shares(['none', 'short', 'long', 'day', 'forever']),
     'Shares of the waits of batches on shared capacity before their lines run. none: no wait; short, long, day: weather.batch_wait_*; forever: until the batch expires.',
     { none: 1, short: 0, long: 0, day: 0, forever: 0 },
   ),
@@ -67,7 +67,7 @@ export const weather = {
     'Failure rate of a lemon as a multiple of that of other nodes. The mean over all nodes is the rate of the pack.',
   ),
   fault_causes: setting(
-    shares('fault_causes', ['gpu', 'software', 'network', 'maintenance', 'other']),
+    shares(['gpu', 'software', 'network', 'maintenance', 'other']),
     'Shares of the causes of node faults.',
   ),
   gpu_xids: setting(errorCounts, 'Error codes of faults caused by a GPU, with their counts.'),
