@@ -67,6 +67,11 @@ export function looseObject<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.looseObject(shape).meta({ 'x-unread': true })
 }
 
+/** Returns the schema of a record that the OpenAPI document has under this name. */
+export function recordSchema<Shape extends z.ZodRawShape>(id: string, shape: Shape) {
+  return z.object(shape).meta({ id })
+}
+
 /** The seconds that a file can be kept after its creation. */
 export const FILE_LIFE_SECONDS = { min: 3_600, max: 2_592_000 } as const
 

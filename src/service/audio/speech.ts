@@ -38,11 +38,11 @@ export const createSpeech = neighbour({
   body: z.object({
     model: text({ min: 1 }),
     input: text({ min: 1, max: LIMITS.speechCharacters }),
-    voice: Voice.nullable().optional(),
+    voice: Voice.nullish(),
     response_format: SpeechFormatName.default(SPEECH_FORMAT),
     speed: z.number().min(0.25).max(4).default(1),
-    service_tier: z.enum(['default', 'priority']).nullable().optional(),
-    extra_body: looseObject({}).nullable().optional(),
+    service_tier: z.enum(['default', 'priority']).nullish(),
+    extra_body: looseObject({}).nullish(),
   }),
   returns: AudioBytes,
   produces: 'audio/*',
@@ -64,7 +64,7 @@ const SpeechBody = z.object({
   text: text({ min: 1, max: LIMITS.speechCharacters }),
   model_id: text({ min: 1 }).default(MODEL),
   output_format: SpeechFormatName.default(SPEECH_FORMAT),
-  language_code: text().nullable().optional(),
+  language_code: text().nullish(),
 })
 
 const common = {

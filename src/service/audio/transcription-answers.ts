@@ -5,7 +5,7 @@ import { LIMITS } from '../../lib/limits.ts'
 import { transcriptionWork } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import type { SizeLimit, UploadedFile } from '../endpoint.ts'
-import { formNumber, text } from '../fields.ts'
+import { formNumber, recordSchema, text } from '../fields.ts'
 import { type Transcript, transcribe } from '../media/transcript.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import {
@@ -109,9 +109,9 @@ export const AUDIO_SIZE_LIMIT: SizeLimit = { bytes: LIMITS.audioBytes, refusal: 
 /** The text fields of both endpoints. */
 export const TRANSCRIPTION_FIELDS = {
   model: text({ min: 1 }),
-  prompt: text().nullable().optional(),
+  prompt: text().nullish(),
   response_format: z.enum(['json', 'verbose_json', 'text', 'srt', 'vtt']).nullable().default('json'),
-  temperature: formNumber({ min: 0, max: 1 }).nullable().optional(),
+  temperature: formNumber({ min: 0, max: 1 }).nullish(),
 }
 
 const Segment = z.object({
@@ -129,21 +129,19 @@ const Segment = z.object({
 
 const Word = z.object({ word: z.string(), start: z.number(), end: z.number() })
 
-const VerboseTranscription = z
-  .object({
-    task: z.enum(['transcribe', 'translate']),
-    language: z.string(),
-    duration: z.number(),
-    text: z.string(),
-    segments: z.array(Segment).optional(),
-    words: z.array(Word).optional(),
-    usage: z.object({ type: z.literal('duration'), seconds: z.number() }),
-  })
-  .meta({ id: 'VerboseTranscription' })
+const VerboseTranscription = recordSchema('VerboseTranscription', {
+  task: z.enum(['transcribe', 'translate']),
+  language: z.string(),
+  duration: z.number(),
+  text: z.string(),
+  segments: z.array(Segment).optional(),
+  words: z.array(Word).optional(),
+  usage: z.object({ type: z.literal('duration'), seconds: z.number() }),
+})
 
 export const TranscriptionAnswer = z.union([
   VerboseTranscription,
-  z.object({ text: z.string(), usage: VerboseTranscription.shape.usage }).meta({ id: 'Transcription' }),
+  recordSchema('Transcription', { text: z.string(), usage: VerboseTranscription.shape.usage }),
   // The formats text, srt and vtt are plain text.
   z.string(),
 ])

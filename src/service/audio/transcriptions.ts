@@ -36,11 +36,8 @@ export const createTranscription = neighbour({
   upload: {
     fields: {
       ...TRANSCRIPTION_FIELDS,
-      language: text().nullable().optional(),
-      timestamp_granularities: z
-        .array(z.enum(['segment', 'word']))
-        .nullable()
-        .optional(),
+      language: text().nullish(),
+      timestamp_granularities: z.array(z.enum(['segment', 'word'])).nullish(),
     },
     limit: () => AUDIO_SIZE_LIMIT,
   },

@@ -19,11 +19,8 @@ const BatchBody = z.object({
   input_file_id: text(),
   endpoint: z.enum(BATCH_ENDPOINTS),
   completion_window: z.enum(['24h']),
-  metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
-  output_expires_after: z
-    .object({ anchor: z.enum(['created_at']), seconds: integer(FILE_LIFE_SECONDS) })
-    .nullable()
-    .optional(),
+  metadata: stringMap({ max: 16, key: 64, value: 512 }).nullish(),
+  output_expires_after: z.object({ anchor: z.enum(['created_at']), seconds: integer(FILE_LIFE_SECONDS) }).nullish(),
 })
 const DocumentedBody = BatchBody.extend({ endpoint: z.enum(DOCUMENTED_ENDPOINTS) }) as unknown as typeof BatchBody
 

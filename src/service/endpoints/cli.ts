@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { neighbour } from '../endpoint.ts'
+import { recordSchema } from '../fields.ts'
 
-const CliVersions = z.object({ min: z.string(), update: z.string(), latest: z.string() }).meta({ id: 'CliVersions' })
+const CliVersions = recordSchema('CliVersions', { min: z.string(), update: z.string(), latest: z.string() })
 
 const common = {
   auth: 'none',

@@ -4,7 +4,7 @@ import { parseGpuConfig } from '../../data/records/gpu-config.ts'
 import type { World } from '../../simulation/world.ts'
 import { isOffered, requireContainerRoom, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
 import { neighbour } from '../endpoint.ts'
-import { credential, text } from '../fields.ts'
+import { credential, recordSchema, text } from '../fields.ts'
 import { deleteRental, FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, renameRental } from '../lookups.ts'
 import { ContainerRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
@@ -16,7 +16,7 @@ const MAX_USER_DATA_CHARACTERS = 32_000
 const ACTIVE_STATES = CONTAINER_LIFECYCLE.statuses.filter(state => !CONTAINER_LIFECYCLE.terminal.has(state))
 const INVALID_GPU_CONFIG = 'Invalid gpu_config'
 
-const ContainerId = z.object({ container_id: z.string() }).meta({ id: 'ContainerId' })
+const ContainerId = recordSchema('ContainerId', { container_id: z.string() })
 const Name = text({ min: 1, max: 64 })
 
 export const createContainer = neighbour({

@@ -14,7 +14,7 @@ const ContentField = z.union([text(), z.array(Block)])
 const Tool = z.looseObject({
   name: text(),
   input_schema: z.record(z.string(), z.unknown()).optional(),
-  description: text().nullable().optional(),
+  description: text().nullish(),
 })
 
 export const countTokens = documented({
@@ -36,10 +36,10 @@ export const countTokens = documented({
   body: z.object({
     model: text(),
     messages: z.array(z.looseObject({ role: text(), content: ContentField })),
-    system: ContentField.nullable().optional(),
-    tools: z.array(Tool).nullable().optional(),
-    thinking: z.looseObject({ enabled: z.boolean().optional() }).nullable().optional(),
-    tool_choice: z.looseObject({}).nullable().optional(),
+    system: ContentField.nullish(),
+    tools: z.array(Tool).nullish(),
+    thinking: z.looseObject({ enabled: z.boolean().optional() }).nullish(),
+    tool_choice: z.looseObject({}).nullish(),
   }),
   returns: z.object({ input_tokens: z.int() }),
   example: {

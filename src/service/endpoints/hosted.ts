@@ -3,7 +3,7 @@ import type { HostedPlan } from '../../data/records/machines.ts'
 import type { World } from '../../simulation/world.ts'
 import { requireFunds, requireHostedRoom, requireRentalCapacity } from '../admission.ts'
 import { documented, neighbour } from '../endpoint.ts'
-import { integer, text } from '../fields.ts'
+import { integer, recordSchema, text } from '../fields.ts'
 import { deleteRental, FUNDS_REFUSAL, renameRental, requireUndeleted } from '../lookups.ts'
 import { EmptyRecord, HostedRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
@@ -11,7 +11,7 @@ import { refuse } from '../refusals.ts'
 /** The most SSH keys of a new instance. */
 const MAX_SSH_KEYS = 100
 
-const InstanceId = z.object({ instance_id: z.string() }).meta({ id: 'InstanceId' })
+const InstanceId = recordSchema('InstanceId', { instance_id: z.string() })
 const Name = text({ min: 1, max: 64 })
 
 export const createHosted = neighbour({

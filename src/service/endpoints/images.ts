@@ -5,7 +5,7 @@ import { LIMITS } from '../../lib/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import { neighbour, type SizeLimit, type UploadedFile } from '../endpoint.ts'
-import { integer, queryInteger, text } from '../fields.ts'
+import { integer, queryInteger, recordSchema, text } from '../fields.ts'
 import { drawImages, type ImageSize, InvalidImageError, readImageSize } from '../media/images.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import {
@@ -25,12 +25,10 @@ const UPLOAD_LIMIT: SizeLimit = {
   refusal: `the images are larger than ${LIMITS.imageUploadBytes / 1_048_576} MiB`,
 }
 
-const ImageList = z
-  .object({
-    created: z.int(),
-    data: z.array(z.object({ b64_json: z.string().optional() })),
-  })
-  .meta({ id: 'ImageList' })
+const ImageList = recordSchema('ImageList', {
+  created: z.int(),
+  data: z.array(z.object({ b64_json: z.string().optional() })),
+})
 
 const prompt = text({ min: 1, max: LIMITS.imagePromptCharacters })
 const responseFormat = z.enum(['b64_json']).nullable().default('b64_json')
@@ -39,7 +37,7 @@ const FIELDS = {
   model: text({ min: 1 }),
   n: integer({ min: 1, max: LIMITS.choices }).default(1),
   response_format: responseFormat,
-  user: text().nullable().optional(),
+  user: text().nullish(),
 }
 /** The same fields in a form, which has only texts. */
 const FORM_FIELDS = {
@@ -91,8 +89,8 @@ export const createImage = neighbour({
     ...FIELDS,
     prompt,
     size: text().default('1024x1024'),
-    quality: text().nullable().optional(),
-    style: text().nullable().optional(),
+    quality: text().nullish(),
+    style: text().nullish(),
   }),
   returns: ImageList,
   example: { body: { model: 'inkfold/canvas-fast', prompt: 'A river in spring.', size: '512x512' } },

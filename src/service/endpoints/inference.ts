@@ -97,7 +97,7 @@ export const createInference = neighbour({
   },
   acceptsKeyHeader: true,
   acceptsScopedTokens: true,
-  query: { version: z.string().nullable().optional() },
+  query: { version: z.string().nullish() },
   body: InferenceBody,
   returns: AnyAnswer,
   streamEvent: text.streamEvent!,

@@ -138,7 +138,7 @@ export const updateLora = neighbour({
     'the answer is the changed record',
   ],
   refusals: { 404: 'unknown adapter' },
-  body: z.object({ private: z.boolean().nullish(), description: text().nullable().optional() }),
+  body: z.object({ private: z.boolean().nullish(), description: text().nullish() }),
   returns: LoraRecord,
   example: { target: '/v1/lora/assistant-support-tone', body: { description: 'Kind and brief.' } },
   handle: ({ params, body, world }) => {

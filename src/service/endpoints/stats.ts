@@ -5,6 +5,7 @@ import type { Deployment } from '../../simulation/deployments/deployment.ts'
 import { type DeploymentStats, deploymentStats, requestsByDeployment } from '../../simulation/reporting/stats.ts'
 import type { World } from '../../simulation/world.ts'
 import { neighbour } from '../endpoint.ts'
+import { recordSchema } from '../fields.ts'
 import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../list-params.ts'
 import { requireDeployment } from '../lookups.ts'
 import { refuse } from '../refusals.ts'
@@ -28,19 +29,17 @@ export const getDeploymentStats = neighbour({
   ],
   refusals: { 404: 'unknown deployment', 410: 'the deployment is deleted' },
   query: { from: timeParam(), to: timeParam().default('now') },
-  returns: z
-    .object({
-      requests: z.int(),
-      total_time: z.int(),
-      total_tokens: z.int(),
-      input_tokens: z.int(),
-      output_tokens: z.int(),
-      total_amount: z.int(),
-      avg_time: z.number(),
-      avg95_time: z.number(),
-      errors: z.int(),
-    })
-    .meta({ id: 'DeploymentStats' }),
+  returns: recordSchema('DeploymentStats', {
+    requests: z.int(),
+    total_time: z.int(),
+    total_tokens: z.int(),
+    input_tokens: z.int(),
+    output_tokens: z.int(),
+    total_amount: z.int(),
+    avg_time: z.number(),
+    avg95_time: z.number(),
+    errors: z.int(),
+  }),
   example: { target: '/deploy/2cZeTxVFN7tKxCCh/stats?from=now-1d' },
   handle: ({ params: { deploy_id }, query, world }) => {
     const stats = statsOf(world, requireLiveDeployment(world, deploy_id), query)
@@ -71,43 +70,41 @@ export const getDetailedDeploymentStats = neighbour({
   refusals: { 404: 'unknown deployment', 410: 'the deployment is deleted' },
   acceptsKeyHeader: true,
   query: { from: timeParam(), to: timeParam().default('now') },
-  returns: z
-    .object({
-      llm: z
-        .object({
-          requests: z.int(),
-          input_tokens: z.int(),
-          output_tokens: z.int(),
-          avg_ttft_ms: z.number(),
-          avg95_ttft_ms: z.number(),
-          avg_tpt_ms: z.number(),
-          avg95_tpt_ms: z.number(),
-          total_amount_cents: z.int(),
-          errors: z.int(),
-        })
-        .nullable(),
-      embeddings: z
-        .object({
-          requests: z.int(),
-          input_tokens: z.int(),
-          avg_tpt_ms: z.number(),
-          avg95_tpt_ms: z.number(),
-          total_amount_cents: z.int(),
-          errors: z.int(),
-        })
-        .nullable(),
-      time: z
-        .object({
-          requests: z.int(),
-          total_time_s: z.int(),
-          total_amount_cents: z.int(),
-          avg_time_ms: z.number(),
-          avg95_time_ms: z.number(),
-          errors: z.int(),
-        })
-        .nullable(),
-    })
-    .meta({ id: 'DetailedDeploymentStats' }),
+  returns: recordSchema('DetailedDeploymentStats', {
+    llm: z
+      .object({
+        requests: z.int(),
+        input_tokens: z.int(),
+        output_tokens: z.int(),
+        avg_ttft_ms: z.number(),
+        avg95_ttft_ms: z.number(),
+        avg_tpt_ms: z.number(),
+        avg95_tpt_ms: z.number(),
+        total_amount_cents: z.int(),
+        errors: z.int(),
+      })
+      .nullable(),
+    embeddings: z
+      .object({
+        requests: z.int(),
+        input_tokens: z.int(),
+        avg_tpt_ms: z.number(),
+        avg95_tpt_ms: z.number(),
+        total_amount_cents: z.int(),
+        errors: z.int(),
+      })
+      .nullable(),
+    time: z
+      .object({
+        requests: z.int(),
+        total_time_s: z.int(),
+        total_amount_cents: z.int(),
+        avg_time_ms: z.number(),
+        avg95_time_ms: z.number(),
+        errors: z.int(),
+      })
+      .nullable(),
+  }),
   example: { target: '/deploy/2cZeTxVFN7tKxCCh/stats2?from=now-1d' },
   handle: ({ params: { deploy_id }, query, world }) => {
     const deployment = requireLiveDeployment(world, deploy_id)
@@ -162,7 +159,7 @@ export const getAccountStats = neighbour({
   ],
   acceptsKeyHeader: true,
   query: { from: timeParam(), to: timeParam().default('now') },
-  returns: z.array(z.object({ model_name: z.string(), requests: z.int() }).meta({ id: 'ModelStats' })),
+  returns: z.array(recordSchema('ModelStats', { model_name: z.string(), requests: z.int() })),
   example: { target: '/deploy/stats?from=now-1d' },
   handle: ({ query, world }) => {
     const sums = new Map<string, number>()

@@ -1,6 +1,6 @@
 /** Schemas of messages: the request, the whole answer, and the events of a stream. */
 import * as z from 'zod'
-import { integer, looseObject, text } from '../fields.ts'
+import { integer, looseObject, recordSchema, text } from '../fields.ts'
 
 /** Maximum number of tools, as for a chat. */
 const MAX_TOOLS = 128
@@ -29,8 +29,8 @@ const ImageBlock = looseObject({ type: z.literal('image'), source: Source, ...Ca
 const DocumentBlock = looseObject({
   type: z.literal('document'),
   source: Source,
-  title: text().nullable().optional(),
-  context: text().nullable().optional(),
+  title: text().nullish(),
+  context: text().nullish(),
   citations: z.unknown().optional(),
   ...CacheControl,
 })
@@ -38,11 +38,8 @@ const DocumentBlock = looseObject({
 const ToolResultBlock = looseObject({
   type: z.literal('tool_result'),
   tool_use_id: text(),
-  content: z
-    .union([text(), z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock, DocumentBlock]))])
-    .nullable()
-    .optional(),
-  is_error: z.boolean().nullable().optional(),
+  content: z.union([text(), z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock, DocumentBlock]))]).nullish(),
+  is_error: z.boolean().nullish(),
   ...CacheControl,
 })
 
@@ -70,16 +67,16 @@ const Message = looseObject({
 })
 
 const ToolSpec = looseObject({
-  type: text().nullable().optional(),
+  type: text().nullish(),
   name: text({ min: 1 }),
-  description: text().nullable().optional(),
+  description: text().nullish(),
   input_schema: z.record(z.string(), z.unknown()),
-  strict: z.boolean().nullable().optional(),
+  strict: z.boolean().nullish(),
   ...CacheControl,
 })
 export type ToolSpec = z.output<typeof ToolSpec>
 
-const PARALLEL = { disable_parallel_tool_use: z.boolean().nullable().optional() }
+const PARALLEL = { disable_parallel_tool_use: z.boolean().nullish() }
 
 const ToolChoice = z.discriminatedUnion('type', [
   looseObject({ type: z.literal('auto'), ...PARALLEL }),
@@ -91,8 +88,8 @@ const ToolChoice = z.discriminatedUnion('type', [
 const Thinking = looseObject({
   type: z.enum(['enabled', 'adaptive', 'disabled']).optional(),
   enabled: z.boolean().optional(),
-  budget_tokens: integer({ min: 1 }).nullable().optional(),
-  display: text().nullable().optional(),
+  budget_tokens: integer({ min: 1 }).nullish(),
+  display: text().nullish(),
 })
 export type Thinking = z.output<typeof Thinking>
 
@@ -114,20 +111,17 @@ export const MessageBody = z
   .object({
     model: text({ min: 1 }),
     messages: z.array(Message).min(1),
-    max_tokens: integer({ min: 1 }).nullable().optional(),
-    system: z
-      .union([text(), z.array(TextBlock)])
-      .nullable()
-      .optional(),
-    stop_sequences: z.array(text()).nullable().optional(),
-    stream: z.boolean().nullable().optional(),
-    temperature: z.number().min(0).max(2).nullable().optional(),
-    top_p: z.number().min(0).max(1).nullable().optional(),
-    top_k: integer().nullable().optional(),
-    metadata: looseObject({ user_id: text().nullable().optional() }).nullable().optional(),
-    tools: z.array(ToolSpec).max(MAX_TOOLS).nullable().optional(),
-    tool_choice: ToolChoice.nullable().optional(),
-    thinking: Thinking.nullable().optional(),
+    max_tokens: integer({ min: 1 }).nullish(),
+    system: z.union([text(), z.array(TextBlock)]).nullish(),
+    stop_sequences: z.array(text()).nullish(),
+    stream: z.boolean().nullish(),
+    temperature: z.number().min(0).max(2).nullish(),
+    top_p: z.number().min(0).max(1).nullish(),
+    top_k: integer().nullish(),
+    metadata: looseObject({ user_id: text().nullish() }).nullish(),
+    tools: z.array(ToolSpec).max(MAX_TOOLS).nullish(),
+    tool_choice: ToolChoice.nullish(),
+    thinking: Thinking.nullish(),
   })
   .meta({ 'x-rules': FIELD_RULES })
 export type MessageBody = z.output<typeof MessageBody>
@@ -151,28 +145,24 @@ const StopReason = z.enum(['end_turn', 'max_tokens', 'stop_sequence', 'tool_use'
 export type StopReason = z.output<typeof StopReason>
 
 /** Token counts by o200k_base. */
-const MessageUsage = z
-  .object({
-    input_tokens: z.int(),
-    output_tokens: z.int(),
-    cache_creation_input_tokens: z.int(),
-    cache_read_input_tokens: z.int(),
-  })
-  .meta({ id: 'MessageUsage' })
+const MessageUsage = recordSchema('MessageUsage', {
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  cache_creation_input_tokens: z.int(),
+  cache_read_input_tokens: z.int(),
+})
 export type MessageUsage = z.output<typeof MessageUsage>
 
-export const MessageAnswer = z
-  .object({
-    id: z.string(),
-    type: z.literal('message'),
-    role: z.literal('assistant'),
-    model: z.string(),
-    content: z.array(AnswerBlock),
-    stop_reason: StopReason.nullable(),
-    stop_sequence: z.string().nullable(),
-    usage: MessageUsage,
-  })
-  .meta({ id: 'MessageAnswer' })
+export const MessageAnswer = recordSchema('MessageAnswer', {
+  id: z.string(),
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  model: z.string(),
+  content: z.array(AnswerBlock),
+  stop_reason: StopReason.nullable(),
+  stop_sequence: z.string().nullable(),
+  usage: MessageUsage,
+})
 export type MessageAnswer = z.output<typeof MessageAnswer>
 
 const BlockDelta = z.discriminatedUnion('type', [

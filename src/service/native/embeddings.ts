@@ -1,7 +1,7 @@
 /** Native inference of embedding models: a vector for each text. */
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
-import { integer, text } from '../fields.ts'
+import { integer, recordSchema, text } from '../fields.ts'
 import {
   createVectorSpec,
   createVectors,
@@ -17,17 +17,19 @@ const NativeEmbeddingsBody = z.object({
     .array(text({ min: 1 }))
     .min(1)
     .max(LIMITS.embeddingInputs),
-  normalize: z.boolean().nullable().optional(),
-  dimensions: integer({ min: MIN_DIMENSIONS }).nullable().optional(),
-  custom_instruction: text().nullable().optional(),
-  service_tier: z.enum(['default', 'priority']).nullable().optional(),
+  normalize: z.boolean().nullish(),
+  dimensions: integer({ min: MIN_DIMENSIONS }).nullish(),
+  custom_instruction: text().nullish(),
+  service_tier: z.enum(['default', 'priority']).nullish(),
   webhook: Webhook,
 })
 type NativeEmbeddingsBody = z.output<typeof NativeEmbeddingsBody>
 
-const EmbeddingsAnswer = z
-  .object({ ...AnswerFields, embeddings: z.array(z.array(z.number())), input_tokens: z.int() })
-  .meta({ id: 'EmbeddingsInferenceAnswer' })
+const EmbeddingsAnswer = recordSchema('EmbeddingsInferenceAnswer', {
+  ...AnswerFields,
+  embeddings: z.array(z.array(z.number())),
+  input_tokens: z.int(),
+})
 
 export const EMBEDDINGS_INFERENCE: NativeProtocol<
   typeof NativeEmbeddingsBody,

@@ -5,7 +5,7 @@ import { encodeBase64 } from '../../lib/bytes.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import type { World } from '../../simulation/world.ts'
-import { integer, text } from '../fields.ts'
+import { integer, recordSchema, text } from '../fields.ts'
 import { drawImages, type ImageSource } from '../media/images.ts'
 import { requireNoError } from '../openai/scripted-answers.ts'
 import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
@@ -15,30 +15,28 @@ const MIN_SIDE = 64
 const DEFAULT_SIDE = 1024
 const MAX_SEED = 2 ** 31 - 1
 
-const side = integer({ min: MIN_SIDE, max: LIMITS.imageSide }).nullable().optional()
+const side = integer({ min: MIN_SIDE, max: LIMITS.imageSide }).nullish()
 
 const ImageBody = z.object({
   prompt: text({ min: 1, max: LIMITS.imagePromptCharacters }),
-  negative_prompt: text({ max: LIMITS.imagePromptCharacters }).nullable().optional(),
-  num_images: integer({ min: 1, max: LIMITS.choices }).nullable().optional(),
-  num_inference_steps: integer({ min: 1, max: 100 }).nullable().optional(),
+  negative_prompt: text({ max: LIMITS.imagePromptCharacters }).nullish(),
+  num_images: integer({ min: 1, max: LIMITS.choices }).nullish(),
+  num_inference_steps: integer({ min: 1, max: 100 }).nullish(),
   width: side,
   height: side,
-  guidance_scale: z.number().min(0).max(20).nullable().optional(),
-  seed: integer({ min: 0, max: MAX_SEED }).nullable().optional(),
+  guidance_scale: z.number().min(0).max(20).nullish(),
+  seed: integer({ min: 0, max: MAX_SEED }).nullish(),
   webhook: Webhook,
 })
 type ImageBody = z.output<typeof ImageBody>
 
-const ImageAnswer = z
-  .object({
-    ...AnswerFields,
-    /** Data URLs. */
-    images: z.array(z.string()),
-    nsfw_content_detected: z.array(z.boolean()),
-    seed: z.int(),
-  })
-  .meta({ id: 'ImageInferenceAnswer' })
+const ImageAnswer = recordSchema('ImageInferenceAnswer', {
+  ...AnswerFields,
+  /** Data URLs. */
+  images: z.array(z.string()),
+  nsfw_content_detected: z.array(z.boolean()),
+  seed: z.int(),
+})
 
 export interface ImageSpec extends ImageSource {
   readonly seed: number

@@ -5,30 +5,28 @@ import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { MediaWork } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import type { UploadedFile } from '../endpoint.ts'
-import { opaque } from '../fields.ts'
+import { opaque, recordSchema } from '../fields.ts'
 import type { SseFrame } from '../openai/sse.ts'
 
 /** An http or https address with a host. */
 const WEBHOOK_ADDRESS = /^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]/
 
 /** What a request cost and how long the model worked on it. */
-export const InferenceStatus = z
-  .object({
-    status: z.enum(['unknown', 'queued', 'running', 'succeeded', 'failed']),
-    /** Milliseconds of an instance's work. */
-    runtime_ms: z.int(),
-    /** US dollars. */
-    cost: z.number(),
-    tokens_generated: z.int().nullable(),
-    tokens_input: z.int().nullable(),
-  })
-  .meta({ id: 'InferenceStatus' })
+export const InferenceStatus = recordSchema('InferenceStatus', {
+  status: z.enum(['unknown', 'queued', 'running', 'succeeded', 'failed']),
+  /** Milliseconds of an instance's work. */
+  runtime_ms: z.int(),
+  /** US dollars. */
+  cost: z.number(),
+  tokens_generated: z.int().nullable(),
+  tokens_input: z.int().nullable(),
+})
 export type InferenceStatus = z.output<typeof InferenceStatus>
 
 /** The address that gets the result. Without it, the result is the answer. */
-export const Webhook = opaque(z.string().regex(WEBHOOK_ADDRESS, 'a webhook should be an http or https address'))
-  .nullable()
-  .optional()
+export const Webhook = opaque(
+  z.string().regex(WEBHOOK_ADDRESS, 'a webhook should be an http or https address'),
+).nullish()
 
 /** The fields that every answer of native inference has. */
 export const AnswerFields = { request_id: z.string(), inference_status: InferenceStatus }

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
 import { scoreRelevance } from '../../simulation/inference/embeddings.ts'
-import { text } from '../fields.ts'
+import { recordSchema, text } from '../fields.ts'
 import { requireNoError } from '../openai/scripted-answers.ts'
 import { countTokens } from '../openai/tokenizer.ts'
 import { refuseInput } from '../refusals.ts'
@@ -16,15 +16,17 @@ const Texts = z
 const RerankBody = z.object({
   queries: Texts,
   documents: Texts,
-  instruction: text().nullable().optional(),
-  service_tier: z.enum(['default', 'priority']).nullable().optional(),
+  instruction: text().nullish(),
+  service_tier: z.enum(['default', 'priority']).nullish(),
   webhook: Webhook,
 })
 type RerankBody = z.output<typeof RerankBody>
 
-const RerankAnswer = z
-  .object({ ...AnswerFields, scores: z.array(z.number().min(0).max(1)), input_tokens: z.int() })
-  .meta({ id: 'RerankInferenceAnswer' })
+const RerankAnswer = recordSchema('RerankInferenceAnswer', {
+  ...AnswerFields,
+  scores: z.array(z.number().min(0).max(1)),
+  input_tokens: z.int(),
+})
 
 export interface RerankResult {
   readonly scores: number[]

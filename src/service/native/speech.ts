@@ -4,34 +4,29 @@ import { concatBytes, encodeBase64 } from '../../lib/bytes.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { speechWork } from '../../simulation/inference/media-work.ts'
 import { DEFAULT_VOICE, requireKnownVoice, SPEECH_FORMAT, SpeechFormatName, Voice } from '../audio/speech-requests.ts'
-import { countCodePoints, text } from '../fields.ts'
+import { countCodePoints, recordSchema, text } from '../fields.ts'
 import { createSpeech, type SpeechFormat, type SpeechLength, speechSeconds } from '../media/speech.ts'
 import { requireNoError } from '../openai/scripted-answers.ts'
 import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
 
 const SpeechBody = z.object({
   text: text({ min: 1, max: LIMITS.speechCharacters }),
-  output_format: SpeechFormatName.nullable().optional(),
-  preset_voice: z
-    .union([Voice, z.array(Voice).max(4)])
-    .nullable()
-    .optional(),
-  voice_id: text().nullable().optional(),
-  speed: z.number().min(0.25).max(4).nullable().optional(),
-  service_tier: z.enum(['default', 'priority']).nullable().optional(),
+  output_format: SpeechFormatName.nullish(),
+  preset_voice: z.union([Voice, z.array(Voice).max(4)]).nullish(),
+  voice_id: text().nullish(),
+  speed: z.number().min(0.25).max(4).nullish(),
+  service_tier: z.enum(['default', 'priority']).nullish(),
   webhook: Webhook,
 })
 type SpeechBody = z.output<typeof SpeechBody>
 
-const SpeechAnswer = z
-  .object({
-    ...AnswerFields,
-    /** A data URL. */
-    audio: z.string(),
-    input_character_length: z.int(),
-    output_format: z.string(),
-  })
-  .meta({ id: 'SpeechInferenceAnswer' })
+const SpeechAnswer = recordSchema('SpeechInferenceAnswer', {
+  ...AnswerFields,
+  /** A data URL. */
+  audio: z.string(),
+  input_character_length: z.int(),
+  output_format: z.string(),
+})
 
 export interface SpeechSpec extends SpeechLength {
   readonly format: SpeechFormat

@@ -1,7 +1,9 @@
 /** The types of models that native inference serves. */
+
 import * as z from 'zod'
 import type { ModelTask } from '../../data/records/enums.ts'
 import { customWork } from '../../simulation/inference/media-work.ts'
+import { recordSchema } from '../fields.ts'
 import { createFormattedReply, createScriptedReply, type ReplyBounds, replyKey } from '../openai/answers.ts'
 import { countTokens } from '../openai/tokenizer.ts'
 import { EMBEDDINGS_INFERENCE } from './embeddings.ts'
@@ -15,7 +17,7 @@ import { TRANSCRIPTION_INFERENCE } from './transcription.ts'
 /** The fields of a body are those of the model, which the simulator does not know. */
 const CustomBody = z.looseObject({ webhook: Webhook })
 
-const CustomAnswer = z.object({ ...AnswerFields, output: z.unknown() }).meta({ id: 'CustomInferenceAnswer' })
+const CustomAnswer = recordSchema('CustomInferenceAnswer', { ...AnswerFields, output: z.unknown() })
 
 interface CustomResult {
   readonly output: unknown

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { type EntityKey, hash32 } from '../../kernel/random.ts'
 import { LIMITS } from '../../lib/limits.ts'
-import { integer, text } from '../fields.ts'
+import { integer, recordSchema, text } from '../fields.ts'
 import { createFormattedReply, createScriptedReply, type Reply, type ReplyBounds, replyKey } from '../openai/answers.ts'
 import { ResponseFormat } from '../openai/chat-schema.ts'
 import { sumTokens } from '../openai/generation.ts'
@@ -15,15 +15,15 @@ const DEFAULT_MAX_NEW_TOKENS = 512
 
 const TextBody = z.object({
   input: text({ min: 1 }),
-  max_new_tokens: integer({ min: 1, max: 1_000_000 }).nullable().optional(),
-  temperature: z.number().min(0).max(100).nullable().optional(),
-  top_p: z.number().gt(0).max(1).nullable().optional(),
-  min_p: z.number().min(0).max(1).nullable().optional(),
-  top_k: integer({ min: 0, max: 999 }).nullable().optional(),
-  repetition_penalty: z.number().min(0.01).max(5).nullable().optional(),
-  stop: z.array(text()).max(16).nullable().optional(),
-  num_responses: integer({ min: 1, max: LIMITS.choices }).nullable().optional(),
-  response_format: ResponseFormat.nullable().optional(),
+  max_new_tokens: integer({ min: 1, max: 1_000_000 }).nullish(),
+  temperature: z.number().min(0).max(100).nullish(),
+  top_p: z.number().gt(0).max(1).nullish(),
+  min_p: z.number().min(0).max(1).nullish(),
+  top_k: integer({ min: 0, max: 999 }).nullish(),
+  repetition_penalty: z.number().min(0.01).max(5).nullish(),
+  stop: z.array(text()).max(16).nullish(),
+  num_responses: integer({ min: 1, max: LIMITS.choices }).nullish(),
+  response_format: ResponseFormat.nullish(),
   presence_penalty: SamplingFields.presence_penalty,
   frequency_penalty: SamplingFields.frequency_penalty,
   seed: SamplingFields.seed,
@@ -33,25 +33,21 @@ const TextBody = z.object({
 })
 type TextBody = z.output<typeof TextBody>
 
-const TextAnswer = z
-  .object({
-    ...AnswerFields,
-    results: z.array(z.object({ generated_text: z.string() })),
-    num_tokens: z.int(),
-    num_input_tokens: z.int(),
-  })
-  .meta({ id: 'TextInferenceAnswer' })
+const TextAnswer = recordSchema('TextInferenceAnswer', {
+  ...AnswerFields,
+  results: z.array(z.object({ generated_text: z.string() })),
+  num_tokens: z.int(),
+  num_input_tokens: z.int(),
+})
 
-const TextEvent = z
-  .object({
-    token: z.object({ id: z.int(), text: z.string(), logprob: z.number(), special: z.boolean() }),
-    /** The whole text, in the last event. */
-    generated_text: z.string().nullable(),
-    details: z.object({ finish_reason: z.enum(['length', 'stop']), generated_tokens: z.int() }).nullable(),
-    num_output_tokens: z.int(),
-    num_input_tokens: z.int(),
-  })
-  .meta({ id: 'TextInferenceEvent' })
+const TextEvent = recordSchema('TextInferenceEvent', {
+  token: z.object({ id: z.int(), text: z.string(), logprob: z.number(), special: z.boolean() }),
+  /** The whole text, in the last event. */
+  generated_text: z.string().nullable(),
+  details: z.object({ finish_reason: z.enum(['length', 'stop']), generated_tokens: z.int() }).nullable(),
+  num_output_tokens: z.int(),
+  num_input_tokens: z.int(),
+})
 
 export interface TextResult {
   readonly results: { generated_text: string }[]

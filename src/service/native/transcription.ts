@@ -5,7 +5,7 @@ import { decodeBase64 } from '../../lib/bytes.ts'
 import { transcriptionWork } from '../../simulation/inference/media-work.ts'
 import { AUDIO_SIZE_LIMIT, requireAudioSeconds } from '../audio/transcription-answers.ts'
 import type { UploadedFile } from '../endpoint.ts'
-import { integer, text } from '../fields.ts'
+import { integer, recordSchema, text } from '../fields.ts'
 import { type TranscriptSource, transcribe } from '../media/transcript.ts'
 import { requireNoError } from '../openai/scripted-answers.ts'
 import { refuseInput, refuseOverLimit } from '../refusals.ts'
@@ -23,30 +23,28 @@ const Audio = z
 
 const TranscriptionBody = z.object({
   audio: Audio,
-  task: z.enum(['transcribe', 'translate']).nullable().optional(),
-  initial_prompt: text().nullable().optional(),
-  temperature: z.number().min(0).max(1).nullable().optional(),
-  language: text({ max: 16 }).nullable().optional(),
-  chunk_level: z.enum(['segment', 'word']).nullable().optional(),
-  chunk_length_s: integer({ min: 1, max: 30 }).nullable().optional(),
+  task: z.enum(['transcribe', 'translate']).nullish(),
+  initial_prompt: text().nullish(),
+  temperature: z.number().min(0).max(1).nullish(),
+  language: text({ max: 16 }).nullish(),
+  chunk_level: z.enum(['segment', 'word']).nullish(),
+  chunk_length_s: integer({ min: 1, max: 30 }).nullish(),
   webhook: Webhook,
 })
 
 const TimedText = { text: z.string(), start: z.number(), end: z.number() }
 
-const TranscriptionAnswer = z
-  .object({
-    ...AnswerFields,
-    text: z.string(),
-    segments: z.array(z.object({ id: z.int(), ...TimedText })),
-    /** Without `chunk_level` `word`, null. */
-    words: z.array(z.object(TimedText)).nullable(),
-    language: z.string(),
-    input_length_ms: z.int(),
-    /** Seconds. */
-    duration: z.number(),
-  })
-  .meta({ id: 'TranscriptionInferenceAnswer' })
+const TranscriptionAnswer = recordSchema('TranscriptionInferenceAnswer', {
+  ...AnswerFields,
+  text: z.string(),
+  segments: z.array(z.object({ id: z.int(), ...TimedText })),
+  /** Without `chunk_level` `word`, null. */
+  words: z.array(z.object(TimedText)).nullable(),
+  language: z.string(),
+  input_length_ms: z.int(),
+  /** Seconds. */
+  duration: z.number(),
+})
 
 export interface TranscriptionSpec extends TranscriptSource {
   readonly language: string

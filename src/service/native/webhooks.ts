@@ -1,21 +1,21 @@
 /** Webhooks of native inference: the answer of a request that does not wait, and the result that is posted later. */
+
 import * as z from 'zod'
 import { quote } from '../../lib/quote.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import type { WebhookAttempt } from '../../simulation/inference/webhooks.ts'
 import type { World } from '../../simulation/world.ts'
+import { recordSchema } from '../fields.ts'
 import { refuseInput } from '../refusals.ts'
 import { InferenceStatus } from './protocol.ts'
 import { NATIVE_PROTOCOLS } from './tasks.ts'
 import { webhookRefusal } from './webhook-address.ts'
 
 /** The answer to a request with a webhook. */
-export const QueuedAnswer = z
-  .object({
-    request_id: z.string(),
-    inference_status: InferenceStatus.extend({ status: z.literal('queued') }).meta({ id: 'QueuedInferenceStatus' }),
-  })
-  .meta({ id: 'QueuedInferenceAnswer' })
+export const QueuedAnswer = recordSchema('QueuedInferenceAnswer', {
+  request_id: z.string(),
+  inference_status: InferenceStatus.extend({ status: z.literal('queued') }).meta({ id: 'QueuedInferenceStatus' }),
+})
 export type QueuedAnswer = z.output<typeof QueuedAnswer>
 
 /** Returns the answer to an accepted request with a webhook. */

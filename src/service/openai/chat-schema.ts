@@ -1,6 +1,6 @@
 /** Schemas of chat completions: the request, the whole answer, and the events of a stream. */
 import * as z from 'zod'
-import { integer, looseObject, stringMap, text } from '../fields.ts'
+import { integer, looseObject, recordSchema, stringMap, text } from '../fields.ts'
 import { Usage } from './generation.ts'
 import { ChatLogprobs, MAX_TOP_LOGPROBS } from './logprobs.ts'
 import { SamplingFields } from './sampling.ts'
@@ -25,13 +25,10 @@ const RequestToolCall = looseObject({
 const ROLES = ['system', 'user', 'assistant', 'tool', 'function'] as const
 
 const messageFields = {
-  content: z
-    .union([text(), z.array(MessagePart)])
-    .nullable()
-    .optional(),
-  name: text().nullable().optional(),
-  tool_calls: z.array(RequestToolCall).nullable().optional(),
-  tool_call_id: text().nullable().optional(),
+  content: z.union([text(), z.array(MessagePart)]).nullish(),
+  name: text().nullish(),
+  tool_calls: z.array(RequestToolCall).nullish(),
+  tool_call_id: text().nullish(),
   // Clients send these fields back with an earlier answer.
   refusal: z.unknown().optional(),
   annotations: z.unknown().optional(),
@@ -47,19 +44,17 @@ const ToolSpec = z.discriminatedUnion('type', [
     type: z.literal('function').optional(),
     function: looseObject({
       name: text(),
-      description: text().nullable().optional(),
-      parameters: z.record(z.string(), z.unknown()).nullable().optional(),
-      strict: z.boolean().nullable().optional(),
+      description: text().nullish(),
+      parameters: z.record(z.string(), z.unknown()).nullish(),
+      strict: z.boolean().nullish(),
     }),
   }),
   looseObject({
     type: z.literal('custom'),
     custom: looseObject({
       name: text(),
-      description: text().nullable().optional(),
-      format: looseObject({ type: z.enum(['text', 'grammar']), grammar: z.unknown().optional() })
-        .nullable()
-        .optional(),
+      description: text().nullish(),
+      format: looseObject({ type: z.enum(['text', 'grammar']), grammar: z.unknown().optional() }).nullish(),
     }),
   }),
 ])
@@ -67,9 +62,9 @@ export type ToolSpec = z.output<typeof ToolSpec>
 
 const JsonSchemaSpec = looseObject({
   name: text(),
-  description: text().nullable().optional(),
+  description: text().nullish(),
   schema: z.record(z.string(), z.unknown()).optional(),
-  strict: z.boolean().nullable().optional(),
+  strict: z.boolean().nullish(),
 })
 
 export const ResponseFormat = z.discriminatedUnion('type', [
@@ -120,15 +115,15 @@ const createBody = (message: typeof Message) =>
       model: text({ min: 1 }),
       messages: z.array(message).min(1),
       ...SamplingFields,
-      max_tokens: integer({ min: 0 }).nullable().optional(),
-      max_completion_tokens: integer({ min: 0 }).nullable().optional(),
-      response_format: ResponseFormat.nullable().optional(),
-      tools: z.array(ToolSpec).min(1).max(128).nullable().optional(),
-      tool_choice: ToolChoice.nullable().optional(),
-      parallel_tool_calls: z.boolean().nullable().optional(),
-      logprobs: z.boolean().nullable().optional(),
-      top_logprobs: integer({ min: 0, max: MAX_TOP_LOGPROBS }).nullable().optional(),
-      metadata: stringMap({ max: 16, key: 64, value: 512 }).nullable().optional(),
+      max_tokens: integer({ min: 0 }).nullish(),
+      max_completion_tokens: integer({ min: 0 }).nullish(),
+      response_format: ResponseFormat.nullish(),
+      tools: z.array(ToolSpec).min(1).max(128).nullish(),
+      tool_choice: ToolChoice.nullish(),
+      parallel_tool_calls: z.boolean().nullish(),
+      logprobs: z.boolean().nullish(),
+      top_logprobs: integer({ min: 0, max: MAX_TOP_LOGPROBS }).nullish(),
+      metadata: stringMap({ max: 16, key: 64, value: 512 }).nullish(),
     })
     .meta({ 'x-rules': FIELD_RULES })
 export const ChatBody = createBody(looseObject({ role: z.enum(ROLES), ...messageFields }) as unknown as typeof Message)
@@ -149,29 +144,27 @@ const CustomCall = z.object({
 
 const FinishReason = z.enum(['stop', 'length', 'tool_calls'])
 
-export const ChatCompletion = z
-  .object({
-    id: z.string(),
-    object: z.literal('chat.completion'),
-    created: z.int(),
-    model: z.string(),
-    choices: z.array(
-      z.object({
-        index: z.int(),
-        message: z.object({
-          role: z.literal('assistant'),
-          content: z.string().nullable(),
-          refusal: z.null(),
-          tool_calls: z.array(z.discriminatedUnion('type', [FunctionCall, CustomCall])).optional(),
-        }),
-        logprobs: ChatLogprobs.nullable(),
-        finish_reason: FinishReason,
+export const ChatCompletion = recordSchema('ChatCompletion', {
+  id: z.string(),
+  object: z.literal('chat.completion'),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      message: z.object({
+        role: z.literal('assistant'),
+        content: z.string().nullable(),
+        refusal: z.null(),
+        tool_calls: z.array(z.discriminatedUnion('type', [FunctionCall, CustomCall])).optional(),
       }),
-    ),
-    usage: Usage,
-    service_tier: z.string().optional(),
-  })
-  .meta({ id: 'ChatCompletion' })
+      logprobs: ChatLogprobs.nullable(),
+      finish_reason: FinishReason,
+    }),
+  ),
+  usage: Usage,
+  service_tier: z.string().optional(),
+})
 
 const ToolCallDelta = z.object({
   index: z.int(),
@@ -181,25 +174,23 @@ const ToolCallDelta = z.object({
   custom: z.object({ name: z.string().optional(), input: z.string() }).optional(),
 })
 
-export const ChatCompletionChunk = z
-  .object({
-    id: z.string(),
-    object: z.literal('chat.completion.chunk'),
-    created: z.int(),
-    model: z.string(),
-    choices: z.array(
-      z.object({
-        index: z.int(),
-        delta: z.object({
-          role: z.literal('assistant').optional(),
-          content: z.string().nullable().optional(),
-          tool_calls: z.array(ToolCallDelta).optional(),
-        }),
-        logprobs: ChatLogprobs.nullable(),
-        finish_reason: FinishReason.nullable(),
+export const ChatCompletionChunk = recordSchema('ChatCompletionChunk', {
+  id: z.string(),
+  object: z.literal('chat.completion.chunk'),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      delta: z.object({
+        role: z.literal('assistant').optional(),
+        content: z.string().nullish(),
+        tool_calls: z.array(ToolCallDelta).optional(),
       }),
-    ),
-    usage: Usage.optional(),
-    service_tier: z.string().optional(),
-  })
-  .meta({ id: 'ChatCompletionChunk' })
+      logprobs: ChatLogprobs.nullable(),
+      finish_reason: FinishReason.nullable(),
+    }),
+  ),
+  usage: Usage.optional(),
+  service_tier: z.string().optional(),
+})

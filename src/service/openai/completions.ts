@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
 import { neighbour } from '../endpoint.ts'
-import { integer, text } from '../fields.ts'
+import { integer, recordSchema, text } from '../fields.ts'
 import { rejectInput } from '../refusals.ts'
 import { createFormattedReply, createScriptedReply, type ReplyBounds, replyKey } from './answers.ts'
 import { ResponseFormat } from './chat-schema.ts'
@@ -31,18 +31,19 @@ const Choice = z.object({
 
 const commonFields = { id: z.string(), object: z.literal('text_completion'), created: z.int(), model: z.string() }
 
-const Completion = z
-  .object({ ...commonFields, choices: z.array(Choice), usage: Usage, service_tier: z.string().optional() })
-  .meta({ id: 'Completion' })
+const Completion = recordSchema('Completion', {
+  ...commonFields,
+  choices: z.array(Choice),
+  usage: Usage,
+  service_tier: z.string().optional(),
+})
 
-const CompletionChunk = z
-  .object({
-    ...commonFields,
-    choices: z.array(Choice.extend({ finish_reason: Choice.shape.finish_reason.nullable() })),
-    usage: Usage.optional(),
-    service_tier: z.string().optional(),
-  })
-  .meta({ id: 'CompletionChunk' })
+const CompletionChunk = recordSchema('CompletionChunk', {
+  ...commonFields,
+  choices: z.array(Choice.extend({ finish_reason: Choice.shape.finish_reason.nullable() })),
+  usage: Usage.optional(),
+  service_tier: z.string().optional(),
+})
 
 const CompletionBody = z.object({
   model: text({ min: 1 }),
@@ -53,11 +54,11 @@ const CompletionBody = z.object({
     z.array(PromptTokens).min(1).max(LIMITS.completionPrompts),
   ]),
   ...SamplingFields,
-  echo: z.boolean().nullable().optional(),
-  suffix: text().nullable().optional(),
-  response_format: ResponseFormat.nullable().optional(),
-  best_of: integer({ min: 0, max: MAX_BEST_OF }).nullable().optional(),
-  logprobs: integer({ min: 0, max: MAX_LOGPROBS }).nullable().optional(),
+  echo: z.boolean().nullish(),
+  suffix: text().nullish(),
+  response_format: ResponseFormat.nullish(),
+  best_of: integer({ min: 0, max: MAX_BEST_OF }).nullish(),
+  logprobs: integer({ min: 0, max: MAX_LOGPROBS }).nullish(),
 })
 type CompletionBody = z.output<typeof CompletionBody>
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
 import { neighbour } from '../endpoint.ts'
-import { integer, text } from '../fields.ts'
+import { integer, recordSchema, text } from '../fields.ts'
 import { DeferredResult } from '../results.ts'
 import {
   createEmbeddingList,
@@ -19,15 +19,13 @@ const Embedding = z.object({
   embedding: z.union([z.array(z.number()), z.string()]),
 })
 
-const EmbeddingList = z
-  .object({
-    object: z.literal('list'),
-    data: z.array(Embedding),
-    model: z.string(),
-    usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
-    service_tier: z.string().optional(),
-  })
-  .meta({ id: 'EmbeddingList' })
+const EmbeddingList = recordSchema('EmbeddingList', {
+  object: z.literal('list'),
+  data: z.array(Embedding),
+  model: z.string(),
+  usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+  service_tier: z.string().optional(),
+})
 
 export const createEmbeddings = neighbour({
   route: 'POST /v1/embeddings',
@@ -65,10 +63,10 @@ export const createEmbeddings = neighbour({
       TokenArray,
       z.array(TokenArray).min(1).max(LIMITS.embeddingInputs),
     ]),
-    encoding_format: z.enum(['float', 'base64']).nullable().optional(),
-    dimensions: integer({ min: MIN_DIMENSIONS }).nullable().optional(),
-    user: text().nullable().optional(),
-    service_tier: z.enum(['default', 'priority']).nullable().optional(),
+    encoding_format: z.enum(['float', 'base64']).nullish(),
+    dimensions: integer({ min: MIN_DIMENSIONS }).nullish(),
+    user: text().nullish(),
+    service_tier: z.enum(['default', 'priority']).nullish(),
   }),
   returns: EmbeddingList,
   example: { body: { model: 'cedarline/cedar-embed-base', input: 'A river in spring.' } },

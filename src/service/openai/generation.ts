@@ -1,9 +1,11 @@
 /** Text generation: the answers to one request, whole or as a stream, in the formats of chat and text completions. */
+
 import * as z from 'zod'
 import type { EntityKey } from '../../kernel/random.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { ApiScope } from '../api-scope.ts'
+import { recordSchema } from '../fields.ts'
 import { DeferredResult } from '../results.ts'
 import type { Reply, ReplyBounds } from './answers.ts'
 import { drawLogprobs, type TokenLogprob } from './logprobs.ts'
@@ -23,9 +25,11 @@ export function minAnswerTokens({ limit }: Pick<TextRequest, 'limit'>): number {
 }
 
 /** Token counts by o200k_base. */
-export const Usage = z
-  .object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })
-  .meta({ id: 'Usage' })
+export const Usage = recordSchema('Usage', {
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+  total_tokens: z.int(),
+})
 
 /** The prompt of a body, independent of the model. */
 export interface PromptInput {

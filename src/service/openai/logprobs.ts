@@ -1,8 +1,10 @@
 /** Log probabilities of the tokens of an answer. They are drawn, because no model is behind the simulator. */
+
 import * as z from 'zod'
 import { ln } from '../../kernel/exact-math.ts'
 import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
 import { ANSWER_WORDS } from '../../simulation/inference/text-generator.ts'
+import { recordSchema } from '../fields.ts'
 import type { Reply } from './answers.ts'
 import { splitTokens } from './tokenizer.ts'
 
@@ -95,12 +97,10 @@ function roundLogprob(probability: number): number {
 const ChatToken = z.object({ token: z.string(), logprob: z.number(), bytes: z.array(z.int()).nullable() })
 
 /** The field `logprobs` of a chat. */
-export const ChatLogprobs = z
-  .object({
-    content: z.array(ChatToken.extend({ top_logprobs: z.array(ChatToken) })).nullable(),
-    refusal: z.null(),
-  })
-  .meta({ id: 'ChatLogprobs' })
+export const ChatLogprobs = recordSchema('ChatLogprobs', {
+  content: z.array(ChatToken.extend({ top_logprobs: z.array(ChatToken) })).nullable(),
+  refusal: z.null(),
+})
 
 export function toChatLogprobs(tokens: readonly TokenLogprob[]): z.output<typeof ChatLogprobs> {
   const content = tokens.map(({ token, logprob, top }) => ({
@@ -115,14 +115,12 @@ function toChatToken(token: string, logprob: number): z.output<typeof ChatToken>
 }
 
 /** The field `logprobs` of a text completion. */
-export const CompletionLogprobs = z
-  .object({
-    tokens: z.array(z.string()),
-    token_logprobs: z.array(z.number().nullable()),
-    top_logprobs: z.array(z.record(z.string(), z.number()).nullable()),
-    text_offset: z.array(z.int()),
-  })
-  .meta({ id: 'CompletionLogprobs' })
+export const CompletionLogprobs = recordSchema('CompletionLogprobs', {
+  tokens: z.array(z.string()),
+  token_logprobs: z.array(z.number().nullable()),
+  top_logprobs: z.array(z.record(z.string(), z.number()).nullable()),
+  text_offset: z.array(z.int()),
+})
 
 /** @param textOffset characters of the answer before these tokens */
 export function toCompletionLogprobs(

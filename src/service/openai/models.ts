@@ -3,30 +3,29 @@ import type { CatalogModel } from '../../data/records/catalog.ts'
 import { isDeprecated } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { neighbour } from '../endpoint.ts'
+import { recordSchema } from '../fields.ts'
 import { notAuthenticatedError } from '../http/authentication.ts'
 import { maxOutputTokens, modelCreatedAt, unitPrices } from '../models/model-catalog.ts'
 import { toOwnModelEntry } from '../models/own-models.ts'
 import { ModelTags } from '../records.ts'
 
-const ServedModel = z
-  .object({
-    id: z.string(),
-    object: z.literal('model'),
-    created: z.int(),
-    owned_by: z.string(),
-    root: z.string(),
-    parent: z.null(),
-    metadata: z
-      .object({
-        description: z.string(),
-        context_length: z.int(),
-        max_tokens: z.int(),
-        pricing: z.record(z.string(), z.number()).describe('US dollars: tokens by the million, all else by the unit'),
-        tags: ModelTags,
-      })
-      .nullable(),
-  })
-  .meta({ id: 'ServedModel' })
+const ServedModel = recordSchema('ServedModel', {
+  id: z.string(),
+  object: z.literal('model'),
+  created: z.int(),
+  owned_by: z.string(),
+  root: z.string(),
+  parent: z.null(),
+  metadata: z
+    .object({
+      description: z.string(),
+      context_length: z.int(),
+      max_tokens: z.int(),
+      pricing: z.record(z.string(), z.number()).describe('US dollars: tokens by the million, all else by the unit'),
+      tags: ModelTags,
+    })
+    .nullable(),
+})
 
 export const listServedModels = neighbour({
   route: 'GET /v1/models',
@@ -44,7 +43,7 @@ export const listServedModels = neighbour({
   auth: 'optional',
   errorShape: 'compat',
   acceptsKeyHeader: true,
-  returns: z.object({ object: z.literal('list'), data: z.array(ServedModel) }).meta({ id: 'ServedModelList' }),
+  returns: recordSchema('ServedModelList', { object: z.literal('list'), data: z.array(ServedModel) }),
   handle: ({ world, token }) => {
     if (token === undefined && world.profile.policies.modelListToken === 'required') throw notAuthenticatedError()
     const { deployments, clock, store, modelVersions } = world

@@ -3,6 +3,7 @@ import { purpose } from '../../../kernel/random.ts'
 import { MICROCENTS_PER_USD } from '../../../simulation/account/money.ts'
 import type { World } from '../../../simulation/world.ts'
 import { neighbour } from '../../endpoint.ts'
+import { recordSchema } from '../../fields.ts'
 import { rejectInput } from '../../refusals.ts'
 
 const SESSION = purpose('billing.session')
@@ -11,7 +12,7 @@ const MAX_URL = 2_048
 /** The highest limit in US dollars: that of the funds of an account. */
 const MAX_LIMIT = 40_000_000
 
-const PaymentConfig = z.object({ limit: z.number() }).meta({ id: 'PaymentConfig' })
+const PaymentConfig = recordSchema('PaymentConfig', { limit: z.number() })
 
 export const getPaymentConfig = neighbour({
   route: 'GET /payment/config',
@@ -32,7 +33,7 @@ export const setPaymentConfig = neighbour({
     'a higher limit and the next billing period end that suspension',
     'a limit is rounded to a micro-cent; the answer is the limit in force',
   ],
-  body: z.object({ limit: z.number().nullable().optional() }),
+  body: z.object({ limit: z.number().nullish() }),
   returns: PaymentConfig,
   example: { body: { limit: 500 } },
   handle: ({ body: { limit }, world }) => {

@@ -94,7 +94,7 @@ export const requestRateLimits = neighbour({
   },
   body: z.object({
     rate_limit: integer(),
-    tpm_rate_limit: integer().nullable().optional(),
+    tpm_rate_limit: integer().nullish(),
     reason: text({ max: 2048 }),
   }),
   returns: EmptyRecord,

@@ -80,7 +80,7 @@ export const getMe = neighbour({
 })
 
 /** A text that null leaves as it is. */
-const changedText = (max: number, min = 1) => text({ min, max }).nullable().optional()
+const changedText = (max: number, min = 1) => text({ min, max }).nullish()
 
 export const updateMe = neighbour({
   route: 'PATCH /v1/me',
@@ -98,7 +98,7 @@ export const updateMe = neighbour({
     last_name: changedText(128),
     country: changedText(128),
     email: changedText(320),
-    is_business_account: z.boolean().nullable().optional(),
+    is_business_account: z.boolean().nullish(),
     company: changedText(128),
     website: changedText(128, 0),
     title: changedText(128),

@@ -28,11 +28,10 @@ export const createScopedToken = neighbour({
       .array(text({ min: 1, max: 256 }))
       .min(1)
       .max(MAX_MODELS)
-      .nullable()
-      .optional(),
-    expires_delta: integer().nullable().optional(),
-    expires_at: integer().nullable().optional(),
-    spending_limit: z.number().min(0).nullable().optional(),
+      .nullish(),
+    expires_delta: integer().nullish(),
+    expires_at: integer().nullish(),
+    spending_limit: z.number().min(0).nullish(),
   }),
   returns: z.object({ token: z.string() }),
   example: {

@@ -13,7 +13,7 @@ import { refuse } from '../../refusals.ts'
 
 const OWN_MODEL_REFUSALS = { 403: 'a model of the catalog, not of the account', 404: 'unknown model' } as const
 
-const detail = () => text().nullable().optional()
+const detail = () => text().nullish()
 
 export const updateModelDetails = neighbour({
   route: 'POST /models/{model_name}/meta',
@@ -35,7 +35,7 @@ export const updateModelDetails = neighbour({
     license_url: detail(),
     readme: detail(),
     cover_img_url: detail(),
-    reported_type: z.enum(HUB_TASKS).nullable().optional(),
+    reported_type: z.enum(HUB_TASKS).nullish(),
   }),
   returns: EmptyRecord,
   example: { target: '/models/acme/assistant/meta', body: { description: 'Answers questions of customers.' } },

@@ -92,7 +92,7 @@ export const getModel = neighbour({
   ],
   refusals: { 404: 'unknown model or version' },
   acceptsKeyHeader: true,
-  query: { version: z.string().nullable().optional() },
+  query: { version: z.string().nullish() },
   returns: ModelInfo,
   example: { target: '/models/aurora-labs/aurora-8b-instruct' },
   handle: ({ params, query, world, findEndpoint, outputNames }) => {
@@ -163,7 +163,7 @@ export const getModelSchema = documented({
   refusals: { 404: 'unknown model, unknown version, or a variant whose endpoint the type of the model does not have' },
   acceptsKeyHeader: true,
   params: { variantKey: z.enum(VARIANT_KEYS) },
-  query: { version: z.string().nullable().optional() },
+  query: { version: z.string().nullish() },
   returns: ModelSchemaRecord,
   example: { target: '/models/aurora-labs/aurora-8b-instruct/schema/default' },
   handle: ({
