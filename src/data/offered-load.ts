@@ -5,6 +5,7 @@ import { DAY, formatDuration, type Micros, micros, SECOND } from '../kernel/dura
 import { attempt } from '../lib/errors.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { formatValue } from '../lib/zod-problems.ts'
+import { withExample } from './records/examples.ts'
 import { isRequestTrace, REQUEST_COLUMNS, readRequestTrace } from './request-trace.ts'
 
 /** Shortest period of a wave, a burst or a trace. */
@@ -14,13 +15,13 @@ const MIN_PERIOD = SECOND
  */
 const MAX_TRACE_LENGTH = LIMITS.traceDays * DAY
 
-const duration = z
-  .string()
-  .refine(text => attempt(() => micros(text)) !== undefined, {
+const duration = withExample(
+  z.string().refine(text => attempt(() => micros(text)) !== undefined, {
     abort: true,
     error: `a duration like '90s', '10m' or '1h30m', at most ${LIMITS.duration} years`,
-  })
-  .meta({ examples: ['10m'] })
+  }),
+  '10m',
+)
 const rps = z.number().min(0).max(LIMITS.loadRate)
 const tokens = z.number().min(1).max(LIMITS.loadTokens)
 

@@ -2,30 +2,29 @@
 import * as z from 'zod'
 import { isIpRange } from '../../lib/ip-ranges.ts'
 import { parseSshPublicKey } from '../../lib/ssh-public-key.ts'
-import { filledText } from './example-text.ts'
+import { filledText, withExample } from './examples.ts'
 import { realGpu } from './gpu-config.ts'
 
 const cents = z.int()
-const unixSeconds = z.int().meta({ examples: [1_767_139_200] })
+const unixSeconds = withExample(z.int(), 1_767_139_200)
 
 export const Account = z.strictObject({
   uid: filledText('user_1'),
-  email: z
-    .string()
-    .min(3)
-    .meta({ examples: ['dev@acme.example'] }),
+  email: withExample(z.string().min(3), 'dev@acme.example'),
   email_verified: z.boolean().default(true),
   /** Whether the user has completed the account. */
   account_setup: z.boolean().default(true),
   require_email_verified: z.boolean().default(false),
   /** The owner prefix of every model the account deploys: `acme` in `acme/chat`. */
-  display_name: z
-    .string()
-    .regex(
-      /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
-      'text of letters, digits, dots, dashes and underscores that begins with a letter or digit',
-    )
-    .meta({ examples: ['acme'] }),
+  display_name: withExample(
+    z
+      .string()
+      .regex(
+        /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
+        'text of letters, digits, dots, dashes and underscores that begins with a letter or digit',
+      ),
+    'acme',
+  ),
   /** How the user signs in. */
   provider: z.string().default('email'),
   /** Address of a picture of the user. */
@@ -56,7 +55,7 @@ export const Account = z.strictObject({
   /** When the account was opened. Default: the first day of the month two months before that of the epoch. */
   created_at: z.iso.datetime({ offset: true }).optional(),
   /** Prepaid funds at the world's epoch, in cents. */
-  funds_cents: cents.meta({ examples: [100_000] }),
+  funds_cents: withExample(cents, 100_000),
   topup: z
     .strictObject({ amount: cents.min(0), threshold: cents.min(0), enabled: z.boolean() })
     .default({ amount: 0, threshold: 0, enabled: false }),
@@ -74,20 +73,20 @@ export const Account = z.strictObject({
 export type Account = z.infer<typeof Account>
 
 export const ApiToken = z.strictObject({
-  token: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]+$/, 'text of letters, digits, dashes and underscores')
-    .meta({ examples: ['my_token'] }),
+  token: withExample(
+    z.string().regex(/^[A-Za-z0-9_-]+$/, 'text of letters, digits, dashes and underscores'),
+    'my_token',
+  ),
   token_id: filledText('token_1'),
   name: filledText('default'),
   created_at: unixSeconds,
   /** Addresses and CIDR ranges, IPv4 or IPv6, that may use the token. An empty list allows every address. */
   allowed_ips: z
     .array(
-      z
-        .string()
-        .refine(isIpRange, "an address or a range like '203.0.113.7' or '203.0.113.0/24'")
-        .meta({ examples: ['203.0.113.7'] }),
+      withExample(
+        z.string().refine(isIpRange, "an address or a range like '203.0.113.7' or '203.0.113.0/24'"),
+        '203.0.113.7',
+      ),
     )
     .default([]),
 })
@@ -96,24 +95,20 @@ export type ApiToken = z.infer<typeof ApiToken>
 /** A public key of SSH that machines of the account accept. */
 export const SshKey = z.strictObject({
   id: filledText('ssh_key_1'),
-  name: z
-    .string()
-    .min(1)
-    .max(64)
-    .meta({ examples: ['laptop'] }),
+  name: withExample(z.string().min(1).max(64), 'laptop'),
   /** The line of a `.pub` file: type, base64 and comment. */
-  key: z
-    .string()
-    .refine(text => 'key' in parseSshPublicKey(text), 'a public SSH key, as in the file that ends with .pub')
-    .meta({ examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f dev@acme'] }),
+  key: withExample(
+    z.string().refine(text => 'key' in parseSshPublicKey(text), 'a public SSH key, as in the file that ends with .pub'),
+    'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f dev@acme',
+  ),
   created_at: unixSeconds,
 })
 export type SshKey = z.infer<typeof SshKey>
 
 export const Voice = z.strictObject({
-  user_id: z.string().meta({ examples: ['user_1'] }),
-  voice_id: z.string().meta({ examples: ['voice_1'] }),
-  name: z.string().meta({ examples: ['Ada'] }),
+  user_id: withExample(z.string(), 'user_1'),
+  voice_id: withExample(z.string(), 'voice_1'),
+  name: withExample(z.string(), 'Ada'),
   description: z.string().default(''),
   created_at: unixSeconds,
   updated_at: unixSeconds,

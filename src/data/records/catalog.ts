@@ -1,17 +1,16 @@
 /**
  * The records of the models that the cloud offers: the catalog, hardware, schemas, the aggregator's list and the hub.
  */
+
 import * as z from 'zod'
 import { hashCredential } from '../../lib/text/secrets.ts'
 import { MODEL_TASKS, VARIANT_KEYS } from './enums.ts'
+import { withExample } from './examples.ts'
 import { realGpu } from './gpu-config.ts'
 import { ModelPricing } from './pricing.ts'
 
-const unixSeconds = z.int().meta({ examples: [1_767_139_200] })
-const modelName = z
-  .string()
-  .regex(/^[^/\s]+\/[^/\s]+$/, 'owner/name')
-  .meta({ examples: ['acme-labs/chat-8b'] })
+const unixSeconds = withExample(z.int(), 1_767_139_200)
+const modelName = withExample(z.string().regex(/^[^/\s]+\/[^/\s]+$/, 'owner/name'), 'acme-labs/chat-8b')
 
 /** A public model of the catalog (2.9), with fields for the simulation. */
 export const CatalogModel = z.strictObject({
@@ -39,19 +38,16 @@ export const CatalogModel = z.strictObject({
   /** Newest last; 64 hex characters each. */
   versions: z
     .array(
-      z
-        .string()
-        .regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits')
-        .meta({ examples: ['0123456789abcdef'.repeat(4)] }),
+      withExample(
+        z.string().regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits'),
+        '0123456789abcdef'.repeat(4),
+      ),
     )
     .min(1),
   /** Unix seconds of the upload of versions. Default: with the model, and a month apart. */
   version_times: z.record(z.string(), unixSeconds).default({}),
   /** Billions of parameters: sizes downloads, memory and speed of a deployment on this base. */
-  parameters_b: z
-    .number()
-    .positive()
-    .meta({ examples: [8] }),
+  parameters_b: withExample(z.number().positive(), 8),
 })
 export type CatalogModel = z.infer<typeof CatalogModel>
 
@@ -61,7 +57,7 @@ export type CatalogModelSeed = z.infer<typeof CatalogModelSeed>
 
 /** The hardware and prices of a model (2.7). The price of dedicated hardware follows the GPU prices. */
 export const ModelHardware = z.strictObject({
-  model_name: z.string().meta({ examples: ['acme-labs/chat-8b'] }),
+  model_name: withExample(z.string(), 'acme-labs/chat-8b'),
   hardware: z
     .array(
       z.discriminatedUnion('type', [
@@ -87,10 +83,7 @@ export const ModelHardware = z.strictObject({
 })
 export type ModelHardware = z.infer<typeof ModelHardware>
 
-const decimal = z
-  .string()
-  .regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'")
-  .meta({ examples: ['0.0000002'] })
+const decimal = withExample(z.string().regex(/^\d+(\.\d+)?$/, "text that is a number, as in '0.0000002'"), '0.0000002')
 
 /**
  * The endpoint of one variant (2.11) for every model of a type. `{model_name}` in `url` is filled in. The schemas follow
@@ -99,10 +92,7 @@ const decimal = z
 export const ModelSchema = z.strictObject({
   type: z.enum(MODEL_TASKS),
   variant: z.enum(VARIANT_KEYS),
-  url: z
-    .string()
-    .startsWith('/')
-    .meta({ examples: ['/v1/inference/{model_name}'] }),
+  url: withExample(z.string().startsWith('/'), '/v1/inference/{model_name}'),
 })
 export type ModelSchema = z.infer<typeof ModelSchema>
 
@@ -125,10 +115,7 @@ export const AggregatorModel = z.strictObject({
   supported_features: z.array(z.string()),
   datacenters: z.array(
     z.strictObject({
-      country_code: z
-        .string()
-        .length(2)
-        .meta({ examples: ['US'] }),
+      country_code: withExample(z.string().length(2), 'US'),
     }),
   ),
   hub_id: z.string().default(''),

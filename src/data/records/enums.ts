@@ -54,57 +54,53 @@ export const VARIANT_KEYS = [
 export type VariantKey = (typeof VARIANT_KEYS)[number]
 
 /** The statuses of a deployment. One that failed may start again only if the profile allows it. */
-export const DEPLOYMENT_LIFECYCLE = new Lifecycle({
-  initializing: {
-    phase: 'inProgress',
-    next: ['downloading', 'deploying', 'running', 'stopped', 'failed', 'deleted'],
-    entry: 'Its status moved back to, or starts again at, `initializing`',
-    sentence: 'The deployment {id} moved to the status initializing.',
-    fields: 'reason',
+export const DEPLOYMENT_LIFECYCLE = new Lifecycle(
+  {
+    initializing: {
+      phase: 'inProgress',
+      next: ['downloading', 'deploying', 'running', 'stopped', 'failed', 'deleted'],
+      entry: 'Its status moved back to, or starts again at, `initializing`',
+      sentence: 'The deployment {id} moved to the status initializing.',
+    },
+    downloading: {
+      phase: 'inProgress',
+      next: ['initializing', 'deploying', 'running', 'stopped', 'failed', 'deleted'],
+      entry: 'Its status is `downloading`',
+      sentence: 'The deployment {id} began to download.',
+    },
+    deploying: {
+      phase: 'inProgress',
+      next: ['initializing', 'downloading', 'running', 'stopped', 'failed', 'deleted'],
+      entry: 'Its status is `deploying`',
+      sentence: 'The deployment {id} moved to the status deploying.',
+    },
+    running: {
+      phase: 'settled',
+      next: ['stopped', 'failed', 'deleted'],
+      entry: 'Its status is `running`',
+      sentence: 'The deployment {id} began to run.',
+    },
+    stopped: {
+      phase: 'terminal',
+      next: ['initializing', 'deleted'],
+      entry: 'Its status is `stopped`',
+      sentence: 'The deployment {id} stopped.',
+    },
+    failed: {
+      phase: 'terminal',
+      next: ['deleted'],
+      entry: 'Its status is `failed`; `reason` is its `fail_reason`',
+      sentence: 'The deployment {id} failed.',
+    },
+    deleted: {
+      phase: 'terminal',
+      next: [],
+      entry: 'Its status is `deleted`',
+      sentence: 'The deployment {id} was deleted.',
+    },
   },
-  downloading: {
-    phase: 'inProgress',
-    next: ['initializing', 'deploying', 'running', 'stopped', 'failed', 'deleted'],
-    entry: 'Its status is `downloading`',
-    sentence: 'The deployment {id} began to download.',
-    fields: 'reason',
-  },
-  deploying: {
-    phase: 'inProgress',
-    next: ['initializing', 'downloading', 'running', 'stopped', 'failed', 'deleted'],
-    entry: 'Its status is `deploying`',
-    sentence: 'The deployment {id} moved to the status deploying.',
-    fields: 'reason',
-  },
-  running: {
-    phase: 'settled',
-    next: ['stopped', 'failed', 'deleted'],
-    entry: 'Its status is `running`',
-    sentence: 'The deployment {id} began to run.',
-    fields: 'reason',
-  },
-  stopped: {
-    phase: 'terminal',
-    next: ['initializing', 'deleted'],
-    entry: 'Its status is `stopped`',
-    sentence: 'The deployment {id} stopped.',
-    fields: 'reason',
-  },
-  failed: {
-    phase: 'terminal',
-    next: ['deleted'],
-    entry: 'Its status is `failed`; `reason` is its `fail_reason`',
-    sentence: 'The deployment {id} failed.',
-    fields: 'reason',
-  },
-  deleted: {
-    phase: 'terminal',
-    next: [],
-    entry: 'Its status is `deleted`',
-    sentence: 'The deployment {id} was deleted.',
-    fields: 'reason',
-  },
-})
+  { fields: 'reason' },
+)
 export const DEPLOYMENT_STATUSES = DEPLOYMENT_LIFECYCLE.statuses
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number]
 
@@ -114,10 +110,7 @@ export type DeploymentType = (typeof DEPLOYMENT_TYPES)[number]
 /** The statuses of a batch. */
 export const BATCH_LIFECYCLE = new Lifecycle(
   {
-    validating: {
-      phase: 'inProgress',
-      next: ['failed', 'in_progress', 'cancelling', 'expired'],
-    },
+    validating: { phase: 'inProgress', next: ['failed', 'in_progress', 'cancelling', 'expired'] },
     failed: {
       phase: 'terminal',
       next: [],
@@ -162,23 +155,18 @@ export type BatchStatus = (typeof BATCH_STATUSES)[number]
 /** The states of a hosted instance. One that runs starts again if its provider moves it to another machine. */
 export const HOSTED_LIFECYCLE = new Lifecycle(
   {
-    creating: {
-      phase: 'inProgress',
-      next: ['starting', 'stopped', 'failed', 'deleted'],
-    },
+    creating: { phase: 'inProgress', next: ['starting', 'stopped', 'failed', 'deleted'] },
     starting: {
       phase: 'inProgress',
       next: ['running', 'stopped', 'failed', 'deleted'],
       entry: 'It boots',
       sentence: 'The hosted instance {id} began to boot.',
-      fields: 'reason',
     },
     running: {
       phase: 'settled',
       next: ['starting', 'stopping', 'failed'],
       entry: 'It runs and is billed',
       sentence: 'The hosted instance {id} runs, and is billed.',
-      fields: 'reason',
     },
     // It starts at once if funds have come back meanwhile and the provider restarts what lacked them.
     stopping: {
@@ -186,31 +174,22 @@ export const HOSTED_LIFECYCLE = new Lifecycle(
       next: ['stopped', 'deleted', 'starting'],
       entry: 'It shuts down',
       sentence: 'The hosted instance {id} began to shut down.',
-      fields: 'reason',
     },
     stopped: {
       phase: 'terminal',
       next: ['starting', 'deleted'],
       entry: 'It is stopped',
       sentence: 'The hosted instance {id} stopped.',
-      fields: 'reason',
     },
     failed: {
       phase: 'terminal',
       next: ['starting', 'deleted'],
       entry: 'It failed',
       sentence: 'The hosted instance {id} failed.',
-      fields: 'reason',
     },
-    deleted: {
-      phase: 'terminal',
-      next: [],
-      entry: 'It is deleted',
-      sentence: 'The hosted instance {id} was deleted.',
-      fields: 'reason',
-    },
+    deleted: { phase: 'terminal', next: [], entry: 'It is deleted', sentence: 'The hosted instance {id} was deleted.' },
   },
-  { unrecorded: 'creating' },
+  { unrecorded: 'creating', fields: 'reason' },
 )
 export const HOSTED_STATES = HOSTED_LIFECYCLE.statuses
 export type HostedState = (typeof HOSTED_STATES)[number]
@@ -218,47 +197,29 @@ export type HostedState = (typeof HOSTED_STATES)[number]
 /** The states of a container, which lives once. */
 export const CONTAINER_LIFECYCLE = new Lifecycle(
   {
-    creating: {
-      phase: 'inProgress',
-      next: ['starting', 'failed', 'deleted'],
-    },
+    creating: { phase: 'inProgress', next: ['starting', 'failed', 'deleted'] },
     starting: {
       phase: 'inProgress',
       next: ['running', 'failed', 'deleted'],
       entry: 'It pulls its image and boots',
       sentence: 'The container {id} began to pull its image and to boot.',
-      fields: 'reason',
     },
     running: {
       phase: 'settled',
       next: ['shutting_down', 'failed'],
       entry: 'It runs and is billed',
       sentence: 'The container {id} runs, and is billed.',
-      fields: 'reason',
     },
     shutting_down: {
       phase: 'inProgress',
       next: ['deleted'],
       entry: 'It shuts down',
       sentence: 'The container {id} began to shut down.',
-      fields: 'reason',
     },
-    failed: {
-      phase: 'terminal',
-      next: ['deleted'],
-      entry: 'It failed',
-      sentence: 'The container {id} failed.',
-      fields: 'reason',
-    },
-    deleted: {
-      phase: 'terminal',
-      next: [],
-      entry: 'It is deleted',
-      sentence: 'The container {id} was deleted.',
-      fields: 'reason',
-    },
+    failed: { phase: 'terminal', next: ['deleted'], entry: 'It failed', sentence: 'The container {id} failed.' },
+    deleted: { phase: 'terminal', next: [], entry: 'It is deleted', sentence: 'The container {id} was deleted.' },
   },
-  { unrecorded: 'creating' },
+  { unrecorded: 'creating', fields: 'reason' },
 )
 export const CONTAINER_STATES = CONTAINER_LIFECYCLE.statuses
 export type ContainerState = (typeof CONTAINER_STATES)[number]

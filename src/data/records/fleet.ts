@@ -1,6 +1,6 @@
 /** The records of the fleet: pools of nodes. */
 import * as z from 'zod'
-import { filledText } from './example-text.ts'
+import { filledText, withExample } from './examples.ts'
 import { realGpu } from './gpu-config.ts'
 
 /** A pool of nodes in one zone. A group of equal nodes is named `<prefix>-0`, `<prefix>-1` and so on. */
@@ -11,17 +11,11 @@ export const NodePool = z.strictObject({
   nodes: z
     .array(
       z.strictObject({
-        prefix: z
-          .string()
-          .regex(/^[a-z0-9-]+$/, 'text of small letters, digits and dashes')
-          .meta({ examples: ['l4'] }),
+        prefix: withExample(z.string().regex(/^[a-z0-9-]+$/, 'text of small letters, digits and dashes'), 'l4'),
         gpu: realGpu,
         gpus_per_node: z.int().min(1).max(16),
         /** Nodes at the world's epoch. */
-        count: z
-          .int()
-          .min(0)
-          .meta({ examples: [2] }),
+        count: withExample(z.int().min(0), 2),
         /**
          * The group grows to `max` if instances wait, and shrinks to `min` if nodes are empty. If it has fewer nodes
          * than `min`, it is refilled. Default of both: `count`.

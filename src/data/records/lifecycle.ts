@@ -15,7 +15,7 @@ interface RecordedStatus<Status extends string> extends UnrecordedStatus<Status>
   readonly entry: string
   /** What explanations say of its journal entry: `{id}` is the subject, and `{name}` a field of the entry. */
   readonly sentence: string
-  /** The fields of its journal entry, separated by spaces. Default: none. */
+  /** The fields of its journal entry, separated by spaces. Default: those of the lifecycle. */
   readonly fields?: string
 }
 
@@ -36,10 +36,18 @@ export class Lifecycle<Status extends string, Unrecorded extends Status = never>
   /** The statuses whose begin has a journal entry of its own. */
   readonly recorded: readonly Exclude<Status, Unrecorded>[]
   readonly #definitions: Readonly<Record<Status, UnrecordedStatus<Status>>>
+  readonly #fields: string | undefined
 
-  /** @param unrecorded the status of a new subject, if the creation has an entry of its own */
-  constructor(definitions: Definitions<Status, Unrecorded>, { unrecorded }: { readonly unrecorded?: Unrecorded } = {}) {
+  /**
+   * @param options `unrecorded`: the status of a new subject, if the creation has an entry of its own. `fields`: the
+   *   fields of the journal entries, separated by spaces. Default: none
+   */
+  constructor(
+    definitions: Definitions<Status, Unrecorded>,
+    { unrecorded, fields }: { readonly unrecorded?: Unrecorded; readonly fields?: string } = {},
+  ) {
     this.#definitions = definitions
+    this.#fields = fields
     this.statuses = Object.keys(definitions) as Status[]
     this.recorded = this.statuses.filter(status => status !== unrecorded) as Exclude<Status, Unrecorded>[]
     this.inProgress = new Set(this.statuses.filter(status => definitions[status].phase === 'inProgress'))
@@ -57,7 +65,8 @@ export class Lifecycle<Status extends string, Unrecorded extends Status = never>
 
   /** Returns the meaning, the sentence and the fields of the journal entry of a status. */
   journalEntry(status: Exclude<Status, Unrecorded>): Pick<RecordedStatus<Status>, 'entry' | 'sentence' | 'fields'> {
-    return this.#definitions[status] as RecordedStatus<Status>
+    const { entry, sentence, fields = this.#fields } = this.#definitions[status] as RecordedStatus<Status>
+    return { entry, sentence, ...(fields !== undefined && { fields }) }
   }
 
   /** Tells whether a word is one of the statuses. */

@@ -1,42 +1,21 @@
 /** The records of machines without GPUs that an account can rent: their plans, and hosted instances at the epoch. */
 import * as z from 'zod'
 import { HOSTED_STATES } from './enums.ts'
-import { filledText } from './example-text.ts'
+import { filledText, withExample } from './examples.ts'
 
-const unixSeconds = z.int().meta({ examples: [1_767_139_200] })
+const unixSeconds = withExample(z.int(), 1_767_139_200)
 /** The storage of a machine, in GB. The interface document has the same upper bound. */
-const storage = z
-  .int()
-  .min(20)
-  .max(512)
-  .meta({ examples: [80] })
+const storage = withExample(z.int().min(20).max(512), 80)
 
 /** What a hosted instance consists of, where it can be, and what it costs while it runs. */
 export const HostedPlan = z.strictObject({
-  id: z
-    .string()
-    .min(1)
-    .max(64)
-    .meta({ examples: ['small'] }),
-  vcpus: z
-    .int()
-    .min(1)
-    .meta({ examples: [2] }),
-  memory_gb: z
-    .number()
-    .positive()
-    .meta({ examples: [4] }),
+  id: withExample(z.string().min(1).max(64), 'small'),
+  vcpus: withExample(z.int().min(1), 2),
+  memory_gb: withExample(z.number().positive(), 4),
   /** Storage of a new instance, in GB. */
   disk_gb: storage,
-  cents_per_hour: z
-    .number()
-    .min(0)
-    .max(1e6)
-    .meta({ examples: [3] }),
-  regions: z
-    .array(z.string().min(1).max(64))
-    .min(1)
-    .meta({ examples: [['us-central']] }),
+  cents_per_hour: withExample(z.number().min(0).max(1e6), 3),
+  regions: withExample(z.array(z.string().min(1).max(64)).min(1), ['us-central']),
   /** Machines that each region has for instances of the account. Default: unlimited. */
   capacity: z.int().min(0).optional(),
 })
@@ -55,11 +34,7 @@ export const KNOWN_PLANS: readonly HostedPlan[] = [
 /** A hosted instance: a rented machine of its own, with storage that only grows. */
 export const HostedSeed = z.strictObject({
   instance_id: filledText('inst_1'),
-  name: z
-    .string()
-    .min(1)
-    .max(64)
-    .meta({ examples: ['train'] }),
+  name: withExample(z.string().min(1).max(64), 'train'),
   /** A state of transition goes on from there at the world's epoch. */
   state: z.enum(HOSTED_STATES).default('running'),
   fail_reason: z.string().default(''),

@@ -2,27 +2,25 @@
 import * as z from 'zod'
 import { OfferedLoad } from '../offered-load.ts'
 import { CONTAINER_STATES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, MODEL_TASKS } from './enums.ts'
-import { filledText } from './example-text.ts'
+import { filledText, withExample } from './examples.ts'
 import { parseGpuConfig, realGpu } from './gpu-config.ts'
 
-const unixSeconds = z.int().meta({ examples: [1_767_139_200] })
-const isoTime = z.iso.datetime({ offset: true }).meta({ examples: ['2025-12-31T00:00:00Z'] })
+const unixSeconds = withExample(z.int(), 1_767_139_200)
+const isoTime = withExample(z.iso.datetime({ offset: true }), '2025-12-31T00:00:00Z')
 
 /**
  * A deployment at the world's epoch. The loader builds the state behind its status: instances, placement, next events.
  */
 export const DeploymentSeed = z.strictObject({
-  deploy_id: z
-    .string()
-    .regex(/^[A-Za-z0-9]{16}$/, 'text of 16 letters and digits')
-    .meta({ examples: ['Chat000000000001'] })
-    .optional(),
+  deploy_id: withExample(
+    z.string().regex(/^[A-Za-z0-9]{16}$/, 'text of 16 letters and digits'),
+    'Chat000000000001',
+  ).optional(),
   model_name: filledText('acme/chat'),
-  version: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits')
-    .meta({ examples: ['0123456789abcdef'.repeat(4)] })
-    .optional(),
+  version: withExample(
+    z.string().regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits'),
+    '0123456789abcdef'.repeat(4),
+  ).optional(),
   type: z.enum(DEPLOYMENT_TYPES).default('llm'),
   task: z.enum(MODEL_TASKS).default('text-generation'),
   status: z.enum(DEPLOYMENT_STATUSES).default('running'),
@@ -34,7 +32,7 @@ export const DeploymentSeed = z.strictObject({
   max_batch_size: z.int().min(1).max(256).default(96),
   weights: z
     .strictObject({
-      repo: z.string().meta({ examples: ['acme/chat-8b'] }),
+      repo: withExample(z.string(), 'acme/chat-8b'),
       revision: z.string().default('main'),
       token: z.string().default(''),
     })
@@ -51,7 +49,7 @@ export const DeploymentSeed = z.strictObject({
   source: z
     .strictObject({
       type: z.literal('modelhub'),
-      modelhub_url: z.string().meta({ examples: ['https://hub.example/acme/adapter'] }),
+      modelhub_url: withExample(z.string(), 'https://hub.example/acme/adapter'),
     })
     .optional(),
   private: z.boolean().default(true),
@@ -66,10 +64,7 @@ export const FileSeed = z.strictObject({
   created_at: unixSeconds,
   expires_at: unixSeconds.optional(),
   /** Path of the content below the fixture's folder. A fixture that is an object has `content` instead. */
-  path: z
-    .string()
-    .meta({ examples: ['files/input.jsonl'] })
-    .optional(),
+  path: withExample(z.string(), 'files/input.jsonl').optional(),
   content: z.string().optional(),
 })
 export type FileSeed = z.infer<typeof FileSeed>
@@ -77,7 +72,7 @@ export type FileSeed = z.infer<typeof FileSeed>
 export const BatchSeed = z.strictObject({
   id: filledText('batch_1'),
   endpoint: z.enum(['/v1/chat/completions', '/v1/completions', '/v1/embeddings']).default('/v1/chat/completions'),
-  input_file_id: z.string().meta({ examples: ['file_1'] }),
+  input_file_id: withExample(z.string(), 'file_1'),
   completion_window: z.literal('24h').default('24h'),
   status: z.enum(['validating', 'in_progress', 'completed']),
   created_at: unixSeconds,
@@ -93,21 +88,19 @@ export type BatchSeed = z.infer<typeof BatchSeed>
 /** A rented container: an image on GPUs of one node. */
 export const ContainerSeed = z.strictObject({
   container_id: filledText('cont_1'),
-  name: z
-    .string()
-    .min(1)
-    .max(64)
-    .meta({ examples: ['train'] }),
+  name: withExample(z.string().min(1).max(64), 'train'),
   /** A state of transition goes on from there at the world's epoch. */
   state: z.enum(CONTAINER_STATES).default('running'),
   fail_reason: z.string().default(''),
-  gpu_config: z
-    .string()
-    .refine(
-      word => (parseGpuConfig(word)?.gpu ?? 'other') !== 'other',
-      "a number from 1 to 8 and a GPU type, as in '2xA100-80GB'",
-    )
-    .meta({ examples: ['2xA100-80GB'] }),
+  gpu_config: withExample(
+    z
+      .string()
+      .refine(
+        word => (parseGpuConfig(word)?.gpu ?? 'other') !== 'other',
+        "a number from 1 to 8 and a GPU type, as in '2xA100-80GB'",
+      ),
+    '2xA100-80GB',
+  ),
   container_image: filledText('acme/train:1'),
   created_at: unixSeconds,
 })
