@@ -120,8 +120,8 @@ export type EventOf<Part extends EventPart> = {
 /** The parts that handle events. `World` has each of them. */
 export type EventParts = {
   readonly [Part in EventPart]: {
-    /** Handles an event of this part that is due now. */
-    onEvent(event: EventOf<Part>, subject: number, arg: number): void
+    /** Handles an event of this part that is due now. A property, so that a part that lacks one of them does not compile. */
+    readonly onEvent: (event: EventOf<Part>, subject: number, arg: number) => void
   }
 }
 
@@ -145,7 +145,7 @@ export function eventTopic(name: EventName): EventTopic {
   return name.slice(0, name.indexOf('.')) as EventTopic
 }
 
-/** Throws. It ends each `onEvent`, where the compiler rejects it while an event of the part has no case. */
+/** Throws. It ends each `onEvent` of several events, where the compiler rejects it while an event of the part has no case. */
 export function assertHandled(event: never): never {
   throw new Error(`Failed to handle the event ${event}: its part has no case for it.`)
 }

@@ -10,7 +10,6 @@ import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
 import { describeProblems, parseOwnFields } from '../../lib/zod-problems.ts'
 import type { SimulationContext } from '../context.ts'
-import { assertHandled, type EventOf } from '../events.ts'
 import { TablePart } from '../part.ts'
 import type { LedgerParts } from './ledger.ts'
 
@@ -212,17 +211,10 @@ export class OwnRecords extends TablePart<OwnRecordRow, LedgerParts> {
     }
   }
 
-  onEvent(event: EventOf<'ownRecords'>, ordinal: number, use: number): void {
+  onEvent(event: 'ownRecord.changeDue', ordinal: number, use: number): void {
     if (this.table.useCount(ordinal) !== use) throw new Error(`Failed to fire ${event}: its record has gone.`)
-    switch (event) {
-      case 'ownRecord.changeDue': {
-        const row = this.writable(ordinal)
-        this.#change(ordinal, row, row.later[row.happened]!, row.later, row.happened + 1)
-        break
-      }
-      default:
-        assertHandled(event)
-    }
+    const row = this.writable(ordinal)
+    this.#change(ordinal, row, row.later[row.happened]!, row.later, row.happened + 1)
   }
 
   /** Ends the prices of all records while the account is cut off. */

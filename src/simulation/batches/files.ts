@@ -4,7 +4,6 @@ import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import type { SimulationContext } from '../context.ts'
-import { assertHandled, type EventOf } from '../events.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
 import { TablePart } from '../part.ts'
 
@@ -123,14 +122,8 @@ export class Files extends TablePart<FileRow> {
     return this.get(id)!
   }
 
-  onEvent(event: EventOf<'files'>, file: number): void {
-    switch (event) {
-      case 'file.expired':
-        this.#end(file, 'file.expired')
-        break
-      default:
-        assertHandled(event)
-    }
+  onEvent(event: 'file.expired', file: number): void {
+    this.#end(file, event)
   }
 
   /** Deletes a file. A batch that reads the file keeps its bytes. Returns false for an unknown file. */

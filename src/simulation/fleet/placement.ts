@@ -1,6 +1,5 @@
 import type { Archive } from '../../kernel/archive.ts'
 import type { SimulationContext } from '../context.ts'
-import { assertHandled, type EventOf } from '../events.ts'
 import { Part } from '../part.ts'
 import type { NodeProvisioner, Tenants } from './tenants.ts'
 
@@ -54,17 +53,7 @@ export class Placement extends Part<PlacementParts, NodeProvisioner> {
     this.#roundEvent = this.context.schedule(0, 'placement.round')
   }
 
-  onEvent(event: EventOf<'placement'>): void {
-    switch (event) {
-      case 'placement.round':
-        this.#runRound()
-        break
-      default:
-        assertHandled(event)
-    }
-  }
-
-  #runRound(): void {
+  onEvent(_: 'placement.round'): void {
     this.#roundEvent = 0
     const { tenants } = this.parts
     const order = [...this.#queue]

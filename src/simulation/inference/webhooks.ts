@@ -3,7 +3,6 @@ import type { Micros } from '../../kernel/duration.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import type { SimulationContext } from '../context.ts'
-import { assertHandled, type EventOf } from '../events.ts'
 import { TablePart } from '../part.ts'
 
 /** The address that gets the result of a request, and what determines the result. It is plain data. */
@@ -96,15 +95,9 @@ export class Webhooks extends TablePart<WebhookRow> {
     return underWay.map(([ordinal, row]) => this.#toAttempt(ordinal, row))
   }
 
-  onEvent(event: EventOf<'webhooks'>, ordinal: number, use: number): void {
+  onEvent(event: 'webhook.due', ordinal: number, use: number): void {
     if (this.table.useCount(ordinal) !== use) throw new Error(`Failed to fire ${event}: its webhook has gone.`)
-    switch (event) {
-      case 'webhook.due':
-        this.#begin(ordinal)
-        break
-      default:
-        assertHandled(event)
-    }
+    this.#begin(ordinal)
   }
 
   /** Ends an attempt. After a failure the next one is scheduled. An attempt that is no longer under way is ignored. */

@@ -9,7 +9,6 @@ import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { CommandError } from '../command-error.ts'
 import type { SimulationContext } from '../context.ts'
 import { isTerminal } from '../deployments/deployment-row.ts'
-import { assertHandled, type EventOf } from '../events.ts'
 import { TablePart } from '../part.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
 import { CatalogChanges } from './catalog-changes.ts'
@@ -350,18 +349,8 @@ export class Commands extends TablePart<ScheduledCommandRow, CommandsParts> {
     return true
   }
 
-  onEvent(event: EventOf<'commands'>, ordinal: number): void {
-    switch (event) {
-      case 'command.due':
-        this.#execute(ordinal)
-        break
-      default:
-        assertHandled(event)
-    }
-  }
-
   /** Executes a scheduled command. A command that is no longer valid is recorded as missed. */
-  #execute(ordinal: number): void {
+  onEvent(_: 'command.due', ordinal: number): void {
     const { command, interval, remaining } = this.table.read(ordinal)
     if (remaining > 1) {
       const row = this.table.writable(ordinal)

@@ -4,7 +4,6 @@ import { AppendLog } from '../../../kernel/layered-map.ts'
 import { NumberLog } from '../../../kernel/number-log.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import type { SimulationContext } from '../../context.ts'
-import { assertHandled, type EventOf } from '../../events.ts'
 import { Part } from '../../part.ts'
 import type { LedgerParts } from '../ledger.ts'
 import { tokenCost, toNanoDollars } from '../money.ts'
@@ -112,13 +111,7 @@ export class AccountAccess {
     if (scope !== undefined && cost !== undefined) this.scopedTokens.addCost(scope, tokenCost(cost.weight))
   }
 
-  onEvent(event: EventOf<'access'>, subject: number): void {
-    switch (event) {
-      case 'limit.rateDecided':
-        this.rateLimits.onReviewed(subject)
-        break
-      default:
-        assertHandled(event)
-    }
+  onEvent(_: 'limit.rateDecided', subject: number): void {
+    this.rateLimits.onReviewed(subject)
   }
 }
