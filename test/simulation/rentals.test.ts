@@ -230,7 +230,7 @@ describe('capacity', () => {
     const sim = stage([], {}, { with: { nodes: { pools } } })
     const one = ship(sim, 8)
     passUntil(sim, () => one.state === 'running')
-    expect(sim.cluster.nodeOf(one.container_id).name).toBe('node-0')
+    expect(sim.cluster.nodeOf(one.id).name).toBe('node-0')
     one.delete()
     pass(sim, '1h')
     expect(sim.cluster.nodes()).toEqual([])
@@ -426,9 +426,9 @@ test('a report tells what they held and cost, and windows add up', () => {
   expect(gpus[0]!.utilisation).toBe(2 / 16)
   const rent_microcents = Math.floor((3 * CENT * 3540) / 3600)
   expect(money.hosted).toEqual([
-    { instance_id: one.instance_id, name: 'bench', plan_id: 'small', rent_microcents, billed_hours: 3540 / 3600 },
+    { instance_id: one.id, name: 'bench', plan_id: 'small', rent_microcents, billed_hours: 3540 / 3600 },
   ])
-  expect(money.containers).toMatchObject([{ container_id: other.container_id, billed_gpu_hours: 7080 / 3600 }])
+  expect(money.containers).toMatchObject([{ container_id: other.id, billed_gpu_hours: 7080 / 3600 }])
   // No GPU type has the rent of a machine.
   expect(gpus.reduce((sum, gpu) => sum + gpu.rent_microcents, 0)).toBe(money.rent_microcents - rent_microcents)
   const middle = 1_234_567_890

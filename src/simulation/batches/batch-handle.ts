@@ -21,16 +21,11 @@ export interface Batch {
   stall(): boolean
 }
 
-/** Acts on the batch with an ordinal, as the methods of its handle do. */
-export type BatchEnds = Readonly<Record<'cancel' | 'expire' | 'fail' | 'stall', (ordinal: number) => boolean>>
+/** The batches, with the actions of a handle by ordinal. */
+type ActingBatches = BatchTable & Readonly<Record<'cancel' | 'expire' | 'fail' | 'stall', (ordinal: number) => boolean>>
 
 /** Returns a handle of the batch with an ordinal. */
-export function createBatchHandle(
-  context: SimulationContext,
-  table: BatchTable,
-  ordinal: number,
-  ends: BatchEnds,
-): Batch {
+export function createBatchHandle(context: SimulationContext, table: ActingBatches, ordinal: number): Batch {
   const toRecord = () => toBatchRecord(context, table.read(ordinal))
   return {
     get id() {
@@ -45,10 +40,10 @@ export function createBatchHandle(
       if (table.read(ordinal).rate.tokensPerSecond > 0) return JSON.stringify(toRecord())
       return table.jsonOf(ordinal, () => JSON.stringify(toRecord()))
     },
-    cancel: () => ends.cancel(ordinal),
-    expire: () => ends.expire(ordinal),
-    fail: () => ends.fail(ordinal),
-    stall: () => ends.stall(ordinal),
+    cancel: () => table.cancel(ordinal),
+    expire: () => table.expire(ordinal),
+    fail: () => table.fail(ordinal),
+    stall: () => table.stall(ordinal),
   }
 }
 

@@ -7,7 +7,7 @@ import { type Steps, withoutPause } from '../../lib/slices.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { CONTROLLER } from '../recording/deployment-logs.ts'
-import { type Batch, type BatchEnds, createBatchHandle } from './batch-handle.ts'
+import { type Batch, createBatchHandle } from './batch-handle.ts'
 import { type AnsweredLines, answerLines, type FindTarget, readFixtureLines } from './batch-input.ts'
 import {
   type ComposedFiles,
@@ -74,12 +74,6 @@ export interface BatchesPorts {
 export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
   readonly pacing: BatchPacing
   readonly #findTarget: FindTarget = (model, endpoint) => this.pacing.findCurrentTarget(model, endpoint)
-  readonly #ends: BatchEnds = {
-    cancel: ordinal => this.#cancel(ordinal),
-    expire: ordinal => this.#expire(ordinal),
-    fail: ordinal => this.fail(ordinal, 'the batch could not be processed'),
-    stall: ordinal => this.#stall(ordinal),
-  }
   /** The long work that was done before its event fires, and the last journal entry before it. */
   #doneWork: { readonly of: string; readonly result: unknown; readonly seq: number } | undefined
   /** Answers the lines. It must be ready before the first event of a batch. */
@@ -248,7 +242,7 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
         this.#finish(ordinal, row)
         break
       case 'batch.expired':
-        this.#expire(ordinal)
+        this.expire(ordinal)
         break
       default:
         assertHandled(event)
@@ -257,10 +251,11 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
   }
 
   #handle(ordinal: number): Batch {
-    return createBatchHandle(this.context, this, ordinal, this.#ends)
+    return createBatchHandle(this.context, this, ordinal)
   }
 
-  #cancel(ordinal: number): boolean {
+  /** Requests an early end of a batch. Returns false if its status is terminal. */
+  cancel(ordinal: number): boolean {
     const row = this.table.writable(ordinal)
     if (BATCH_LIFECYCLE.terminal.has(row.status)) return false
     if (row.status === 'cancelling') return true
@@ -317,7 +312,7 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
   }
 
   /** Fails a batch that has not ended, for a reason of the provider. It has no output. */
-  fail(ordinal: number, message: string): boolean {
+  fail(ordinal: number, message = 'the batch could not be processed'): boolean {
     const row = this.table.writable(ordinal)
     if (BATCH_LIFECYCLE.terminal.has(row.status)) return false
     this.pacing.stopLines(row)
@@ -328,7 +323,7 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
   }
 
   /** Keeps a batch from progress: as if it waited for capacity that never comes. */
-  #stall(ordinal: number): boolean {
+  stall(ordinal: number): boolean {
     const row = this.table.writable(ordinal)
     if (row.status !== 'validating' && row.status !== 'in_progress') return false
     row.waitsUntil = Number.POSITIVE_INFINITY
@@ -377,7 +372,8 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
     this.#startNextStep(ordinal, row)
   }
 
-  #expire(ordinal: number): boolean {
+  /** Ends the completion window of a batch. Returns false if its lines are done, or were stopped. */
+  expire(ordinal: number): boolean {
     const row = this.table.writable(ordinal)
     // A batch that is being written is in time: its lines were done before the window closed.
     if (row.status !== 'validating' && row.status !== 'in_progress') return false

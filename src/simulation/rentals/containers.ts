@@ -27,10 +27,6 @@ export class Container extends Rental<ContainerState> {
     this.#ledger = ledger
   }
 
-  get container_id(): string {
-    return this.row.id
-  }
-
   /** Returns the record that the API sends. */
   toRecord() {
     const { id, name, failReason, gpu, numGpus, plan } = this.row

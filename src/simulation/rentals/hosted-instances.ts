@@ -19,9 +19,6 @@ const SSH_USER = 'ubuntu'
 
 /** A hosted instance of the account. */
 export class HostedInstance extends Rental<HostedState> {
-  get instance_id(): string {
-    return this.row.id
-  }
   get plan_id(): string {
     return this.#machine.planId
   }

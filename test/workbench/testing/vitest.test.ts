@@ -129,7 +129,7 @@ test('toBeQuiet names everything that runs, and passes when nothing does', async
 })
 
 test('toBeQuiet names every rental', async ({ sim }) => {
-  const { container_id } = sim.world.containers.create({
+  const { id: container_id } = sim.world.containers.create({
     name: 'trial',
     gpu: 'L4-24GB',
     num_gpus: 1,
