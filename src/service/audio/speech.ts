@@ -4,6 +4,7 @@ import { formatCount } from '../../lib/text/numbers.ts'
 import type { World } from '../../simulation/world.ts'
 import { neighbour } from '../endpoint.ts'
 import { looseObject, text } from '../fields.ts'
+import { COMPAT_INFERENCE } from '../openai/request-lifecycle.ts'
 import { refuseInput, rejectInput } from '../refusals.ts'
 import {
   AudioBytes,
@@ -21,8 +22,8 @@ import {
 } from './speech-requests.ts'
 
 export const createSpeech = neighbour({
+  ...COMPAT_INFERENCE,
   route: 'POST /v1/audio/speech',
-  isMirrored: true,
   summary: 'Speak a text',
   assumptions: [
     'model: as in POST /v1/chat/completions, with the task text-to-speech',
@@ -32,9 +33,6 @@ export const createSpeech = neighbour({
     'extra_body is ignored; service_tier is validated and ignored',
   ],
   refusals: { ...SPEECH_REFUSALS, 404: `${SPEECH_REFUSALS[404]}; or the voice is unknown` },
-  errorShape: 'compat',
-  acceptsKeyHeader: true,
-  acceptsScopedTokens: true,
   body: z.object({
     model: text({ min: 1 }),
     input: text({ min: 1, max: LIMITS.speechCharacters }),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { neighbour } from '../endpoint.ts'
 import { text } from '../fields.ts'
+import { COMPAT_INFERENCE } from '../openai/request-lifecycle.ts'
 import {
   AUDIO_SIZE_LIMIT,
   answerTranscription,
@@ -11,14 +12,7 @@ import {
   TranscriptionAnswer,
 } from './transcription-answers.ts'
 
-const common = {
-  isMirrored: true,
-  refusals: TRANSCRIPTION_REFUSALS,
-  errorShape: 'compat',
-  acceptsKeyHeader: true,
-  acceptsScopedTokens: true,
-  returns: TranscriptionAnswer,
-} as const
+const common = { ...COMPAT_INFERENCE, refusals: TRANSCRIPTION_REFUSALS, returns: TranscriptionAnswer } as const
 
 const EXAMPLE_FILE = { filename: 'memo.wav', content: createExampleAudio() } as const
 const MODEL_ASSUMPTION = 'model: as in POST /v1/chat/completions, with the task automatic-speech-recognition'

@@ -9,6 +9,7 @@ import { integer, queryInteger, recordSchema, text } from '../fields.ts'
 import { drawImages, type ImageSize, InvalidImageError, readImageSize } from '../media/images.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import {
+  COMPAT_INFERENCE,
   hashRequest,
   INFERENCE_REFUSALS,
   startMediaInference,
@@ -77,14 +78,11 @@ const EXAMPLE_PNG = decodeBase64(
 )
 
 export const createImage = neighbour({
+  ...COMPAT_INFERENCE,
   route: 'POST /v1/images/generations',
-  isMirrored: true,
   summary: 'Make images from a prompt',
   assumptions: [...COMMON_ASSUMPTIONS, 'size: default 1024x1024', 'quality and style are accepted and ignored'],
   refusals: REFUSALS,
-  errorShape: 'compat',
-  acceptsKeyHeader: true,
-  acceptsScopedTokens: true,
   body: z.object({
     ...FIELDS,
     prompt,
@@ -101,14 +99,11 @@ export const createImage = neighbour({
 })
 
 export const createImageEdit = neighbour({
+  ...COMPAT_INFERENCE,
   route: 'POST /v1/images/edits',
-  isMirrored: true,
   summary: 'Make images from an image and a prompt',
   assumptions: ['mask: an image of the same size as image; it changes the result', ...UPLOAD_ASSUMPTIONS],
   refusals: { ...UPLOAD_REFUSALS, 400: `${UPLOAD_REFUSALS[400]}, or the mask has another size` },
-  errorShape: 'compat',
-  acceptsKeyHeader: true,
-  acceptsScopedTokens: true,
   upload: { part: 'image', optionalParts: ['mask'], fields: { ...FORM_FIELDS, prompt }, limit: () => UPLOAD_LIMIT },
   returns: ImageList,
   example: {
@@ -136,14 +131,11 @@ export const createImageEdit = neighbour({
 })
 
 export const createImageVariation = neighbour({
+  ...COMPAT_INFERENCE,
   route: 'POST /v1/images/variations',
-  isMirrored: true,
   summary: 'Make variations of an image',
   assumptions: UPLOAD_ASSUMPTIONS,
   refusals: UPLOAD_REFUSALS,
-  errorShape: 'compat',
-  acceptsKeyHeader: true,
-  acceptsScopedTokens: true,
   upload: { part: 'image', fields: FORM_FIELDS, limit: () => UPLOAD_LIMIT },
   returns: ImageList,
   example: {

@@ -15,7 +15,7 @@ import { chooseCalledTool, messageText, validateTools } from './chat-tools.ts'
 import { generateText, type TextProtocol } from './generation.ts'
 import { type TokenLogprob, toChatLogprobs } from './logprobs.ts'
 import { countPromptTokens } from './prompt-tokens.ts'
-import { requireTags, TAGGED_REFUSALS } from './request-lifecycle.ts'
+import { COMPAT_INFERENCE, requireTags, TAGGED_REFUSALS } from './request-lifecycle.ts'
 
 const CHAT_PROTOCOL: TextProtocol<ChatBody, 'chat.completion', ReturnType<typeof toChoice>> = {
   parsePrompt: body => {
@@ -65,8 +65,8 @@ const CHAT_PROTOCOL: TextProtocol<ChatBody, 'chat.completion', ReturnType<typeof
 }
 
 export const createChatCompletion = neighbour({
+  ...COMPAT_INFERENCE,
   route: 'POST /v1/chat/completions',
-  isMirrored: true,
   summary: 'Create a chat completion',
   assumptions: [
     'model: name of a deployment or adapter of the account, deploy_id:<id>, or name of a current catalog model',
@@ -90,9 +90,6 @@ export const createChatCompletion = neighbour({
     'the last chunk with a finish reason has usage, except with stream_options.include_usage false',
   ],
   refusals: TAGGED_REFUSALS,
-  errorShape: 'compat',
-  acceptsKeyHeader: true,
-  acceptsScopedTokens: true,
   needsTokenizer: true,
   body: ChatBody,
   bodyFor: ({ developerRole }) => (developerRole === 'refuse' ? undefined : ChatBodyWithDeveloper),

@@ -8,7 +8,7 @@ import { ResponseFormat } from './chat-schema.ts'
 import { generateText, type TextProtocol, Usage } from './generation.ts'
 import { CompletionLogprobs, toCompletionLogprobs } from './logprobs.ts'
 import { toInputList } from './prompt-tokens.ts'
-import { INFERENCE_REFUSALS } from './request-lifecycle.ts'
+import { COMPAT_INFERENCE, INFERENCE_REFUSALS } from './request-lifecycle.ts'
 import { SamplingFields } from './sampling.ts'
 import { countTokens, decodeTokens } from './tokenizer.ts'
 
@@ -120,8 +120,8 @@ const COMPLETION_PROTOCOL: TextProtocol<CompletionBody, 'text_completion', z.inp
 }
 
 export const createCompletion = neighbour({
+  ...COMPAT_INFERENCE,
   route: 'POST /v1/completions',
-  isMirrored: true,
   summary: 'Create a text completion',
   assumptions: [
     'model: as in POST /v1/chat/completions',
@@ -134,9 +134,6 @@ export const createCompletion = neighbour({
     `logprobs: 0 to ${MAX_LOGPROBS}, drawn from the seed; with echo, the first token of the prompt has null`,
   ],
   refusals: INFERENCE_REFUSALS,
-  errorShape: 'compat',
-  acceptsKeyHeader: true,
-  acceptsScopedTokens: true,
   needsTokenizer: true,
   maxBodyValues: LIMITS.tokenBodyValues,
   body: CompletionBody,

@@ -11,7 +11,13 @@ import {
   type VectorSpec,
 } from './embedding-answers.ts'
 import { TokenArray } from './prompt-tokens.ts'
-import { hashRequest, INFERENCE_REFUSALS, startInference, waitForWholeAnswer } from './request-lifecycle.ts'
+import {
+  COMPAT_INFERENCE,
+  hashRequest,
+  INFERENCE_REFUSALS,
+  startInference,
+  waitForWholeAnswer,
+} from './request-lifecycle.ts'
 
 const Embedding = z.object({
   object: z.literal('embedding'),
@@ -28,8 +34,8 @@ const EmbeddingList = recordSchema('EmbeddingList', {
 })
 
 export const createEmbeddings = neighbour({
+  ...COMPAT_INFERENCE,
   route: 'POST /v1/embeddings',
-  isMirrored: true,
   summary: 'Turn texts into vectors',
   assumptions: [
     'model: as in POST /v1/chat/completions, with the task embeddings',
@@ -47,9 +53,6 @@ export const createEmbeddings = neighbour({
     ...INFERENCE_REFUSALS,
     400: `${INFERENCE_REFUSALS[400]}, or dimensions is above the length of the model`,
   },
-  errorShape: 'compat',
-  acceptsKeyHeader: true,
-  acceptsScopedTokens: true,
   needsTokenizer: true,
   maxBodyValues: LIMITS.tokenBodyValues,
   body: z.object({

@@ -17,6 +17,14 @@ import { RefusalError, refuse, refuseOverLimit } from '../refusals.ts'
 import type { AnswerPart, HandlerResult, ResponseWaiter } from '../results.ts'
 import { createCompatErrorBody } from './error-body.ts'
 
+/** What the endpoints of the chat protocol and its media have in common. */
+export const COMPAT_INFERENCE = {
+  isMirrored: true,
+  errorShape: 'compat',
+  acceptsKeyHeader: true,
+  acceptsScopedTokens: true,
+} as const
+
 /** Declared refusals of inference requests. */
 export const INFERENCE_REFUSALS = {
   400: 'the model has another task, or the prompt does not fit its context',
