@@ -83,6 +83,11 @@ export function formatValue(value: unknown): string {
   return String(value)
 }
 
+/** Returns the text of a problem with a value that is not as expected. */
+export function describeWrongValue(expected: string, got: unknown): string {
+  return `expected ${expected}, got ${formatValue(got)}. Fix that value.`
+}
+
 function problemsOfIssue(schema: z.ZodType, value: unknown, issue: z.core.$ZodIssue): Problem[] {
   const path = issue.path
   const received = valueAt(value, path)

@@ -1,6 +1,6 @@
 import { openProfile } from '#fixture-files'
 import { parseJsonText } from '../../lib/json-text.ts'
-import { formatValue } from '../../lib/zod-problems.ts'
+import { describeWrongValue, formatValue } from '../../lib/zod-problems.ts'
 import type { ProfileFile } from '../fixtures/files.ts'
 import { isRecord, ProfileError } from './problems.ts'
 import type { ProfileInput } from './schema.ts'
@@ -110,12 +110,10 @@ export class ProfileChain {
   }
 
   #baseOf(label: string, raw: unknown): string | null {
-    if (!isRecord(raw)) throw this.#failure(`${label}: $: expected an object, got ${formatValue(raw)}. Fix that value.`)
+    if (!isRecord(raw)) throw this.#failure(`${label}: $: ${describeWrongValue('an object', raw)}`)
     const { extends: base = DEFAULT_PROFILE } = raw
     if (base === null || (typeof base === 'string' && base !== '')) return base
-    throw this.#failure(
-      `${label}: $.extends: expected the name or path of a profile, or null, got ${formatValue(base)}. Fix that value.`,
-    )
+    throw this.#failure(`${label}: $.extends: ${describeWrongValue('the name or path of a profile, or null', base)}`)
   }
 
   #failure(problem: string): ProfileError {

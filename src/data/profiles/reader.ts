@@ -1,5 +1,5 @@
 import { describeUnknownField } from '../../lib/known-keys.ts'
-import { formatValue, type Problem } from '../../lib/zod-problems.ts'
+import { describeWrongValue, formatValue, type Problem } from '../../lib/zod-problems.ts'
 import type { ProfileLayer } from './chain.ts'
 import { isRecord, type ProblemReport } from './problems.ts'
 import { NamedSections, type ProfileSection, ProfileSetting, toCamelCase } from './setting.ts'
@@ -56,7 +56,7 @@ export class ProfileReader {
     const { label, raw } = layers.at(-1)!
     const value = (raw as Readonly<Record<string, unknown>>)[key]
     if (value === undefined || typeof value === 'string') return value
-    this.#report.add(label, [key], `expected a string, got ${formatValue(value)}. Fix that value.`)
+    this.#report.add(label, [key], describeWrongValue('a string', value))
     return undefined
   }
 
@@ -131,7 +131,7 @@ export class ProfileReader {
     }
     if (source === undefined) return { value }
     if (typeof source === 'string' && source.trim() !== '') return { value, source }
-    const text = `expected a text that names the source of the value, got ${formatValue(source)}. Fix that value.`
+    const text = describeWrongValue('a text that names the source of the value', source)
     this.#report.add(label, [...path, 'source'], text)
     return undefined
   }
@@ -142,7 +142,7 @@ export class ProfileReader {
   ): readonly { readonly label: string; readonly raw: Readonly<Record<string, unknown>> }[] {
     return layers.flatMap(({ label, raw }) => {
       if (isRecord(raw)) return [{ label, raw }]
-      this.#report.add(label, path, `expected an object, got ${formatValue(raw)}. Fix that value.`)
+      this.#report.add(label, path, describeWrongValue('an object', raw))
       return []
     })
   }

@@ -253,61 +253,27 @@ function toTag(path: string): string {
   return path.split('/').find(word => word !== '' && !/^v\d+$/.test(word) && !word.startsWith('{')) ?? 'other'
 }
 
-const STRING_SCHEMA = { type: 'string' }
+const TEXT = { type: 'string' }
+const TEXT_OR_NULL = { type: ['string', 'null'] }
+
+/** Returns the schema of an object that has all of these fields. */
+function objectOf(properties: Json): Json {
+  return { type: 'object', required: Object.keys(properties), properties }
+}
+
 /** The schemas of the bodies of refusals. */
 export const ERROR_SCHEMAS: Json = {
-  ValidationError: {
-    type: 'object',
-    required: ['detail'],
-    properties: {
-      detail: {
-        type: 'array',
-        items: {
-          type: 'object',
-          required: ['loc', 'msg', 'type'],
-          properties: { loc: { type: 'array', items: STRING_SCHEMA }, msg: STRING_SCHEMA, type: STRING_SCHEMA },
-        },
-      },
-    },
-  },
-  SimpleError: { type: 'object', required: ['error'], properties: { error: STRING_SCHEMA } },
-  DetailError: { type: 'object', required: ['detail'], properties: { detail: STRING_SCHEMA } },
-  WrappedError: {
-    type: 'object',
-    required: ['detail'],
-    properties: { detail: { type: 'object', required: ['error'], properties: { error: STRING_SCHEMA } } },
-  },
-  CompatError: {
-    type: 'object',
-    required: ['error'],
-    properties: {
-      error: {
-        type: 'object',
-        required: ['message', 'type', 'param', 'code'],
-        properties: {
-          message: STRING_SCHEMA,
-          type: STRING_SCHEMA,
-          param: { type: ['string', 'null'] },
-          code: { type: ['string', 'null'] },
-        },
-      },
-    },
-  },
-  MessageError: {
-    type: 'object',
-    required: ['type', 'error'],
-    properties: {
-      type: { const: 'error' },
-      error: {
-        type: 'object',
-        required: ['type', 'message'],
-        properties: { type: STRING_SCHEMA, message: STRING_SCHEMA },
-      },
-    },
-  },
-  AuthenticationError: {
-    type: 'object',
-    required: ['detail'],
-    properties: { detail: { anyOf: [STRING_SCHEMA, { type: 'object', properties: { error: STRING_SCHEMA } }] } },
-  },
+  ValidationError: objectOf({
+    detail: { type: 'array', items: objectOf({ loc: { type: 'array', items: TEXT }, msg: TEXT, type: TEXT }) },
+  }),
+  SimpleError: objectOf({ error: TEXT }),
+  DetailError: objectOf({ detail: TEXT }),
+  WrappedError: objectOf({ detail: objectOf({ error: TEXT }) }),
+  CompatError: objectOf({
+    error: objectOf({ message: TEXT, type: TEXT, param: TEXT_OR_NULL, code: TEXT_OR_NULL }),
+  }),
+  MessageError: objectOf({ type: { const: 'error' }, error: objectOf({ type: TEXT, message: TEXT }) }),
+  AuthenticationError: objectOf({
+    detail: { anyOf: [TEXT, { type: 'object', properties: { error: TEXT } }] },
+  }),
 }

@@ -3,18 +3,10 @@ import type { Micros } from '../../kernel/duration.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import type { EngineRequests } from '../load/engine-requests.ts'
 import { EMPTY_PREFIX_CACHE, type PrefixCache } from '../load/prefix-cache.ts'
-import type { InstanceStage, InstanceTimeline } from '../recording/instance-timeline.ts'
+import { INSTANCE_STAGES, type InstanceTimeline } from '../recording/instance-timeline.ts'
 
 /** The states of an instance, in order. */
-export const INSTANCE_STATES = [
-  'pending',
-  'placed',
-  'pulling',
-  'loading',
-  'warming',
-  'ready',
-  'draining',
-] as const satisfies readonly InstanceStage[]
+export const INSTANCE_STATES = INSTANCE_STAGES.filter(stage => stage !== 'pulled')
 /** The state of an instance that has a row. An instance that is `gone` has left its table. */
 export type InstanceState = (typeof INSTANCE_STATES)[number]
 

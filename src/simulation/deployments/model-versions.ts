@@ -9,27 +9,18 @@ import { TablePart } from '../part.ts'
 
 const VERSION = purpose('model.version')
 
-/** What the account says of a model of its own. An empty text: nothing. */
-export interface ModelDetails {
-  readonly description: string
-  readonly cover_img_url: string
-  /** Default: the task of the model. */
-  readonly reported_type: string
-  readonly github_url: string
-  readonly paper_url: string
-  readonly license_url: string
-  readonly readme: string
-}
-
-const NO_DETAILS: ModelDetails = Object.freeze({
+const NO_DETAILS = Object.freeze({
   description: '',
   cover_img_url: '',
+  /** Default: the task of the model. */
   reported_type: '',
   github_url: '',
   paper_url: '',
   license_url: '',
   readme: '',
 })
+/** What the account says of a model of its own. An empty text: nothing. */
+export type ModelDetails = Readonly<Record<keyof typeof NO_DETAILS, string>>
 
 const NO_VERSIONS: readonly string[] = Object.freeze([])
 
