@@ -71,6 +71,11 @@ function editDistance(from: string, to: string): number {
 
 /** Returns the text of a problem with a value that names an unknown thing, with the nearest known one. */
 export function describeUnknown(expected: string, got: string, known: Iterable<string>): string {
-  const suggestion = nearestWord(got, known)
-  return `expected ${expected}, got '${got}'.${suggestion === undefined ? '' : ` Did you mean '${suggestion}'?`} Fix that value.`
+  return `expected ${expected}, got '${got}'.${formatHint(got, known)} Fix that value.`
+}
+
+/** Returns the question with the nearest candidate, to follow a sentence; '' if none is near. */
+export function formatHint(word: string, candidates: Iterable<string>): string {
+  const nearest = nearestWord(word, candidates)
+  return nearest === undefined ? '' : ` Did you mean '${nearest}'?`
 }

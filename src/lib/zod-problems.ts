@@ -1,6 +1,6 @@
 /** Describes the problems of a zod schema in the format of this project: place, expected value, remedy. */
 import * as z from 'zod'
-import { nearestWord } from './did-you-mean.ts'
+import { formatHint, nearestWord } from './did-you-mean.ts'
 import { describeUnknownField } from './known-keys.ts'
 
 /**
@@ -98,9 +98,7 @@ function problemsOfIssue(schema: z.ZodType, value: unknown, issue: z.core.$ZodIs
   const expected = describeExpected(issue)
   if (received === undefined) return [{ path, text: `expected ${expected}, got nothing. Add that field.` }]
   const allowedValues = allowedValuesOf(issue)
-  const meant =
-    allowedValues === undefined || typeof received !== 'string' ? undefined : nearestWord(received, allowedValues)
-  const hint = meant === undefined ? '' : ` Did you mean '${meant}'?`
+  const hint = allowedValues && typeof received === 'string' ? formatHint(received, allowedValues) : ''
   return [{ path, text: `expected ${expected}, got ${formatValue(received)}.${hint} Fix that value.` }]
 }
 

@@ -135,7 +135,7 @@ describe('laws of a load curve', () => {
     )
   })
 
-  test('the first above, below, at most is really the first', () => {
+  test('the first above and the first at most are really the first', () => {
     fc.assert(
       fc.property(anyLoad(), anyStretch(), fc.double({ min: -1, max: 101, noNaN: true }), (load, [from, to], any) => {
         const curve = curveOf(load)
@@ -144,7 +144,6 @@ describe('laws of a load curve', () => {
         for (const level of [any, curve.rateAt(until), curve.rateAt(curve.nextBreakpoint(from) === NEVER ? 0 : from)]) {
           for (const [found, holds] of [
             [curve.firstAbove(level, from, until), (t: Micros) => curve.rateAt(t) > level],
-            [curve.firstBelow(level, from, until), (t: Micros) => curve.rateAt(t) < level],
             [curve.firstAtMost(level, from, until), (t: Micros) => curve.rateAt(t) <= level],
           ] as const) {
             const before = corners(curve, from, Math.min(until, found - 1))
@@ -196,7 +195,6 @@ describe('a wave', () => {
 
   test('says when it crosses a level, on whatever day', () => {
     expect(curve.firstAbove(21, 0, DAY)).toBe(8 * HOUR + 1)
-    expect(curve.firstBelow(21, 14 * HOUR, DAY)).toBe(20 * HOUR + 1)
     expect(curve.firstAtMost(21, 14 * HOUR, DAY)).toBe(20 * HOUR)
     expect(curve.firstAbove(21, 20 * DAY + 15 * HOUR, NEVER)).toBe(20 * DAY + 15 * HOUR + 1)
     expect(curve.firstAbove(21, 20 * DAY + 21 * HOUR, NEVER)).toBe(21 * DAY + 8 * HOUR + 1)
@@ -212,7 +210,7 @@ describe('bursts', () => {
     const found: Micros[] = []
     for (let t = curve.firstAbove(3, -1, NEVER); found.length < 100; t = curve.firstAbove(3, t, NEVER)) {
       found.push(t)
-      t = curve.firstBelow(50, t, NEVER)
+      t = curve.firstAtMost(3, t, NEVER)
       expect(t - found.at(-1)!).toBe(10 * MINUTE)
     }
     return found
@@ -281,7 +279,7 @@ test('a ramp is straight between its ends', () => {
   const curve = curveOf({ kind: 'ramp', from: 10, to: 0, start: '1h', end: '2h' })
   expect([0, 1, 1.5, 2, 3].map(h => curve.rateAt(h * HOUR))).toEqual([10, 10, 5, 0, 0])
   expect([0, 1.5 * HOUR, 2 * HOUR].map(t => curve.nextBreakpoint(t))).toEqual([HOUR, 2 * HOUR, NEVER])
-  expect(curve.firstBelow(5, 0, NEVER)).toBe(1.5 * HOUR + 1)
+  expect(curve.firstAtMost(5, 0, NEVER)).toBe(1.5 * HOUR)
   expect(curve.firstAtMost(0, 0, NEVER)).toBe(2 * HOUR)
   expect(curve.integral(0, DAY)).toBe(15 * 3600)
 })

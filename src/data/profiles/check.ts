@@ -1,4 +1,4 @@
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { describeUnknown } from '../../lib/did-you-mean.ts'
 import { deepFreeze } from '../../lib/fields.ts'
 import { formatValue } from '../../lib/zod-problems.ts'
 import type { ProfileChain, ProfileLayer } from './chain.ts'
@@ -57,10 +57,7 @@ function checkConsistency(profile: Profile, layers: readonly ProfileLayer[], rep
   }
   const names = ['none', ...Object.keys(weather.packs)]
   if (!names.includes(weather.pack)) {
-    const suggestion = nearestWord(weather.pack, names)
-    const text =
-      `expected one of ${names.map(formatValue).join(', ')}, got ${formatValue(weather.pack)}.` +
-      `${suggestion === undefined ? '' : ` Did you mean '${suggestion}'?`} Fix that value.`
+    const text = describeUnknown(`one of ${names.map(formatValue).join(', ')}`, weather.pack, names)
     report.add(lastLabelNaming(layers, [['weather', 'pack']]), ['weather', 'pack'], text)
   }
 }

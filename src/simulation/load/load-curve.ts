@@ -185,7 +185,7 @@ export interface CurveRandomness {
  * @example
  * const curve = new LoadCurve(OfferedLoad.parse({ kind: 'wave', low: 2, high: 40 }), { chance, key })
  * curve.rateAt(14 * HOUR) // 40
- * curve.firstBelow(20, 14 * HOUR, DAY) // the microsecond at which it has fallen below 20
+ * curve.firstAtMost(20, 14 * HOUR, DAY) // the microsecond at which it has fallen to 20
  */
 export class LoadCurve {
   readonly #rateFunction: RateFunction
@@ -220,15 +220,7 @@ export class LoadCurve {
     return this.#first('above', level, from, until)
   }
 
-  /** Returns the first microsecond in (from, until] with a rate below `level`; Infinity if it is missing. */
-  firstBelow(level: number, from: Micros, until: Micros): Micros {
-    return this.#first('below', level, from, until)
-  }
-
-  /**
-   * Returns the first microsecond in (from, until] with a rate of at most `level`; Infinity if it is missing. A load can
-   * stay exactly at a threshold, which `firstBelow` ignores.
-   */
+  /** Returns the first microsecond in (from, until] with a rate of at most `level`; Infinity if it is missing. */
   firstAtMost(level: number, from: Micros, until: Micros): Micros {
     return this.#first('at most', level, from, until)
   }

@@ -1,7 +1,7 @@
 import type { Micros } from '../../kernel/duration.ts'
 
 /** The side of a level on which a rate lies. */
-export type Side = 'above' | 'below' | 'at most'
+export type Side = 'above' | 'at most'
 
 /** The rate of a load as a function of time. Areas are in requests/s × µs. */
 export interface RateFunction {
@@ -19,7 +19,7 @@ export interface RateFunction {
 
 /** Whether a rate lies on this side of a level. */
 export function isOnSide(side: Side, level: number, rate: number): boolean {
-  return side === 'above' ? rate > level : side === 'below' ? rate < level : rate <= level
+  return side === 'above' ? rate > level : rate <= level
 }
 
 /** A straight line from one rate to another. It ends at the start of the next piece. */
