@@ -12,32 +12,27 @@ const CENTS_PER_USD = 100
 /** Commands to the account: card, top-ups, prices, GPU quotas, suspension. */
 export const ACCOUNT_COMMANDS = {
   'card.decline': {
-    target: 'none',
     undo: 'card.accept',
     description: 'charges to the card fail',
     apply: world => world.ledger.setCardAccepted(false),
   },
   'card.accept': {
-    target: 'none',
     undo: 'card.decline',
     description: 'charges to the card go through; a failed top-up is made up for',
     apply: world => world.ledger.setCardAccepted(true),
   },
   'topup.delay': {
-    target: 'none',
     undo: 'topup.normal',
     description: 'automatic top-ups come this much later, one under way included',
     args: { by: { kind: 'duration' } },
     apply: (world, _, { by }) => world.ledger.topups.setDelay(micros(by as string)),
   },
   'topup.normal': {
-    target: 'none',
     undo: 'topup.delay',
     description: 'they come as soon as ever; one that is late comes now',
     apply: world => world.ledger.topups.setDelay(0),
   },
   'funds.set': {
-    target: 'none',
     description:
       'the account has this many US dollars left, whatever it had; below the threshold of an enabled top-up the card is charged, unless card.decline comes before',
     args: { usd: { kind: 'usd' } },
@@ -68,32 +63,27 @@ export const ACCOUNT_COMMANDS = {
     apply: (world, gpu) => decideQuotaRequest(world, gpu, 'denied'),
   },
   'rateLimit.set': {
-    target: 'none',
     description: 'so many requests to a model may be in flight with a token; null for no limit',
     args: { requests: { kind: 'countOrNone' } },
     apply: (world, _, { requests }) => world.access.rateLimits.setByCommand({ requests: (requests as number) ?? -1 }),
   },
   'rateLimit.setTokens': {
-    target: 'none',
     description: 'a model accepts so many tokens a minute with a token; null for no limit',
     args: { tokens: { kind: 'countOrNone' } },
     apply: (world, _, { tokens }) =>
       world.access.rateLimits.setByCommand({ tokensPerMinute: (tokens as number) ?? -1 }),
   },
   'rateLimit.approve': {
-    target: 'none',
     undo: 'rateLimit.deny',
     description: 'the pending request for higher rate limits is approved now',
     apply: world => decideRateLimits(world, 'approved'),
   },
   'rateLimit.deny': {
-    target: 'none',
     undo: 'rateLimit.approve',
     description: 'the pending request for higher rate limits is denied now',
     apply: world => decideRateLimits(world, 'denied'),
   },
   'account.suspend': {
-    target: 'none',
     undo: 'account.resume',
     description: 'creates answer 402, and what runs stops after the grace',
     args: { reason: { kind: 'reason', optional: true } },
@@ -101,7 +91,6 @@ export const ACCOUNT_COMMANDS = {
       world.ledger.suspension.impose((reason ?? 'admin') as (typeof SUSPENSION_REASONS)[number]),
   },
   'account.resume': {
-    target: 'none',
     undo: 'account.suspend',
     description: 'the account may spend again, unless it has no funds',
     apply: world => {

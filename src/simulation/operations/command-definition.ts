@@ -53,8 +53,8 @@ const TARGET_NOUNS = {
   file: ['file', 'file_HSCZDQPBeSpnXB5vXxnzQcds'],
 } as const satisfies Readonly<Record<string, readonly [noun: string, example: string]>>
 
-/** The kind of thing that a command acts on, by name or id. A command of the kind `none` has the target ''. */
-export type CommandTarget = keyof typeof TARGET_NOUNS | 'none'
+/** The kind of thing that a command acts on, by name or id. */
+export type CommandTarget = keyof typeof TARGET_NOUNS
 
 export type CommandArguments = Readonly<Record<string, string | number | boolean | null | readonly string[]>>
 
@@ -67,7 +67,8 @@ export interface CommandTargets extends CommandsParts {
 
 /** An entry of a command table. */
 export interface CommandDefinition {
-  readonly target: CommandTarget
+  /** Undefined for a command without a target, which gets ''. */
+  readonly target?: CommandTarget
   /** The command that reverses this one. */
   readonly undo?: string
   readonly description: string
@@ -85,11 +86,11 @@ export type CommandTable = Readonly<Record<string, CommandDefinition>>
  */
 export function assertTargetPresence(
   verb: string,
-  kind: CommandTarget,
+  kind: CommandTarget | undefined,
   target: string | undefined,
   nodeName?: () => string | undefined,
 ): void {
-  if (kind === 'none') {
+  if (kind === undefined) {
     if (target === undefined || target === '') return
     throw new CommandError(
       `Failed to execute '${verb}': the command takes no target, got ${JSON.stringify(target)}. Remove target.`,
@@ -217,9 +218,14 @@ const TARGET_CHECKS: Partial<Record<CommandTarget, (world: CommandTargets, targe
 }
 
 /** Rejects an unknown target of a kind, and one that is missing or not needed. */
-export function assertTarget(world: CommandTargets, verb: string, kind: CommandTarget, target: string): void {
+export function assertTarget(
+  world: CommandTargets,
+  verb: string,
+  kind: CommandTarget | undefined,
+  target: string,
+): void {
   assertTargetPresence(verb, kind, target, () => nodeNames(world)[0])
-  TARGET_CHECKS[kind]?.(world, target)
+  if (kind !== undefined) TARGET_CHECKS[kind]?.(world, target)
 }
 
 /** The reasons for which a command can suspend the account. */

@@ -2,7 +2,7 @@
 
 import type { GpuType } from '../../data/records/gpu-config.ts'
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
-import type { ArgumentKind, ArgumentOf } from './command-definition.ts'
+import type { ArgumentKind, ArgumentOf, CommandDefinition } from './command-definition.ts'
 import { COMMANDS, type Command, type CommandArguments, CommandError } from './commands.ts'
 
 /** When a command takes effect: now, or after a while. */
@@ -25,16 +25,16 @@ type MethodOf<N extends Name> = N extends `${string}.${infer Method}` ? Method :
 
 /** Where a command is: a method of what a selector returns, of a group, or of the cluster itself as `stockOut`. */
 type OwnerOf<N extends Name> =
-  GroupOf<N> extends Selector ? (Table[N]['target'] extends GroupOf<N> ? 'selector' : 'cluster') : 'group'
+  GroupOf<N> extends Selector ? (Table[N] extends { readonly target: GroupOf<N> } ? 'selector' : 'cluster') : 'group'
 type NamesOf<Owner> = { [N in Name]: OwnerOf<N> extends Owner ? N : never }[Name]
 type InGroup<N extends Name, Group> = N extends `${Group & string}.${string}` ? N : never
 
 type TargetParameter<N extends Name> =
   OwnerOf<N> extends 'selector'
     ? []
-    : Table[N]['target'] extends 'none'
-      ? []
-      : [target: Table[N]['target'] extends 'gpuType' | 'offeredGpuType' ? GpuType : string]
+    : Table[N] extends { readonly target: infer Target }
+      ? [target: Target extends 'gpuType' | 'offeredGpuType' ? GpuType : string]
+      : []
 /** No command has more than one argument. */
 type ArgumentParameter<N extends Name> = Table[N] extends { readonly args: infer Args }
   ? Args[keyof Args] extends { readonly kind: infer Kind extends ArgumentKind; readonly optional: true }
@@ -68,7 +68,8 @@ interface CommandMethod {
 const METHODS: readonly CommandMethod[] = (Object.keys(COMMANDS) as Name[]).map(verb => {
   const [group, method] = verb.split('.') as [string, string]
   if (!isSelector(group)) return { verb, owner: 'group', group, method }
-  return { verb, owner: COMMANDS[verb].target === group ? 'selector' : 'cluster', group, method }
+  const { target }: CommandDefinition = COMMANDS[verb]
+  return { verb, owner: target === group ? 'selector' : 'cluster', group, method }
 })
 const GROUPS: ReadonlySet<string> = new Set(METHODS.filter(({ owner }) => owner === 'group').map(({ group }) => group))
 
@@ -122,8 +123,8 @@ function selectedMethods(send: SendCommand, group: string, target: string) {
 
 /** Returns a method whose parameters are the target, unless it is selected already, the argument, and the timing. */
 function createMethod(send: SendCommand, verb: Name, selected?: string) {
-  const definition: { readonly target: string; readonly args?: object } = COMMANDS[verb]
-  const hasTargetParameter = selected === undefined && definition.target !== 'none'
+  const definition: CommandDefinition = COMMANDS[verb]
+  const hasTargetParameter = selected === undefined && definition.target !== undefined
   const argumentNames = Object.keys(definition.args ?? {})
   return (...parameters: unknown[]): unknown => {
     const rest = [...parameters]

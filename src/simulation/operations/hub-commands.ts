@@ -3,26 +3,22 @@ import type { CommandTable } from './command-definition.ts'
 /** Commands to the model hub and the image registry. */
 export const HUB_COMMANDS = {
   'hub.down': {
-    target: 'none',
     undo: 'hub.up',
     description: 'downloads stall and, after a while, are given up',
     apply: world => world.operationEffects.setHub({ hubDown: true }, 'hub.down'),
   },
   'hub.up': {
-    target: 'none',
     undo: 'hub.down',
     description: 'the hub answers again',
     apply: world => world.operationEffects.setHub({ hubDown: false }, 'hub.up'),
   },
   'hub.throttle': {
-    target: 'none',
     undo: 'hub.unthrottle',
     description: 'downloads run at a share of their rate',
     args: { share: { kind: 'share' } },
     apply: (world, _, { share }) => world.operationEffects.setHub({ hubShare: Number(share) }, 'hub.throttled'),
   },
   'hub.unthrottle': {
-    target: 'none',
     undo: 'hub.throttle',
     description: 'downloads have their rate back',
     apply: world => world.operationEffects.setHub({ hubShare: 1 }, 'hub.unthrottled'),
@@ -46,13 +42,11 @@ export const HUB_COMMANDS = {
     apply: (world, repo) => world.operationEffects.setRepository(repo, 'missing'),
   },
   'registry.down': {
-    target: 'none',
     undo: 'registry.up',
     description: 'images cannot be pulled',
     apply: world => world.operationEffects.setRegistryDown(true),
   },
   'registry.up': {
-    target: 'none',
     undo: 'registry.down',
     description: 'images can be pulled again',
     apply: world => world.operationEffects.setRegistryDown(false),

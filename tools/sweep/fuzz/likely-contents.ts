@@ -1,6 +1,10 @@
 /** Contents that an operation is likely to accept, where its schema leaves that open: rules, commands, moves of time. */
 import fc from 'fast-check'
-import type { ArgumentKind, CommandTarget } from '../../../src/simulation/operations/command-definition.ts'
+import type {
+  ArgumentKind,
+  CommandDefinition,
+  CommandTarget,
+} from '../../../src/simulation/operations/command-definition.ts'
 import { COMMANDS } from '../../../src/simulation/operations/commands.ts'
 import { FAULT_KINDS } from '../../../src/simulator/faults/kinds/index.ts'
 import type { Content } from './sent-request.ts'
@@ -106,7 +110,7 @@ function faultRules(known: KnownValues, operationIds: readonly string[]): fc.Arb
 }
 
 /** Known values that each kind of target can have. */
-const TARGETS: Readonly<Record<Exclude<CommandTarget, 'none'>, readonly string[]>> = {
+const TARGETS: Readonly<Record<CommandTarget, readonly string[]>> = {
   node: ['name'],
   gpu: ['gpu_slot'],
   pool: ['pool'],
@@ -138,17 +142,15 @@ const ARGUMENT_VALUES: Readonly<Record<ArgumentKind, readonly unknown[]>> = {
 }
 
 function commands(known: KnownValues): fc.Arbitrary<unknown> {
-  const one = Object.entries(COMMANDS).map(([verb, { target, ...more }]) => {
-    const declared = 'args' in more ? Object.entries<{ kind: ArgumentKind }>(more.args) : []
+  const one = Object.entries<CommandDefinition>(COMMANDS).map(([verb, { target, args: kinds = {} }]) => {
+    const declared = Object.entries(kinds)
     const args = fc.record(
       Object.fromEntries(declared.map(([name, { kind }]) => [name, fc.constantFrom(...ARGUMENT_VALUES[kind])])),
       { requiredKeys: [] },
     )
-    const names = target === 'none' ? ['ALL'] : TARGETS[target]
-    const targets = fc.oneof(...names.map(name => knownAs(known, name)))
     return fc.record({
       verb: fc.constant(verb),
-      ...(target !== 'none' && { target: targets }),
+      ...(target && { target: fc.oneof(...TARGETS[target].map(name => knownAs(known, name))) }),
       ...(declared.length > 0 && { args }),
       at: fc.option(duration, { nil: undefined, freq: 4 }),
     })

@@ -81,7 +81,7 @@ export const listVerbs = control({
     }),
   ),
   handle: () =>
-    Object.entries<CommandDefinition>(COMMANDS).map(([verb, { target, undo, description, args = {} }]) => ({
+    Object.entries<CommandDefinition>(COMMANDS).map(([verb, { target = 'none', undo, description, args = {} }]) => ({
       verb,
       // That the fleet must offer the type is a matter of its check.
       target: target === 'offeredGpuType' ? 'gpuType' : target,

@@ -10,6 +10,7 @@ import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
 import {
   assertTargetPresence,
   type CommandArguments,
+  type CommandDefinition,
   requireGpuType,
 } from '../../../simulation/operations/command-definition.ts'
 import { assertArguments, COMMANDS, type CommandName } from '../../../simulation/operations/commands.ts'
@@ -97,13 +98,9 @@ export class WorldChecks {
 
   /** Checks the target and the arguments of a command. A reference is checked when the step runs. */
   checkCommand({ verb, target, nodeOf, args = {} }: CommandStep, path: Path): void {
-    const { target: kind } = COMMANDS[verb as CommandName]
+    const { target: kind }: CommandDefinition = COMMANDS[verb as CommandName]
     if (nodeOf !== undefined && kind !== 'node') {
-      this.#mistakes.add(
-        [...path, 'nodeOf'],
-        `'${verb}' takes no nodeOf`,
-        kind === 'none' ? 'Remove it' : 'Give target',
-      )
+      this.#mistakes.add([...path, 'nodeOf'], `'${verb}' takes no nodeOf`, kind ? 'Give target' : 'Remove it')
       return
     }
     if (nodeOf !== undefined && target !== undefined) {
