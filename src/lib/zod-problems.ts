@@ -102,7 +102,8 @@ function problemsOfIssue(schema: z.ZodType, value: unknown, issue: z.core.$ZodIs
   return [{ path, text: `expected ${expected}, got ${formatValue(received)}.${hint} Fix that value.` }]
 }
 
-function allowedValuesOf(issue: z.core.$ZodIssue): string[] | undefined {
+/** Returns the allowed values if there is a fixed set of them. */
+export function allowedValuesOf(issue: z.core.$ZodIssue): string[] | undefined {
   if (issue.code === 'invalid_value') return issue.values.map(String)
   if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options))
     return issue.options.map(String)
@@ -167,7 +168,8 @@ function describeFormat(issue: z.core.$ZodIssueInvalidStringFormat): string {
   return issue.pattern === undefined ? issue.format : `text that matches ${issue.pattern}`
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+/** Returns the value at a path; undefined without one. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let inner = value
   for (const step of path) {
     if (typeof inner !== 'object' || inner === null || !Object.hasOwn(inner, step)) return undefined
@@ -180,7 +182,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
  * Returns the field names of a schema at a path. For a union, they are those of the option of the value's
  * discriminator.
  */
-function knownKeysAt(schema: z.ZodType, value: unknown, path: readonly PropertyKey[]): string[] {
+export function knownKeysAt(schema: z.ZodType, value: unknown, path: readonly PropertyKey[]): string[] {
   let inner = schema
   for (const [depth, step] of path.entries()) {
     const next = stepInto(inner, valueAt(value, path.slice(0, depth)), step)
@@ -212,7 +214,8 @@ function selectOption(union: z.ZodDiscriminatedUnion, value: unknown): z.ZodType
   return options.find(option => option.shape[union.def.discriminator]?.safeParse(word).success) ?? options[0]!
 }
 
-function unwrapSchema(schema: z.ZodType): z.ZodType {
+/** Returns the schema inside optional, nullable and default. */
+export function unwrapSchema(schema: z.ZodType): z.ZodType {
   let inner = schema
   while (inner instanceof z.ZodDefault || inner instanceof z.ZodOptional || inner instanceof z.ZodNullable) {
     inner = inner.unwrap() as z.ZodType

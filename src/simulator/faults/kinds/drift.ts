@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
+import { unwrapSchema } from '../../../lib/zod-problems.ts'
 import type { AnyEndpoint } from '../../../service/endpoint.ts'
 import { mapEvents, withBody } from '../body-streams.ts'
 import { isEventStream } from '../wire-faults.ts'
@@ -201,14 +202,6 @@ function toSchemaField(path: string, schema: z.ZodType): SchemaField {
     isEnum: inner instanceof z.ZodEnum || inner instanceof z.ZodLiteral,
     isOpen: inner.meta()?.['x-open'] === true,
   }
-}
-
-function unwrapSchema(schema: z.ZodType): z.ZodType {
-  let inner = schema
-  while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable || inner instanceof z.ZodDefault) {
-    inner = inner.unwrap() as z.ZodType
-  }
-  return inner
 }
 
 function pathSegments(path: string): string[] {

@@ -2,6 +2,7 @@
 
 import { loadProfile } from '../../../data/profiles/load.ts'
 import { stableJson } from '../../../lib/json-values.ts'
+import { valueAt } from '../../../lib/zod-problems.ts'
 import { Snapshot } from '../../../simulator/checkpoint/snapshot.ts'
 import type { FlowWorld, WorldChange } from '../flow-world.ts'
 import type { Trials } from './trials.ts'
@@ -50,10 +51,6 @@ async function withoutParts(records: Records, accept: (smaller: Records) => Prom
   }
   await visit([])
   return removed
-}
-
-function valueAt(root: unknown, place: Place): unknown {
-  return place.reduce<unknown>((value, key) => (value as Record<string | number, unknown>)[key], root)
 }
 
 /** Returns a copy with another value at a place, or without it. */

@@ -7,11 +7,12 @@ import { elapsedAt } from '../../../kernel/clock.ts'
 import { micros } from '../../../kernel/duration.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { LIMITS } from '../../../lib/limits.ts'
+import { valueAt } from '../../../lib/zod-problems.ts'
 import { isDuration } from '../../../simulator/faults/kinds/fields.ts'
 import { kindByKey } from '../../explore/plan/plan-form.ts'
 import { isFlowDocument, readFlowDocument } from './flow-document.ts'
 import { isDefiniteMistake, isReference, OPERATION_INPUTS, toRequestInput } from './operation-input.ts'
-import { DocumentError, findMistakes, MistakeList, type Path, valueAt } from './problems.ts'
+import { DocumentError, findMistakes, MistakeList, type Path } from './problems.ts'
 import {
   type CommandStep,
   type DocumentStep,

@@ -3,6 +3,7 @@ import { isMap, LineCounter, type Node, type Pair, parseDocument, type Document 
 import * as z from 'zod'
 import { formatSuggestion, nearestWord } from '../../../lib/did-you-mean.ts'
 import { LIMITS } from '../../../lib/limits.ts'
+import { allowedValuesOf, knownKeysAt, unwrapSchema, valueAt } from '../../../lib/zod-problems.ts'
 import type { ItemProblem } from '../../explore/plan/plan-form.ts'
 
 /** The mistakes in a file, one on each line of the message. */
@@ -120,7 +121,7 @@ function unknownKeys(schema: z.ZodType, value: unknown, path: Path, issue: z.cor
   const isKey = issue.code === 'invalid_key'
   if (!isKey && issue.code !== 'unrecognized_keys') return []
   const parentPath = (isKey ? issue.path.slice(0, -1) : issue.path) as Path
-  const allowed = allowedKeysAt(schema, value, parentPath)
+  const allowed = knownKeysAt(schema, value, parentPath)
   const keys = isKey ? [String(issue.path.at(-1))] : issue.keys
   const presentKeys = Object.keys(Object(valueAt(value, parentPath)))
   const unusedKeys = allowed.filter(name => !presentKeys.includes(name))
@@ -148,7 +149,7 @@ function placeOfKey(schema: z.ZodType, key: string, parentPath: Path): string | 
     return Object.hasOwn(schema.shape, key) ? `Move it up, beside '${parentPath[0]}'` : undefined
   }
   const owner = Object.entries(schema.shape).find(([, field]) => {
-    const inner = field instanceof z.ZodOptional ? field.unwrap() : field
+    const inner = unwrapSchema(field as z.ZodType)
     return inner instanceof z.ZodObject && Object.hasOwn(inner.shape, key)
   })
   return parentPath.length === 0 && owner !== undefined ? `Move it below '${owner[0]}'` : undefined
@@ -178,49 +179,6 @@ function toMistake(value: unknown, path: Path, issue: z.core.$ZodIssue): ItemPro
     return { path: at, what: `invalid value${given} of ${named}`, advice: `Give ${issue.message}` }
   }
   return { path: at, what: `${named}: ${describeIssue(issue, found)}`, advice: 'Fix it' }
-}
-
-/** Returns the allowed values if there is a fixed set of them. */
-function allowedValuesOf(issue: z.core.$ZodIssue): string[] | undefined {
-  if (issue.code === 'invalid_value') return issue.values.map(String)
-  const words = issue.code === 'invalid_union' && 'options' in issue ? issue.options : undefined
-  return Array.isArray(words) ? words.map(String) : undefined
-}
-
-/** Returns the keys that a schema allows at a path. */
-function allowedKeysAt(schema: z.ZodType, value: unknown, path: Path): string[] {
-  let at: unknown = unwrapSchema(schema, value)
-  for (const [i, step] of path.entries()) {
-    at =
-      at instanceof z.ZodObject
-        ? at.shape[String(step)]
-        : at instanceof z.ZodRecord
-          ? at.valueType
-          : at instanceof z.ZodArray
-            ? at.element
-            : undefined
-    at = unwrapSchema(at, valueAt(value, path.slice(0, i + 1)))
-  }
-  if (at instanceof z.ZodObject) return Object.keys(at.shape)
-  return at instanceof z.ZodRecord && at.keyType instanceof z.ZodEnum ? (at.keyType.options as string[]) : []
-}
-
-/** Returns the schema inside optional and nullable; of a union, the option that the value selects. */
-function unwrapSchema(schema: unknown, value: unknown): unknown {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) return unwrapSchema(schema.unwrap(), value)
-  if (!(schema instanceof z.ZodDiscriminatedUnion)) return schema
-  const { discriminator } = schema.def
-  const kind = valueAt(value, [discriminator])
-  return schema.options.find(
-    option => option instanceof z.ZodObject && (option.shape[discriminator] as z.ZodType).safeParse(kind).success,
-  )
-}
-
-export function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (at, step) => (typeof at === 'object' && at !== null ? at[step as keyof typeof at] : undefined),
-    value,
-  )
 }
 
 function typeOf(value: unknown): string {
