@@ -2,10 +2,7 @@
 import { existsSync } from 'node:fs'
 import { basename, relative } from 'node:path'
 import { shellQuote } from '../lib/quote.ts'
-import { type ScenarioFormat, toScenario } from '../simulator/history/export/scenario.ts'
-import { planTest } from '../simulator/history/export/steps.ts'
-import { toVitest } from '../simulator/history/export/vitest-test.ts'
-import type { ParsedRecording } from '../simulator/history/file.ts'
+import { toScenario } from '../simulator/history/export/scenario.ts'
 import { runFiles, tracePath } from '../workbench/scenario/runner/runner.ts'
 import { UsageError } from './command.ts'
 import { requireWritable, writeTextFile } from './files/output-file.ts'
@@ -42,13 +39,11 @@ export async function exportRecording(file: string, test: string, partial: boole
   }
   if (kind !== 'vitest') requireOwnTrace(test)
   const recording = readRecordingToEnd(file, partial)
-  if (kind !== 'vitest') return exportScenario(recording, file, test, kind)
-  const source = toVitest(
-    await planTest(recording, shellQuote(file)),
-    `the recording ${basename(file)} plays as before`,
-  )
+  const title = `the recording ${basename(file)} plays as before`
+  const source = toScenario(recording, { format: kind, name: title, what: shellQuote(file) })
   writeTextFile(test, `${source.trimEnd()}\n`, undefined, ONLY_OWNER)
-  process.stdout.write(`${test} is written.\n`)
+  if (kind === 'vitest') process.stdout.write(`${test} is written.\n`)
+  else await writeTrace(test)
 }
 
 /** Rejects a scenario whose trace would replace that of another scenario. */
@@ -63,16 +58,8 @@ function requireOwnTrace(path: string): void {
   )
 }
 
-/** Writes a scenario, plays it once, and writes its trace. */
-async function exportScenario(
-  recording: ParsedRecording,
-  file: string,
-  path: string,
-  format: ScenarioFormat,
-): Promise<void> {
-  const name = `the recording ${basename(file)} plays as before`
-  const source = toScenario(recording, { format, name, what: shellQuote(file) })
-  writeTextFile(path, `${source.trimEnd()}\n`, undefined, ONLY_OWNER)
+/** Plays a new scenario once, and writes its trace. */
+async function writeTrace(path: string): Promise<void> {
   const [result] = await runFiles([path], { update: true, workers: 1 })
   if (result?.passed) {
     process.stdout.write(`${path} and its trace are written. Play it with: npx modelhost-sim run ${shellQuote(path)}\n`)

@@ -13,8 +13,6 @@ import { serve } from '../../src/server/http/server.ts'
 import { explain } from '../../src/simulator/explain/explain.ts'
 import { formatExplanation } from '../../src/simulator/explain/explanation.ts'
 import { toScenario } from '../../src/simulator/history/export/scenario.ts'
-import { planTest } from '../../src/simulator/history/export/steps.ts'
-import { toVitest } from '../../src/simulator/history/export/vitest-test.ts'
 import { type ParsedRecording, parseRecording } from '../../src/simulator/history/file.ts'
 import { recordSimulator } from '../../src/simulator/history/record.ts'
 import { judge } from '../../src/simulator/judge/judge.ts'
@@ -115,7 +113,7 @@ const OUTPUTS: Readonly<Record<string, (used: Used) => string | Promise<string>>
   'a recording over HTTP': ({ url }) => get(url, 'past/recording'),
   'a scenario in YAML': ({ parsed }) => toScenario(parsed, { format: 'yaml' }),
   'a scenario in TypeScript': ({ parsed }) => toScenario(parsed, { format: 'typescript' }),
-  'a test for vitest': async ({ parsed }) => toVitest(await planTest(parsed, 'run'), 'run'),
+  'a test for vitest': ({ parsed }) => toScenario(parsed, { format: 'vitest' }),
   'a trace': ({ sim }) => createTrace('run', '1', sim.journal.entries()).join('\n'),
   'failed checks of a scenario': ({ sim }) =>
     sim.requests.map(one => new CheckError('it', differences(one, CHECKED), one).message).join('\n'),

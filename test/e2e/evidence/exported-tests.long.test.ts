@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSimulator, type ExplorableSimulator } from '../../../src/index.ts'
-import { planTest } from '../../../src/simulator/history/export/steps.ts'
-import { toVitest } from '../../../src/simulator/history/export/vitest-test.ts'
+import { toScenario } from '../../../src/simulator/history/export/scenario.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { ReaderFolder } from '../docs/page-blocks.ts'
 
@@ -26,9 +25,8 @@ async function record(sim: ExplorableSimulator, play: () => Promise<void>): Prom
 
 /** Exports a recording for vitest, and runs the test. */
 async function runVitest(name: string, text: string): Promise<{ readonly code: unknown; readonly errors: string }> {
-  const plan = await planTest(parseRecording(text, name), name)
   folder.write('vitest.config.mjs', 'export default { test: { watch: false } }')
-  folder.write(`${name}.test.ts`, toVitest(plan, name))
+  folder.write(`${name}.test.ts`, toScenario(parseRecording(text, name), { format: 'vitest', name }))
   const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('VITEST')))
   const { status, stderr } = spawnSync(process.execPath, [VITEST, 'run', name, '--root', folder.path], {
     ...{ cwd: folder.path, encoding: 'utf8', timeout: 100_000 },

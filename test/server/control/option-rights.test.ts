@@ -15,7 +15,6 @@ import { connectInPage } from '../../../src/server/saved-page/connect.ts'
 import { preparePage } from '../../../src/server/saved-page/page-recording.ts'
 import { runAgain } from '../../../src/server/saved-page/run-again.ts'
 import { toScenario } from '../../../src/simulator/history/export/scenario.ts'
-import { planTest } from '../../../src/simulator/history/export/steps.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { createRecordedSimulator } from '../../../src/simulator/history/header.ts'
 import { LineWriter } from '../../../src/simulator/history/line-writer.ts'
@@ -99,7 +98,7 @@ const WAYS_IN: Readonly<Record<string, (options: object) => Promise<Answer>>> = 
     return result.outcome === 'failed' ? ['refused', result.reason] : ['done', JSON.stringify(result)]
   },
   'export to a scenario': options => attempt(() => toScenario(parsed(options), { format: 'yaml' })),
-  'export to a test': options => attempt(() => planTest(parsed(options), 'it')),
+  'export to a test': options => attempt(() => toScenario(parsed(options), { format: 'vitest' })),
   'saving a page': options => attempt(() => withoutPause(preparePage({ title: 'p', worlds: worldsOf(options) }))),
   'opening a saved page': options => attempt(() => runAgain(worldsOf(options), {}, () => {})),
 }

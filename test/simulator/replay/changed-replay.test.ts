@@ -178,9 +178,7 @@ describe('the receiver of a webhook', () => {
     for (const one of [sim, later]) await one[Symbol.asyncDispose]()
     const recording = parseRecording(recorded.text, 'hook')
     expect(await replayChanged(recording, 'hook', { without: 'fault:1' })).toEqual([])
-    const { states } = await playFreely(recording, 'hook', {
-      receivers: await findReceivers(recording, 'hook'),
-    })
+    const { states } = await playFreely(recording, 'hook', await findReceivers(recording, 'hook'))
     expect([...states.values()].flat().map(({ became }) => became)).toContain('webhook.gaveUp')
   })
 })

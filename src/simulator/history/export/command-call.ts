@@ -33,17 +33,16 @@ export function toCommandPath({ verb, target, args = {} }: Command, timing?: Com
 }
 
 /**
- * Returns the call of a command, as in `sim.cluster.node("h100-0").crash()`.
+ * Returns the call of a command, as in `cluster.node("h100-0").crash()`.
  *
- * @param cluster the source text of the cluster
  * @param at the time from now, as in `10m`. Default: now
  */
-export function toCommandCall(cluster: string, command: Command, at?: string): string {
+export function toCommandCall(command: Command, at?: string): string {
   const timing = at === undefined ? undefined : { at }
   const format = (value: unknown) =>
     timing !== undefined && value === timing ? `{ at: '${at}' }` : (JSON.stringify(value) ?? 'undefined')
   const steps = toCommandPath(command, timing).map(({ name, args }) =>
     args === undefined ? name : `${name}(${args.map(format).join(', ')})`,
   )
-  return [cluster, ...steps].join('.')
+  return ['cluster', ...steps].join('.')
 }

@@ -2,15 +2,15 @@
 
 import type { Micros } from '../../../kernel/duration.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
+import { hashCredential } from '../../../lib/text/secrets.ts'
 import type { ScriptRule } from '../../../service/openai/scripted-answers.ts'
 import type { Command } from '../../../simulation/operations/commands.ts'
 import type { FaultRule } from '../../faults/rules.ts'
 import { transferTime } from '../../faults/wire-faults.ts'
 import type { ControlAction } from '../../observer.ts'
 import { RecordingError } from '../file.ts'
-import type { ActionLine, Numbered, RecordedBody } from '../lines.ts'
+import type { ActionLine, Numbered, RecordedBody, RequestLine } from '../lines.ts'
 import { listExchanges, type WholeExchange } from '../timeline.ts'
-import { keptHeaders } from './kept-headers.ts'
 
 /** A request of a scenario: the keys of a step in YAML. */
 export interface RequestStep {
@@ -172,6 +172,36 @@ function toRequest({ line, body: recorded }: WholeExchange, token: string, what:
   }
 }
 
+/** Headers that the answer can depend on. */
+const KEPT = /^(content-type|content-encoding|idempotency-key|x-sim-.*|accept|.*api-key)$/
+/** Of these, headers of the control plane and of replays. */
+const OWN = /^x-sim-(control-token|replay|client)$/
+
+/**
+ * Returns the headers that a request has beside those of each request: the first API token of the world, and the
+ * content type of JSON. `null` leaves out one of these.
+ *
+ * @param token the first API token of the world
+ * @param isJson whether the body is sent as JSON
+ */
+function keptHeaders(
+  { method, headers: recorded }: Pick<RequestLine, 'method' | 'headers'>,
+  { token, isJson }: { readonly token: string; readonly isJson: boolean },
+): Record<string, string | null> {
+  const kept: Record<string, string | null> = {}
+  const { authorization } = recorded
+  if (authorization !== `Bearer ${hashCredential(token)}`) kept.authorization = authorization ?? null
+  for (const [name, value] of Object.entries(recorded)) {
+    if (!KEPT.test(name) || OWN.test(name)) continue
+    if (name === 'accept' && !value.includes('event-stream')) continue
+    if (name === 'content-type' && (method === 'GET' || method === 'HEAD')) continue
+    if (name === 'content-type' && isJson && value === 'application/json') continue
+    kept[name] = value
+  }
+  if (isJson && recorded['content-type'] === undefined) kept['content-type'] = null
+  return kept
+}
+
 function nameOf(request: number): string {
   return `request${request}`
 }
@@ -191,7 +221,7 @@ function withoutSpace(json: string): string {
 }
 
 /** Actions that say nothing about the world. */
-export const SILENT: readonly string[] = ['listControlRequest', 'setClock']
+const SILENT: readonly string[] = ['listControlRequest', 'setClock']
 
 function toActionSteps(action: ControlAction, line: Numbered<ActionLine>, what: string): ScenarioStep[] {
   if (SILENT.includes(action.do)) return []

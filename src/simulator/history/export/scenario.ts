@@ -1,4 +1,4 @@
-/** Writes a recording as a scenario, in YAML or TypeScript. */
+/** Writes a recording as a scenario, in YAML or TypeScript, or as a test for vitest that plays the scenario. */
 
 import { stringify } from 'yaml'
 import { decodeBase64 } from '../../../lib/bytes.ts'
@@ -17,8 +17,8 @@ import { toCommandCall } from './command-call.ts'
 import { hasReference, toBase64 } from './request-code.ts'
 import { type RequestStep, type ScenarioStep, toScenarioSteps } from './scenario-steps.ts'
 
-/** The language of a scenario that is made from a recording. */
-export type ScenarioFormat = 'yaml' | 'typescript'
+/** The form of a scenario that is made from a recording. */
+export type ScenarioFormat = 'yaml' | 'typescript' | 'vitest'
 
 export interface ScenarioExport {
   readonly format: ScenarioFormat
@@ -67,7 +67,7 @@ export function toScenario(
     steps,
     comment: describeOrigin(recording),
   }
-  return format === 'yaml' ? toYaml(content, what) : toTypeScript(content)
+  return format === 'yaml' ? toYaml(content, what) : toTypeScript(content, format)
 }
 
 function describeOrigin({ lines }: ParsedRecording): string {
@@ -145,7 +145,8 @@ function withSafeBody(step: RequestStep): RequestStep {
   }
 }
 
-function toTypeScript({ title, options, snapshot, steps, comment }: Content): string {
+function toTypeScript({ title, options, snapshot, steps, comment }: Content, format: 'typescript' | 'vitest'): string {
+  const isTest = format === 'vitest'
   const statements = steps.flatMap(toStatements)
   const used = ['send', 'clock', 'check', 'cluster', 'faults', 'inference'].filter(name =>
     statements.some(statement => new RegExp(`(^|[ (])${name}[.(]`).test(statement)),
@@ -157,11 +158,12 @@ function toTypeScript({ title, options, snapshot, steps, comment }: Content): st
       : `{ ...${toSource({ ...own, clock: 'manual' }, WIDTH, '  ')}, fixtures: Snapshot.from(Buffer.from(snapshot, 'base64')) }`
   return [
     ...(snapshot === undefined ? [] : ["import { Snapshot } from 'modelhost-sim'"]),
-    "import { scenario } from 'modelhost-sim/scenario'",
+    `import { ${isTest ? 'runScenario, ' : ''}scenario } from 'modelhost-sim/scenario'`,
+    ...(isTest ? ["import { expect, test } from 'vitest'"] : []),
     '',
     ...(snapshot === undefined ? [] : ['/** The world at the start. */', `const snapshot = '${snapshot}'`, '']),
     ...wrapText(comment, WIDTH, '// '),
-    'export default scenario(',
+    `${isTest ? 'const recorded =' : 'export default'} scenario(`,
     `  ${toSource(title, WIDTH)},`,
     `  ${start},`,
     `  async ({ ${used.join(', ')} }) => {`,
@@ -169,8 +171,12 @@ function toTypeScript({ title, options, snapshot, steps, comment }: Content): st
     '  },',
     ')',
     '',
+    ...(isTest ? [`test(${toSource(title, WIDTH)}, async () => {`, ...TEST_BODY, '})', ''] : []),
   ].join('\n')
 }
+
+/** The statements of a test that plays a scenario. */
+const TEST_BODY = ['  const { failure } = await runScenario(recorded)', '  expect(failure).toBeUndefined()']
 
 function toStatements(step: ScenarioStep): string[] {
   const source = (value: unknown) => toSource(value, WIDTH, '    ')
@@ -185,7 +191,7 @@ function toStatements(step: ScenarioStep): string[] {
   const { fault } = step
   if (!('verb' in fault)) return [`await faults.add(${source(fault)})`]
   const { at, ...command } = fault as Command & { readonly at?: string }
-  return [`await ${toCommandCall('cluster', command, at)}`]
+  return [`await ${toCommandCall(command, at)}`]
 }
 
 function toSend({ request, headers, body, base64, status, later }: RequestStep): string[] {

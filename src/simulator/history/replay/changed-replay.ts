@@ -36,8 +36,8 @@ export async function replayChanged(
 ): Promise<readonly Consequence[]> {
   const change = await readChange(recording, what, changes)
   const receivers = await findReceivers(recording, what)
-  const before = await playFreely(recording, what, { receivers })
-  return compareOutcomes(before, await playFreely(recording, what, { receivers, change }))
+  const before = await playFreely(recording, what, receivers)
+  return compareOutcomes(before, await playFreely(recording, what, receivers, change))
 }
 
 async function readChange(

@@ -14,7 +14,7 @@ import { createRecordedSimulator } from '../header.ts'
 import type { ActionLine, Numbered } from '../lines.ts'
 import { collectExchanges, type WholeExchange } from '../timeline.ts'
 import { performAction } from './actions.ts'
-import { deliverAsRecorded, NO_RECEIVERS } from './recorded-receivers.ts'
+import { deliverAsRecorded, type RecordedReceivers } from './recorded-receivers.ts'
 import { createRequest } from './replayed-request.ts'
 
 /** Most real milliseconds in which a request is answered, unless it waits for time. Some code is loaded first. */
@@ -24,13 +24,13 @@ const SEND_MS = 5000
 export interface Change {
   readonly options: Partial<SimulatorOptions>
   /** The id of a fault rule of the start that is removed. */
-  readonly removedRule: string | undefined
+  readonly removedRule?: string | undefined
   /** The line that is left out; of a fault, the rule is removed at once, so that others keep their ids. */
-  readonly removedLine: number | undefined
-  readonly field: { readonly name: string; readonly value: unknown } | undefined
+  readonly removedLine?: number | undefined
+  readonly field?: { readonly name: string; readonly value: unknown } | undefined
 }
 
-const NO_CHANGE: Change = { options: {}, removedRule: undefined, removedLine: undefined, field: undefined }
+const NO_CHANGE: Change = { options: {} }
 
 /** What the client of a request got. */
 export interface PlayedAnswer {
@@ -60,22 +60,17 @@ export interface Outcome {
   readonly digest: string
 }
 
-/** How a recording is played. */
-interface PlayOptions {
-  readonly change?: Change
-  /** They answer webhooks, at the time of each attempt. */
-  readonly receivers?: typeof NO_RECEIVERS
-}
-
 /**
  * Plays a recording by time alone.
  *
+ * @param receivers answer webhooks, at the time of each attempt
  * @throws RecordingError if this build makes another world of it
  */
 export async function playFreely(
   recording: ParsedRecording,
   what: string,
-  { change = NO_CHANGE, receivers = NO_RECEIVERS }: PlayOptions = {},
+  receivers: RecordedReceivers,
+  change: Change = NO_CHANGE,
 ): Promise<Outcome> {
   const { header, lines } = recording
   await loadTokenizer()

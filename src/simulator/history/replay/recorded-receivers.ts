@@ -10,14 +10,14 @@ import { replayRecording } from './perform-lines.ts'
 const ACCEPTED: WebhookOutcome = { status: 200 }
 
 /** The outcomes of the attempts of a recording. */
-interface RecordedReceivers {
+export interface RecordedReceivers {
   /** By the name of an attempt and its address. */
   readonly ofAttempts: ReadonlyMap<string, WebhookOutcome>
   /** By address, in the order in which the attempts began. */
   readonly ofAddresses: ReadonlyMap<string, readonly WebhookOutcome[]>
 }
 
-export const NO_RECEIVERS: RecordedReceivers = { ofAttempts: new Map(), ofAddresses: new Map() }
+const NO_RECEIVERS: RecordedReceivers = { ofAttempts: new Map(), ofAddresses: new Map() }
 
 /** Returns the outcomes of a recording. Their lines do not name the address, so the recording is replayed. */
 export async function findReceivers(recording: ParsedRecording, what: string): Promise<RecordedReceivers> {
