@@ -63,7 +63,7 @@ const MAX_REQUESTS = 100
 
 /** Returns the report as one line of JSON. */
 export function formatFlowJson({ report, findings, scenarioOf, fileOf }: ExploredFlow): string {
-  const { flow, runs, runsOf, points, unreached, unreachedPairs, matrix, surfaced, saturation } = report
+  const { flow, runs, runsOf, points, unreached, unreachedPairs, matrix, surfaced } = report
   const { chanceOfNew, stoppedBecause, notes } = report
   const toJson = (finding: ExplainedFinding, known?: object) => {
     const { invariant, signature, plan, foundWith, why, evidence, stage, seed } = finding
@@ -88,7 +88,6 @@ export function formatFlowJson({ report, findings, scenarioOf, fileOf }: Explore
   const more = {
     ...{ surfaced, chance_of_new: chanceOfNew, stopped_because: stoppedBecause, gone: findings.gone },
     ...{ runs_of: runsOf, unreached_pairs: unreachedPairs, matrix, notes },
-    saturation: saturation.map(({ chanceOfNew, ...rest }) => ({ ...rest, chance_of_new: chanceOfNew })),
   }
   const card = { ...report.card, lines: cardLines(report) }
   return `${hideSecrets(JSON.stringify({ flow, runs, points, unreached, findings: all, card, ...more }))}\n`

@@ -16,7 +16,7 @@ import { notesOfBase, runBase } from './stages/base.ts'
 import { Budget, ExploreError } from './stages/budget.ts'
 import type { Card } from './stages/card.ts'
 import { Coverage, type MatrixCell, type UnreachedPoint } from './stages/coverage.ts'
-import { Exploration, type ExplorationOptions, LEAST_RUNS, type Saturation } from './stages/exploration.ts'
+import { Exploration, type ExplorationOptions, LEAST_RUNS } from './stages/exploration.ts'
 import type { Finding, StageName, Surfaced } from './stages/findings.ts'
 import { Pairs } from './stages/pairs.ts'
 import { pointsOf, runSingles } from './stages/singles.ts'
@@ -78,8 +78,6 @@ export interface ExploreReport {
   readonly surfaced: readonly Surfaced[]
   /** The chance that the next run of the last stage shows something new, from 0 to 1. */
   readonly chanceOfNew: number
-  /** How that chance fell with the runs, oldest first: at most 200 points. */
-  readonly saturation: readonly Saturation[]
   readonly stoppedBecause: StopReason
   /** What its user should know of the runs, in sentences. */
   readonly notes: readonly string[]
@@ -139,7 +137,6 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
     findings: exploration.findings.all,
     surfaced: exploration.findings.surfaced,
     chanceOfNew: exploration.novelty.chanceOfNew,
-    saturation: exploration.saturation,
     stoppedBecause,
     notes: prepared === undefined ? [] : notesOfBase(prepared.base),
     isReproducible: budget.isReproducible && stoppedBecause !== 'aborted',

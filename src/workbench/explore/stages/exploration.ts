@@ -57,14 +57,18 @@ export class Novelty {
 }
 
 /** How far an exploration is. Runs of shrinking are included. */
-export interface ExploreProgress extends Saturation {
+export interface ExploreProgress {
   readonly flow: string
   readonly stage: StageName | 'shrinking'
+  readonly runs: number
+  readonly findings: number
   readonly newest: Pick<Finding, 'signature' | 'words'> | undefined
   /** The number of single faults that will be run. */
   readonly points: number
   /** Runs that are certain to follow; undefined if that is unknown. */
   readonly left: number | undefined
+  /** The chance that the next run shows something new, from 0 to 1. */
+  readonly chanceOfNew: number
   /** What its user should know of the runs so far, in sentences. */
   readonly notes: readonly string[]
 }
@@ -76,17 +80,6 @@ export interface ExplorationOptions {
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: ExploreProgress) => void) | undefined
 }
-
-/** How much was known after so many runs. */
-export interface Saturation {
-  readonly runs: number
-  readonly findings: number
-  /** The chance that the next run shows something new, from 0 to 1. */
-  readonly chanceOfNew: number
-}
-
-/** The most points of the curve of saturation. When there are more, every second one is dropped. */
-const MAX_SATURATION = 200
 
 /** A run, and whether it broke something that the base run did not break. */
 export interface Explored {
@@ -106,9 +99,6 @@ export class Exploration {
   later = 0
   readonly runsOf: Record<StageName | 'shrinking', number> = { base: 0, singles: 0, pairs: 0, swarm: 0, shrinking: 0 }
   novelty = new Novelty()
-  /** How the chance of something new fell, oldest first. */
-  saturation: Saturation[] = []
-  #saturationStep = 1
   readonly #runner: FlowRunner
   readonly #options: ExplorationOptions
   readonly #brokenInBase = new Set<string>()
@@ -208,7 +198,6 @@ export class Exploration {
     if (result.loop !== undefined) this.learned?.loops.add(result.loop)
     if (stage !== 'singles' && result.telling !== undefined && result.fired.size > 0) this.card.add(result.telling)
     const found = this.findings.add(result, origin)
-    this.#noteSaturation()
     this.#report(stage)
     for (const finding of found) {
       const shrinking = this.#shrink(finding, origin, result)
