@@ -1,17 +1,6 @@
 /** Public keys of SSH, as the line of a `.pub` file: a type, the key in base64, and a comment. */
 import { decodeBase64 } from './bytes.ts'
 
-/** A valid public key. */
-export interface SshPublicKey {
-  readonly type: string
-  /** The key itself in base64. Two keys with the same type and base64 are the same key, whatever their comments. */
-  readonly base64: string
-  readonly comment: string
-}
-
-/** A public key, or the reason why a text is not a public key. */
-export type ParsedSshKey = { readonly key: SshPublicKey } | { readonly problem: string }
-
 /** The types of keys that are valid, each with the parts of its key (RFC 4253, 5656 and 8709). The type is the first one. */
 const PARTS: Readonly<Record<string, number>> = {
   'ssh-ed25519': 2,
@@ -26,23 +15,20 @@ const PARTS: Readonly<Record<string, number>> = {
 export const SSH_KEY_TYPES: readonly string[] = Object.keys(PARTS)
 
 /**
- * Reads one public key. Spaces and line ends around it are ignored. The base64 must hold all parts that its type has. What
- * is in the parts is not checked.
+ * Returns why a text is not a public key; undefined if it is one. Spaces and line ends around it are ignored. The base64
+ * must hold all parts that its type has. What is in the parts is not checked.
  *
- * @example parseSshPublicKey('ssh-ed25519 AAAAC3Nza… dev@acme') // { key: { type: 'ssh-ed25519', … } }
+ * @example findSshKeyProblem('ssh-ed25519 AAAAC3Nza… dev@acme') // undefined
  */
-export function parseSshPublicKey(text: string): ParsedSshKey {
+export function findSshKeyProblem(text: string): string | undefined {
   const line = text.trim()
-  if (line.includes('PRIVATE KEY'))
-    return { problem: 'it is a private key; give the public key, the file that ends with .pub' }
-  if (/[\r\n]/.test(line)) return { problem: 'it has several lines; give one key' }
-  const [, type = '', base64 = '', comment = ''] = /^(\S+)[ \t]+(\S+)(?:[ \t]+(.*))?$/.exec(line) ?? []
-  if (type === '') return { problem: 'expected a type and a key in base64, as in the file that ends with .pub' }
-  if (!SSH_KEY_TYPES.includes(type)) return { problem: `unsupported key type; use ${SSH_KEY_TYPES.join(', ')}` }
-  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64))
-    return { problem: 'the key is not valid base64' }
-  const problem = findProblem(type, decodeBase64(base64))
-  return problem === undefined ? { key: { type, base64, comment } } : { problem }
+  if (line.includes('PRIVATE KEY')) return 'it is a private key; give the public key, the file that ends with .pub'
+  if (/[\r\n]/.test(line)) return 'it has several lines; give one key'
+  const [, type = '', base64 = ''] = /^(\S+)[ \t]+(\S+)(?:[ \t]+.*)?$/.exec(line) ?? []
+  if (type === '') return 'expected a type and a key in base64, as in the file that ends with .pub'
+  if (!SSH_KEY_TYPES.includes(type)) return `unsupported key type; use ${SSH_KEY_TYPES.join(', ')}`
+  if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return 'the key is not valid base64'
+  return findPartsProblem(type, decodeBase64(base64))
 }
 
 /** Returns type and base64 of a valid key. They are equal for the same key with another comment. */
@@ -53,7 +39,7 @@ export function sshKeyIdentity(line: string): string {
     .join(' ')
 }
 
-function findProblem(type: string, bytes: Uint8Array): string | undefined {
+function findPartsProblem(type: string, bytes: Uint8Array): string | undefined {
   const parts = splitParts(bytes)
   if (parts === undefined || parts.some(({ length }) => length === 0)) return 'the key is incomplete'
   if (String.fromCharCode(...(parts[0] ?? []).slice(0, 64)) !== type) return `the key is not of the type ${type}`

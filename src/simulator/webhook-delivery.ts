@@ -1,7 +1,7 @@
 /** Delivers the results of native inference to their webhooks: real requests, at the times that the world decides. */
 
 import { WorldReplaced } from '../kernel/loop.ts'
-import { Cancellation, type CancelSignal } from '../lib/cancellation.ts'
+import { Cancellation, type CancelSignal, unlessAborted } from '../lib/cancellation.ts'
 import { clearRealTimeout, setRealTimeout } from '../lib/real-time.ts'
 import type { OperationName } from '../service/client/client.ts'
 import type { Api } from '../service/http/service.ts'
@@ -154,16 +154,6 @@ async function fetchWebhook(url: string, init: RequestInit): Promise<{ readonly 
   // The answer is ignored, and an unread body would keep its connection.
   await body?.cancel()
   return { status }
-}
-
-/** Returns the value of a promise, or rejects as soon as a signal is aborted. */
-function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }
 
 /** Returns the reason of a failure. The cause of a failed `fetch` says more than its message. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseSshPublicKey, sshKeyIdentity } from '../../src/lib/ssh-public-key.ts'
+import { findSshKeyProblem, sshKeyIdentity } from '../../src/lib/ssh-public-key.ts'
 
 // Written by ssh-keygen of OpenSSH.
 const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExrXI5xj8Uk2P4xobchZMNsLgRmsx1lppx7hduKbLwl x@y'
@@ -29,10 +29,6 @@ const part = (value: string | Uint8Array) => {
 const line = (type: string, ...values: (string | Uint8Array)[]) =>
   `${type} ${Buffer.concat([type, ...values].map(part)).toString('base64')}`
 const bytes = (count: number, first = 0x44) => Uint8Array.from({ length: count }, (_, i) => (i === 0 ? first : 0x55))
-const problem = (text: string) => {
-  const parsed = parseSshPublicKey(text)
-  return 'problem' in parsed ? parsed.problem : undefined
-}
 
 describe('a public SSH key', () => {
   test.each([
@@ -46,12 +42,12 @@ describe('a public SSH key', () => {
       'sk-ecdsa-sha2-nistp256@openssh.com',
       line('sk-ecdsa-sha2-nistp256@openssh.com', 'nistp256', bytes(65, 4), 'ssh:'),
     ],
-  ])('of the type %s is valid', (type, text) => {
-    expect(parseSshPublicKey(text)).toMatchObject({ key: { type } })
+  ])('of the type %s is valid', (_, text) => {
+    expect(findSshKeyProblem(text)).toBeUndefined()
   })
 
-  test('keeps its comment, and loses the spaces and line ends around it', () => {
-    expect(parseSshPublicKey(`  ${ED25519} of two words\n`)).toMatchObject({ key: { comment: 'x@y of two words' } })
+  test('can have a comment, and spaces and line ends around it', () => {
+    expect(findSshKeyProblem(`  ${ED25519} of two words\n`)).toBeUndefined()
     expect(sshKeyIdentity(`${ED25519} more\n`)).toBe(sshKeyIdentity(ED25519.replace(' x@y', '')))
     expect(sshKeyIdentity(P256)).not.toBe(sshKeyIdentity(P384))
   })
@@ -72,7 +68,7 @@ describe('a public SSH key', () => {
     [line('ssh-ed25519'), /2 parts, not 1/],
     [line('sk-ssh-ed25519@openssh.com', bytes(32), ''), /incomplete/],
   ])('a key that is not valid is refused: %#', (text, reason) => {
-    expect(problem(text)).toMatch(reason)
+    expect(findSshKeyProblem(text)).toMatch(reason)
   })
 
   test('is not valid any more when a byte of its length or type is missing', () => {
@@ -80,13 +76,13 @@ describe('a public SSH key', () => {
     const whole = Buffer.from(base64, 'base64')
     fc.assert(
       fc.property(fc.integer({ min: 0, max: whole.length - 1 }), cut => {
-        expect(problem(`${type} ${whole.subarray(0, cut).toString('base64')}`)).toBeDefined()
+        expect(findSshKeyProblem(`${type} ${whole.subarray(0, cut).toString('base64')}`)).toBeDefined()
       }),
     )
   })
 
   test('of any text is an answer, never an error', () => {
-    fc.assert(fc.property(fc.string(), text => void parseSshPublicKey(text)))
-    fc.assert(fc.property(fc.base64String(), text => void parseSshPublicKey(`ssh-rsa ${text}`)))
+    fc.assert(fc.property(fc.string(), text => void findSshKeyProblem(text)))
+    fc.assert(fc.property(fc.base64String(), text => void findSshKeyProblem(`ssh-rsa ${text}`)))
   })
 })

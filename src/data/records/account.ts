@@ -1,7 +1,7 @@
 /** The records of an account: the account itself, its API tokens, its SSH keys and its voices. */
 import * as z from 'zod'
 import { isIpRange } from '../../lib/ip-ranges.ts'
-import { parseSshPublicKey } from '../../lib/ssh-public-key.ts'
+import { findSshKeyProblem } from '../../lib/ssh-public-key.ts'
 import { filledText, withExample } from './examples.ts'
 import { realGpu } from './gpu-config.ts'
 
@@ -98,7 +98,7 @@ export const SshKey = z.strictObject({
   name: withExample(z.string().min(1).max(64), 'laptop'),
   /** The line of a `.pub` file: type, base64 and comment. */
   key: withExample(
-    z.string().refine(text => 'key' in parseSshPublicKey(text), 'a public SSH key, as in the file that ends with .pub'),
+    z.string().refine(text => findSshKeyProblem(text) === undefined, 'a public SSH key, as in the file that ends with .pub'),
     'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f dev@acme',
   ),
   created_at: unixSeconds,

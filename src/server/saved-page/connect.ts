@@ -1,5 +1,6 @@
 /** Connects the control room of a page with simulators in the same page. It needs no server and no network. */
 
+import { unlessAborted } from '../../lib/cancellation.ts'
 import { delayUnlessAborted } from '../../lib/real-time.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import { deliverFaultInProcess, WireFaultResponse } from '../../simulator/faults/wire-faults.ts'
@@ -95,16 +96,6 @@ class PageRequest implements RoutedRequest {
       else if (speed !== undefined && !(await delayUnlessAborted(delay / 1000 / speed, signal))) throw signal.reason
     })
   }
-}
-
-/** Returns the value of a promise, or rejects as soon as a signal is aborted. */
-function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  if (signal.aborted) return Promise.reject(signal.reason)
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }
 
 /** Returns the response with a body that breaks when its client leaves, as that of `fetch` does. */

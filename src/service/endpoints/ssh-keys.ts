@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { parseSshPublicKey, SSH_KEY_TYPES } from '../../lib/ssh-public-key.ts'
+import { findSshKeyProblem, SSH_KEY_TYPES } from '../../lib/ssh-public-key.ts'
 import { neighbour } from '../endpoint.ts'
 import { text } from '../fields.ts'
 import { EmptyRecord, SshKeyRecord } from '../records.ts'
@@ -37,8 +37,8 @@ export const addSshKey = neighbour({
     },
   },
   handle: ({ body: { name, key }, world: { sshKeys } }) => {
-    const parsed = parseSshPublicKey(key)
-    if ('problem' in parsed) rejectInput(['body', 'key'], `Value error, not a public SSH key: ${parsed.problem}`)
+    const problem = findSshKeyProblem(key)
+    if (problem !== undefined) rejectInput(['body', 'key'], `Value error, not a public SSH key: ${problem}`)
     if (sshKeys.findByName(name) !== undefined) refuse(409, `an SSH key is named '${name}' already`)
     const same = sshKeys.findByKey(key)
     if (same !== undefined) refuse(409, `the SSH key '${same.name}' is the same key`)

@@ -73,19 +73,21 @@ export function isThing(
   )
 }
 
-/**
- * Returns the segments of a path, each two of them as the name of a model can have, and the values of its query. The
- * words of the route itself, such as `chat`, name nothing.
- */
+/** Returns what names something in a path and its query. The words of the route itself, such as `chat`, name nothing. */
 function wordsOfPath(operation: string, target: string): string[] {
   const { [operation]: route }: Routes = OPERATIONS
   if (target === route?.path || target === route?.mirror) return []
   const [path = '', query = ''] = target.split(/\?(.*)/s)
   const wordsOfRoute = `${route?.path}/${route?.mirror}`.split('/')
+  return [...namesInPath(path, new Set(wordsOfRoute)), ...new URLSearchParams(query).values()]
+}
+
+/** Returns the segments of a path without the words of its route, and each two of them as the name of a model can have. */
+export function namesInPath(path: string, wordsOfRoute: ReadonlySet<string>): string[] {
   const segments = path
     .split('/')
-    .filter(segment => segment !== '' && !wordsOfRoute.includes(segment))
+    .filter(segment => segment !== '' && !wordsOfRoute.has(segment))
     .map(segment => attempt(() => decodeURIComponent(segment)) ?? segment)
   const pairs = segments.slice(1).map((segment, i) => `${segments[i]}/${segment}`)
-  return [...segments, ...pairs, ...new URLSearchParams(query).values()]
+  return [...segments, ...pairs]
 }

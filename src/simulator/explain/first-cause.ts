@@ -3,9 +3,9 @@
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { formatDuration, HOUR, type Micros, SECOND } from '../../kernel/duration.ts'
 import type { Entry, RequestEntry } from '../../kernel/journal.ts'
-import { attempt } from '../../lib/errors.ts'
 import type { WeatherSourceRow } from '../../simulation/operations/weather.ts'
 import type { ReceivedRequest } from '../exchanges/request-log.ts'
+import { namesInPath } from '../exchanges/request-subjects.ts'
 import { isControlRequest } from '../observer.ts'
 import type { Simulator } from '../simulator.ts'
 
@@ -198,18 +198,12 @@ function wordsOf(
   received: ReceivedRequest | undefined,
 ): RequestWords {
   const path = received?.path ?? subject.slice(subject.indexOf(' ') + 1)
-  const literals = kept.routeWords(fields.operation)
-  const segments = path
-    .split('?', 1)[0]!
-    .split('/')
-    .filter(segment => !literals.has(segment))
-    .map(segment => attempt(() => decodeURIComponent(segment)) ?? segment)
-  const pairs = segments.slice(1).map((segment, i) => `${segments[i]}/${segment}`)
+  const inPath = namesInPath(path.split('?', 1)[0]!, kept.routeWords(fields.operation))
   const { body, reason = '' } = received ?? {}
   const named =
     typeof body === 'object' && body !== null ? MODEL_FIELDS.map(field => (body as Record<string, unknown>)[field]) : []
   const reasonWords = reason.split(/[\s,;:'"()]+/).filter(word => word !== '')
-  const models = [...segments, ...pairs, ...named.filter(name => typeof name === 'string')]
+  const models = [...inPath, ...named.filter(name => typeof name === 'string')]
   return {
     ids: new Set([...models, ...reasonWords]),
     models: new Set([...models, ...reasonWords.filter(word => word.includes('/'))]),

@@ -10,8 +10,6 @@ export interface WholeExchange {
   /** False if only the begin of the body is known. */
   readonly isWhole: boolean
   readonly sentAt: Micros
-  /** When its head was there; undefined without an answer. */
-  readonly answeredAt: Micros | undefined
   /** When its body was there; undefined without an answer. */
   readonly endedAt: Micros | undefined
   readonly answer: AnswerLine | undefined
@@ -36,7 +34,7 @@ export function collectExchanges(lines: readonly Numbered[]): ReadonlyMap<number
   for (const line of lines) {
     const [time] = line.at
     if ('request' in line) {
-      const none = { answeredAt: undefined, endedAt: undefined, answer: undefined, content: undefined, isPaced: false }
+      const none = { endedAt: undefined, answer: undefined, content: undefined, isPaced: false }
       exchanges.set(line.request, { line, body: line.body, isWhole: true, sentAt: time, ...none })
     } else if ('step' in line) {
       if (line.body !== undefined) change(line.step, { body: line.body })
@@ -44,7 +42,7 @@ export function collectExchanges(lines: readonly Numbered[]): ReadonlyMap<number
     else if ('answer' in line) {
       const delay = line.wire?.kind === 'delayed' ? line.wire.delay : 0
       const content = line.streamed ? '' : line.body
-      change(line.answer, { answer: line, answeredAt: time + delay, endedAt: time + delay, content })
+      change(line.answer, { answer: line, endedAt: time + delay, content })
     } else if ('read' in line) {
       const before = exchanges.get(line.read)?.content
       const content = typeof before === 'string' && typeof line.piece === 'string' ? before + line.piece : before

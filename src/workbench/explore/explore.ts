@@ -46,8 +46,6 @@ export interface ExploreOptions extends Pick<ExplorationOptions, 'shrinker' | 'o
   readonly inputs?: InputDeclarations | undefined
   /** The invariants of the flow, for the card. */
   readonly invariants?: InvariantSettings | undefined
-  /** The first seed of the swarm. Default: 1. */
-  readonly firstSeed?: number | undefined
   /** Ends the exploration: a command at once, a function after its present run. The report has what was found so far. */
   readonly signal?: AbortSignal | undefined
   /** Returns real milliseconds, for a budget in real time. */
@@ -116,7 +114,7 @@ export async function prepare(runner: FlowRunner, options: ExploreOptions): Prom
  * @throws ExploreError for an invalid option, and for a flow that is not repeatable or throws without a fault
  */
 export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): Promise<ExploreReport> {
-  const { name, shrinker, signal, onProgress, realTime = monotonicMs, firstSeed = 1 } = options
+  const { name, shrinker, signal, onProgress, realTime = monotonicMs } = options
   const depth = EXPLORE_DEPTHS.indexOf(readDepth(options))
   const budget = new Budget(options.budget, name, realTime)
   const spaceOptions = toSpaceOptions(options, runner.operations)
@@ -153,7 +151,7 @@ export async function exploreRuns(runner: FlowRunner, options: ExploreOptions): 
     unreachedPairs = await pairs.run(exploration, depth >= 2 ? budget.runsBeforeSwarm : Number.POSITIVE_INFINITY)
   // Without a run of the swarm, the chance is that of the runs before.
   if (exploration.stoppedBecause !== undefined || depth < 2) return report(exploration.stoppedBecause ?? 'done')
-  const isSaturated = await runSwarm(exploration, { ...prepared, inputs: options.inputs }, firstSeed)
+  const isSaturated = await runSwarm(exploration, { ...prepared, inputs: options.inputs })
   return report(isSaturated ? 'saturated' : exploration.stoppedBecause!)
 }
 

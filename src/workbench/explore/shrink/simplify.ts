@@ -2,6 +2,7 @@
 
 import { type Duration, formatDuration, micros } from '../../../kernel/duration.ts'
 import type { Fault, FaultRule } from '../../../simulator/faults/rules.ts'
+import { withoutQuery } from '../plan/coordinates.ts'
 import type { CommandItem, PlanItem } from '../plan/plan.ts'
 import { hitsOf } from './cut.ts'
 import { happensAfterEffect, isVague, rankOfFault, SIMPLE_FAULTS } from './measure.ts'
@@ -44,9 +45,10 @@ async function nameRequests(trials: Trials, item: RuleItem, swap: Swap): Promise
   const { chance: _, every: __, ...rule } = item.fault
   const named = hitsOf(item, requests).map(hit => {
     const isCounted = (other: typeof hit) =>
-      other.operation === hit.operation && (rule.path === undefined || pathOf(other.path) === pathOf(hit.path))
+      other.operation === hit.operation &&
+      (rule.path === undefined || withoutQuery(other.path) === withoutQuery(hit.path))
     const nth = requests.filter(other => other.index <= hit.index && isCounted(other)).length
-    const path = rule.path === undefined ? {} : { path: pathOf(hit.path) }
+    const path = rule.path === undefined ? {} : { path: withoutQuery(hit.path) }
     return { fault: unnamed({ ...rule, ...path, on: hit.operation, nth }) }
   })
   for (const one of named.slice(0, MAX_LINEAR_COUNT)) if (await swap(item, one)) return
@@ -133,8 +135,4 @@ function durationsBelow(duration: Duration): Duration[] {
 function unnamed(rule: FaultRule): RuleItem['fault'] {
   const { name: _, ...rest } = rule
   return rest
-}
-
-function pathOf(address: string): string {
-  return address.split('?')[0]!
 }
