@@ -28,28 +28,12 @@ export function purpose(name: string): Purpose {
 
 /** Returns a 32-bit hash of a text (murmur3 over UTF-16 units). */
 export function hash32(text: string, seed = 0): number {
-  return finalizeHash(mixText(seed, text) ^ text.length)
-}
-
-function mixText(seed: number, text: string): number {
   let h = seed
   for (let i = 0; i < text.length; i++) h = mixWord(h, text.charCodeAt(i))
-  return h
+  return finalizeHash(h ^ text.length)
 }
 
-/** Returns `hash32` of a text by two seeds. It takes one pass, because prompts are long. */
-export function hash32Pair(text: string, hi: number, lo: number): EntityKey {
-  // In one function with plain numbers: an object between two steps costs more than a step.
-  let [mixedHi, mixedLo] = [hi, lo]
-  for (let i = 0; i < text.length; i++) {
-    const scrambled = scrambleWord(text.charCodeAt(i))
-    mixedHi = mixScrambled(mixedHi, scrambled)
-    mixedLo = mixScrambled(mixedLo, scrambled)
-  }
-  return { hi: finalizeHash(mixedHi ^ text.length), lo: finalizeHash(mixedLo ^ text.length) }
-}
-
-/** The same as `hash32Pair` without a new object for each text. A journal hashes a text at nearly every event. */
+/** Computes `hash32` of texts by two seeds in one pass, without an object for each text: a journal hashes many. */
 export class TextHasher {
   readonly #hiSeed: number
   readonly #loSeed: number
@@ -64,6 +48,7 @@ export class TextHasher {
 
   /** Hashes a text to `hi` and `lo`. */
   hash(text: string): void {
+    // Plain numbers: an object between two steps costs more than a step.
     let hi = this.#hiSeed
     let lo = this.#loSeed
     const { length } = text
@@ -75,6 +60,13 @@ export class TextHasher {
     this.hi = finalizeHash(hi ^ length) | 0
     this.lo = finalizeHash(lo ^ length) | 0
   }
+}
+
+/** Returns `hash32` of a text by two seeds. It takes one pass, because prompts are long. */
+export function hash32Pair(text: string, hi: number, lo: number): EntityKey {
+  const hasher = new TextHasher(hi, lo)
+  hasher.hash(text)
+  return { hi: hasher.hi >>> 0, lo: hasher.lo >>> 0 }
 }
 
 /** Returns the hashes of the texts with a zero between them, without joining them. */
