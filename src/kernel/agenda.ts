@@ -1,4 +1,5 @@
 import { LIMITS } from '../lib/limits.ts'
+import { widened } from '../lib/lists.ts'
 import type { Archive } from './archive.ts'
 import type { Micros } from './duration.ts'
 
@@ -291,21 +292,16 @@ export class Agenda {
         `Failed to schedule an event: the agenda holds ${this.#size} entries. Make the world smaller.`,
       )
     }
-    const widen = <A extends Float64Array | Int32Array | Uint16Array>(make: new (length: number) => A, old: A): A => {
-      const array = new make(capacity)
-      array.set(old)
-      return array
-    }
-    this.#heapTime = widen(Float64Array, this.#heapTime)
-    this.#heapKey = widen(Float64Array, this.#heapKey)
-    this.#heapSlot = widen(Int32Array, this.#heapSlot)
-    this.#heapIndex = widen(Int32Array, this.#heapIndex)
-    this.#useCount = widen(Int32Array, this.#useCount)
-    this.#kind = widen(Uint16Array, this.#kind)
-    this.#subject = widen(Int32Array, this.#subject)
-    this.#arg = widen(Float64Array, this.#arg)
-    this.#cause = widen(Float64Array, this.#cause)
-    this.#free = widen(Int32Array, this.#free)
+    this.#heapTime = widened(this.#heapTime, capacity)
+    this.#heapKey = widened(this.#heapKey, capacity)
+    this.#heapSlot = widened(this.#heapSlot, capacity)
+    this.#heapIndex = widened(this.#heapIndex, capacity)
+    this.#useCount = widened(this.#useCount, capacity)
+    this.#kind = widened(this.#kind, capacity)
+    this.#subject = widened(this.#subject, capacity)
+    this.#arg = widened(this.#arg, capacity)
+    this.#cause = widened(this.#cause, capacity)
+    this.#free = widened(this.#free, capacity)
   }
 }
 

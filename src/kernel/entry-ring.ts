@@ -1,3 +1,4 @@
+import { widened } from '../lib/lists.ts'
 import type { Micros } from './duration.ts'
 import type { Entry, EntryFields } from './entry.ts'
 import { hash32 } from './random.ts'
@@ -112,16 +113,11 @@ export class EntryRing {
 
   #grow(): void {
     const capacity = Math.min(this.#limit, this.#times.length * 2)
-    this.#times = widen(new Float64Array(capacity), this.#times)
-    this.#causes = widen(new Float64Array(capacity), this.#causes)
-    this.#kinds = widen(new Int32Array(capacity), this.#kinds)
-    this.#shapeNumbers = widen(new Int32Array(capacity), this.#shapeNumbers)
+    this.#times = widened(this.#times, capacity)
+    this.#causes = widened(this.#causes, capacity)
+    this.#kinds = widened(this.#kinds, capacity)
+    this.#shapeNumbers = widened(this.#shapeNumbers, capacity)
   }
-}
-
-function widen<Numbers extends Float64Array | Int32Array>(wider: Numbers, old: Numbers): Numbers {
-  wider.set(old)
-  return wider
 }
 
 /** The names of the fields of journal entries, in their order. Entries of one kind mostly have one shape. */

@@ -1,4 +1,5 @@
 import { LIMITS } from '../lib/limits.ts'
+import { widened } from '../lib/lists.ts'
 import type { Archive } from './archive.ts'
 import type { Micros } from './duration.ts'
 import type { Entry, EntryFields } from './entry.ts'
@@ -300,11 +301,7 @@ export class Journal {
   }
 
   #addWord(word: number): void {
-    if (this.#wordCount === this.#words.length) {
-      const wider = new Int32Array(this.#words.length * 2)
-      wider.set(this.#words)
-      this.#words = wider
-    }
+    if (this.#wordCount === this.#words.length) this.#words = widened(this.#words, this.#words.length * 2)
     this.#words[this.#wordCount++] = word
   }
 

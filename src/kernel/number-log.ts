@@ -1,3 +1,4 @@
+import { widened } from '../lib/lists.ts'
 import type { Archive } from './archive.ts'
 
 /** Rows in a block. A fork copies at most one block of each log, and a log drops one block at once. */
@@ -58,9 +59,8 @@ export class NumberLog {
       this.#lastBlock = new Float64Array(BLOCK * this.#width)
       this.#usedRows = 0
     } else if (this.#usedRows * this.#width === this.#lastBlock.length) {
-      const grown = new Float64Array(Math.min(BLOCK, Math.max(4, this.#usedRows * 2)) * this.#width)
-      grown.set(this.#lastBlock)
-      this.#lastBlock = grown
+      const rows = Math.min(BLOCK, Math.max(4, this.#usedRows * 2))
+      this.#lastBlock = widened(this.#lastBlock, rows * this.#width)
     }
     this.#lastStart = this.#usedRows * this.#width
     this.#usedRows++

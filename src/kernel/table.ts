@@ -1,3 +1,4 @@
+import { widened } from '../lib/lists.ts'
 import type { Archive } from './archive.ts'
 import { describeRow, type Generation, type Row, type RowClass, type RowLayout } from './row.ts'
 
@@ -70,9 +71,7 @@ export class Table<R extends Row> {
     const ordinal = this.#free.pop() ?? this.#rows.length
     this.#rows[ordinal] = row
     if (ordinal >= this.#useCounts.length) {
-      const widened = new Int32Array(this.#useCounts.length * 2)
-      widened.set(this.#useCounts)
-      this.#useCounts = widened
+      this.#useCounts = widened(this.#useCounts, this.#useCounts.length * 2)
     }
     this.#useCounts[ordinal] = this.#useCounts[ordinal]! + 1
     this.#generation.observer?.onWrite(row, ordinal)

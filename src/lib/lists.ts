@@ -25,3 +25,13 @@ export function withoutItem<Item>(list: readonly Item[], item: Item): readonly I
   const place = list.indexOf(item)
   return place < 0 ? list : list.toSpliced(place, 1)
 }
+
+/** Returns a copy of numbers with more room at its end. */
+export function widened<Numbers extends Float64Array | Int32Array | Uint16Array>(
+  old: Numbers,
+  length: number,
+): Numbers {
+  const wider = new (old.constructor as new (length: number) => Numbers)(length)
+  wider.set(old)
+  return wider
+}

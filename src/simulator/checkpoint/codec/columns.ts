@@ -1,4 +1,5 @@
 /** Columns: the values of one field of many objects. Most are equal or small numbers, and take few bytes. */
+import { widened } from '../../../lib/lists.ts'
 import type { ByteReader, ByteWriter } from './bytes.ts'
 
 /** Array types by the width of their numbers. */
@@ -22,7 +23,7 @@ export class NumberSequence {
       this.#items = (isInt32(this.#first) ? new Int32Array(start) : new Float64Array(start)).fill(this.#first)
     }
     if (this.#items instanceof Int32Array && !isInt32(value)) this.#items = new Float64Array(this.#items)
-    if (this.#count > this.#items.length) this.#items = grow(this.#items, this.#count)
+    if (this.#count > this.#items.length) this.#items = widened(this.#items, Math.max(64, this.#count * 2))
     for (let i = start; i < this.#count; i++) this.#items[i] = value
   }
 
@@ -38,13 +39,6 @@ export class NumberSequence {
     out.u8(isSame ? width + SAME_FLAG : width)
     out.raw(new WIDTHS[width]!(items))
   }
-}
-
-/** Returns a copy with room for twice the minimum length. */
-function grow<Items extends Int32Array | Float64Array>(items: Items, minLength: number): Items {
-  const grown = new (items.constructor as new (length: number) => Items)(Math.max(64, minLength * 2))
-  grown.set(items)
-  return grown
 }
 
 /** Returns whether a number fits an Int32Array. -0 does not, because it would become 0. */
