@@ -98,7 +98,9 @@ export const SshKey = z.strictObject({
   name: withExample(z.string().min(1).max(64), 'laptop'),
   /** The line of a `.pub` file: type, base64 and comment. */
   key: withExample(
-    z.string().refine(text => findSshKeyProblem(text) === undefined, 'a public SSH key, as in the file that ends with .pub'),
+    z
+      .string()
+      .refine(text => findSshKeyProblem(text) === undefined, 'a public SSH key, as in the file that ends with .pub'),
     'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f dev@acme',
   ),
   created_at: unixSeconds,

@@ -234,19 +234,6 @@ export class Exploration {
     this.#report('shrinking')
   }
 
-  #noteSaturation(): void {
-    const runs = this.stageRuns
-    if (runs % this.#saturationStep !== 0) return
-    this.saturation.push({
-      runs,
-      findings: groupByCause(this.findings.all).length,
-      chanceOfNew: this.novelty.chanceOfNew,
-    })
-    if (this.saturation.length <= MAX_SATURATION) return
-    this.saturation = this.saturation.filter((_, index) => index % 2 === 1)
-    this.#saturationStep *= 2
-  }
-
   get #left(): number | undefined {
     const { singles, pairs, swarm } = this.runsOf
     if (this.points === 0 || pairs + swarm > 0) return undefined
