@@ -176,6 +176,7 @@ export const startDeployment = documented({
     ...FUNDS_REFUSAL,
     ...GPU_QUOTA_REFUSAL,
   },
+  roles: ['start deployment'],
   returns: DeployId,
   example: { target: '/deploy/ZULBVvLkUPftB8Mo/start' },
   handle: ({ params: { deploy_id }, world }) => {

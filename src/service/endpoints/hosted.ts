@@ -105,6 +105,7 @@ export const startHosted = neighbour({
     400: 'the instance is not stopped',
     ...FUNDS_REFUSAL,
   },
+  roles: ['start hosted'],
   returns: InstanceId,
   example: { target: '/v1/hosted/inst_djvv7xQqcTZpad3Hiy2HQWs2/start' },
   handle: ({ params: { instance_id }, world }) => {

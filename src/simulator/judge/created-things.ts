@@ -2,6 +2,7 @@
 import { BATCH_LIFECYCLE, type BatchStatus } from '../../data/records/enums.ts'
 import { groupBy } from '../../lib/lists.ts'
 import type { Simulator } from '../simulator-interface.ts'
+import { leavesOf } from './answers/leaves.ts'
 import { RunAnswers } from './answers/run-answers.ts'
 import { askedLines, canonical, inputText } from './batch-rows.ts'
 import { endsThing, isPayment, knewId, lastStartOf } from './facts.ts'
@@ -74,13 +75,21 @@ export function toBase(observation: Observation): BaseObservation {
   const rates = new Map(Array.from(observation.ratesBefore, ([id, rate]) => [id, Math.max(rate, meters.rateOf(id))]))
   return {
     ...{ end, requests, effects, output, rates, answers: new RunAnswers(observation) },
-    created: created.map(({ kind, id, isAlive, microcents, status }) => ({ kind, id, isAlive, microcents, status })),
+    duration: observation.endedAt - observation.startedAt,
+    created: created.map(thing => ({ ...thing, work: workOf(observation, thing) })),
     answered: new Set(answered.map(({ customId }) => customId)),
   }
 }
 
 /** Fields of a create that name the new thing. Two things with other names can still be the same work. */
 const NAME_FIELDS: ReadonlySet<string> = new Set(['model_name', 'name', 'metadata', 'input_file_id'])
+
+/** Returns the texts by which a create names the new thing, as in its metadata. */
+export function namesInCreate({ request: { body } }: Pick<CreatedThing, 'request'>): string[] {
+  if (typeof body !== 'object' || body === null) return []
+  const named = Object.entries(body).filter(([name]) => NAME_FIELDS.has(name))
+  return leavesOf(named.map(([, value]) => value)).flatMap(({ value }) => (typeof value === 'string' ? [value] : []))
+}
 
 /** Tells whether a thing is alive, or is a batch that was charged and ran to its end. */
 export function countsAsEffect({ kind, isAlive, microcents, status }: CreatedThing): boolean {
@@ -97,7 +106,7 @@ export function effectsInBase({ created }: BaseObservation, kind: CreatedKind): 
 /**
  * Returns the groups of two or more things that count as effects of equal creates of one start of the client. Creates
  * are equal if their bodies are, names and metadata excepted, and those of batches also if their input has the same
- * text. The base run has no groups, and the things of a kind that it has are not repetitions.
+ * text. The base run has no groups, and as many equal creates as it has are not repetitions.
  */
 export function repeatedEffects(observation: Conduct): readonly (readonly CreatedThing[])[] {
   const { base, created } = observation
@@ -105,15 +114,18 @@ export function repeatedEffects(observation: Conduct): readonly (readonly Create
   const byKind = groupBy(created.filter(countsAsEffect), ({ kind }) => kind)
   return [...byKind].flatMap(([kind, effects]) => {
     if (effects.length < 2 || effects.length <= effectsInBase(base, kind)) return []
-    const groups = groupBy(effects, thing => keyOf(observation, thing))
-    return [...groups.values()].filter(group => group.length > 1)
+    const groups = groupBy(effects, thing => `${thing.request.start} ${workOf(observation, thing)}`)
+    return [...groups.values()].filter(group => {
+      const work = workOf(observation, group[0]!)
+      return group.length > Math.max(1, base.created.filter(thing => thing.work === work).length)
+    })
   })
 }
 
-function keyOf({ sim }: Conduct, { kind, id, request }: CreatedThing): string {
-  const { operation, body, start } = request
+/** Returns a text that is equal for things of equal creates. */
+function workOf({ sim }: Pick<Conduct, 'sim'>, { kind, id, request }: CreatedThing): string {
   const input = kind === 'batch' ? inputText(sim, id) : ''
-  return JSON.stringify([kind, operation, start, canonical(withoutNames(body)), input])
+  return JSON.stringify([kind, request.operation, canonical(withoutNames(request.body)), input])
 }
 
 function withoutNames(body: unknown): unknown {

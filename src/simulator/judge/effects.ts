@@ -2,7 +2,7 @@
 
 import type { JournalEntry } from '../simulator-interface.ts'
 import { leavesOf } from './answers/leaves.ts'
-import { isAbout, isPayment, isUsable, kindFor, lastStartOf } from './facts.ts'
+import { isAbout, isPayment, isUsable, kindFor, knewId, lastStartOf } from './facts.ts'
 import type { Conduct, CreatedThing, Effect, Observation, ObservedRequest } from './observation.ts'
 import { kindWord } from './words.ts'
 
@@ -10,6 +10,8 @@ import { kindWord } from './words.ts'
 const PARTS = /^(?:instance|model|request|fault|webhook)\./
 const SETTINGS = /\.(?:set|resized|renamed|edited|allowed|described|requested|expanding)$/
 const ORDERS = /\.(stop|start|cancel)(?:ping|ped|ing|ling|led)$/
+/** Things that rules look at one by one, or that are free to leave. */
+const OF_OTHER_RULES = /^(?:file|scopedToken|deployment|adapter|hosted|container|batch)$| record$/
 /** A time, or a text that a client made up: other runs have another one. */
 const OF_ONE_RUN = /^(?=.*\d)[\w:.+-]{16,}$/
 /** Greater numbers are times. */
@@ -31,13 +33,14 @@ export function effectsOf(
     const id = idIn(entry)
     const touch = (what: string, name: string): Effect => {
       const key = `${what} ${name}`
-      const effect = effects.get(key) ?? { what, name, made: 0, deleted: 0, value: undefined, request, id }
+      const effect = effects.get(key) ?? { what, name, made: 0, deleted: 0, changes: 0, value: undefined, request, id }
       Object.assign(effect, { request, id })
+      effect.changes++
       effects.set(key, effect)
       return effect
     }
     const name = nameIn(entry, request) ?? keys.get(id) ?? id
-    const order = ORDERS.exec(entry.kind)?.[1]
+    const order = ORDERS.exec(entry.kind)?.[1] ?? (kindFor({ sim }, request, 'start') === topic ? 'start' : undefined)
     const isNew = verb === 'created' || verb === 'added'
     if (isNew) keys.set(id, name)
     if (topic === 'ownRecord') {
@@ -164,27 +167,33 @@ export function extraEffects(
   const kinds = new Map([...effects.values()].map(effect => [effect.what, effect]))
   return [...kinds.values()].flatMap(effect => {
     const { what } = effect
-    const isOther = /^(?:file|scopedToken|deployment|adapter|hosted|container|batch)$| record$/.test(what)
     const [now, before] = [totalOf(effects, what), totalOf(usual, what)]
-    const isMore = now.made - now.deleted > before.made - before.deleted
-    return isOther || before.made === 0 || !isMore ? [] : [{ ...effect, ...now, usual: before.made - before.deleted }]
+    // What was not deleted is a case of `cleansUpOnThrow`.
+    const isMore = now.made > before.made && now.made - now.deleted > before.made - before.deleted
+    return OF_OTHER_RULES.test(what) || before.made === 0 || !isMore
+      ? []
+      : [{ ...effect, ...now, usual: before.made - before.deleted }]
   })
 }
 
-/** A thing that was there before the client, and that costs more by what the client changed in it. */
-export interface RaisedThing {
+/** What a client left behind although it removes it, or sets it back, without faults. */
+export interface LeftEffect {
   readonly effect: Effect
-  /** The micro-cents per hour that it costs now. */
-  readonly rate: number
+  /** The micro-cents per hour that a thing costs now; undefined for what is free. */
+  readonly rate?: number
   /** What it costs at most without faults, before the client and after it. */
-  readonly usual: number
+  readonly usual?: number
 }
 
 /**
- * Returns the things that a client left at a higher price than it does without faults, that it knew, and that its error
- * does not name. The last change of such a thing is another one than without faults: the way back is missing.
+ * Returns what a client that threw left behind, and did not name in its error:
+ * - Things that were there before the client, and that cost more than they do without faults.
+ * - Things without a price that it deletes without faults, whose id it had read.
+ * - Settings that it changes and sets back without faults.
+ *
+ * Of the last two it tried to remove none: what it tried and could not do, its caller may learn in other words.
  */
-export function raisedThings(observation: Observation): RaisedThing[] {
+export function leftEffects(observation: Observation): LeftEffect[] {
   const { base, effects, end, requests, sim } = observation
   if (base === undefined || end.kind !== 'threw') return []
   const isKnown = ({ id, request: { index } }: Effect) =>
@@ -192,12 +201,24 @@ export function raisedThings(observation: Observation): RaisedThing[] {
       one => one.index >= index && one.start === lastStartOf(observation) && isUsable(one) && isAbout(one, id),
     )
   const texts = leavesOf(end.error).flatMap(({ place, value }) => [...place, value].map(String))
+  const isNamed = (...names: readonly string[]) =>
+    texts.some(text => names.some(name => name !== '' && text.includes(name)))
   return [...effects].flatMap(([key, effect]) => {
-    const { id, value } = effect
+    const { id, value, what, name, request } = effect
+    const before = base.effects.get(key)
     const [rate, usual] = [sim.world.ledger.meters.rateOf(id), base.rates.get(id)]
-    const isChanged = value !== undefined && value !== base.effects.get(key)?.value
-    if (usual === undefined || rate <= usual || !isChanged || !isKnown(effect)) return []
-    const names = [id, sim.world.deployments.get(id)?.model_name].filter(name => name !== undefined)
-    return texts.some(text => names.some(name => text.includes(name))) ? [] : [{ effect, rate, usual }]
+    const isChanged = value !== undefined && value !== before?.value
+    if (usual !== undefined) {
+      if (rate <= usual || !isChanged || !isKnown(effect)) return []
+      return isNamed(id, sim.world.deployments.get(id)?.model_name ?? '') ? [] : [{ effect, rate, usual }]
+    }
+    if (before === undefined || OF_OTHER_RULES.test(what)) return []
+    const isTried = (one: ObservedRequest) =>
+      one.index > request.index && (isAbout(one, id) ? one.method !== 'GET' : one.operation === request.operation)
+    const isLeft =
+      value === undefined
+        ? effect.made > effect.deleted && before.made <= before.deleted && knewId(observation, id) && !isNamed(id, name)
+        : isChanged && before.changes > effect.changes
+    return isLeft && !requests.some(isTried) ? [{ effect }] : []
   })
 }

@@ -129,7 +129,10 @@ export interface Observation extends Conduct {
 /** What rules compare with: the run of the same client without faults. */
 export interface BaseObservation {
   readonly end: ClientEnd
-  readonly created: readonly Pick<CreatedThing, 'kind' | 'id' | 'isAlive' | 'microcents' | 'status'>[]
+  /** The things, and a text for each that is equal for things of equal creates. */
+  readonly created: readonly (CreatedThing & { readonly work: string })[]
+  /** The time from the start of the client to its end. */
+  readonly duration: Micros
   readonly requests: readonly ObservedRequest[]
   readonly effects: ReadonlyMap<string, Effect>
   readonly output: string
@@ -190,6 +193,8 @@ export interface LossReport {
   readonly isJudged: boolean
   /** Keys of places that differ although nothing is lost. */
   readonly noise: readonly string[]
+  /** Whether a number differs because the service says another one now. */
+  readonly showsState: boolean
 }
 
 /** What requests did to one thing, one setting or the funds. */
@@ -201,6 +206,8 @@ export interface Effect {
   /** How often it was created, or the cents that were paid. */
   made: number
   deleted: number
+  /** How often it was made, deleted or set. */
+  changes: number
   /** The last value of a setting, or the last order. */
   value: string | undefined
   /** The hash of what a file has. */

@@ -74,8 +74,24 @@ function readChildren(value: object): (readonly [string | number, unknown])[] {
   if (value instanceof Map || value instanceof Headers || value instanceof URLSearchParams) {
     return Array.from(value as Iterable<readonly [unknown, unknown]>, ([key, child]) => [String(key), child] as const)
   }
-  const names = [...(value instanceof Error ? ['message', 'cause'] : []), ...Object.keys(value)]
+  const names = [...(value instanceof Error ? ['message', 'cause'] : []), ...Object.keys(value), ...gettersOf(value)]
   return names.map(name => [name, attempt(() => (value as Readonly<Record<string, unknown>>)[name])] as const)
+}
+
+/** Returns the names of the getters of classes that are not of the platform. */
+function gettersOf(value: object): string[] {
+  const names: string[] = []
+  let prototype: unknown = Object.getPrototypeOf(value)
+  while (typeof prototype === 'object' && prototype !== null && !isOfPlatform(prototype)) {
+    for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) if (get) names.push(name)
+    prototype = Object.getPrototypeOf(prototype)
+  }
+  return names
+}
+
+function isOfPlatform(prototype: object): boolean {
+  const { constructor: type } = prototype
+  return typeof type !== 'function' || (globalThis as Record<string, unknown>)[type.name] === type
 }
 
 /** Returns the value at a place; undefined without one. */

@@ -21,7 +21,7 @@ import { changedTextsIn, mangledIn } from './mangled.ts'
 import { isTelling } from './run-answers.ts'
 import { isEffort, speaksOfFailure, tellersFor } from './telling.ts'
 
-const NOTHING: LossReport = { losses: [], isJudged: false, noise: [] }
+const NOTHING: LossReport = { losses: [], isJudged: false, noise: [], showsState: false }
 
 /** Values below it prove nothing, unless they have some digits after the point. */
 const LEAST_NUMBER = 2
@@ -67,14 +67,16 @@ class LossSearch {
     if (isWhole) return this.#reportWhole()
     const usual = this.#comparison.usual.leaves.map(asText)
     const losses = usual.flatMap(leaf => this.#judge(leaf) ?? [])
-    return { losses, isJudged: usual.some(leaf => this.#causeOf(leaf) !== undefined), noise: [] }
+    const isJudged = usual.some(leaf => this.#causeOf(leaf) !== undefined)
+    const showsState = usual.some(({ place, value }) => this.#isAnsweredNow(value, this.#valueAt(place)))
+    return { losses, isJudged, noise: [], showsState }
   }
 
   #reportWhole(): LossReport {
     const comparison = this.#comparison
     const losses = mangledIn(this.#observation, this.#base, comparison)
     const keys = [...comparison.tellers.map(({ key }) => key), ...this.#changes(), ...changedTextsIn(comparison)]
-    return { losses, isJudged: losses.length > 0, noise: losses.length > 0 ? [] : keys }
+    return { losses, isJudged: losses.length > 0, noise: losses.length > 0 ? [] : keys, showsState: false }
   }
 
   /** The places of numbers that differ. */
@@ -180,9 +182,21 @@ class LossSearch {
     const now = this.#valueAt(place)
     if (now === undefined || now === null || now === '') return 'nothing'
     if (now === 0) return '0'
+    if (this.#isAnsweredNow(value, now)) return undefined
     return typeof now === 'number' && typeof value === 'number' && now < value
       ? `${now}`
       : `another ${isDigest(value) ? 'digest' : 'number'}`
+  }
+
+  /** Tells whether a question was answered whole, and has another number now in place of the usual one. */
+  #isAnsweredNow(usual: unknown, now: unknown): boolean {
+    if (typeof usual !== 'number' || typeof now !== 'number' || now === usual) return false
+    if (Math.min(Math.abs(usual), Math.abs(now)) < LEAST_NUMBER) return false
+    return [...this.#said.questions.values()].some(({ key, contents }) => {
+      const question = this.#comparison.answers.questions.get(key)
+      const isWhole = question !== undefined && question.open === undefined
+      return isWhole && contents.numbers.has(usual) && question.contents.numbers.has(now)
+    })
   }
 
   /** Says what the client has in place of a text; undefined if it has the text, or another answer. */

@@ -71,7 +71,7 @@ function plain(value: unknown, depth = 0): unknown {
 
 /** Tells whether a value has all that another one has. */
 function contains(value: unknown, part: unknown): boolean {
-  if (typeof part === 'number') return typeof value === 'number'
+  if (typeof part === 'number') return typeof value === 'number' && Number.isNaN(value) === Number.isNaN(part)
   if (typeof part !== 'object' || part === null) return value === part
   if (typeof value !== 'object' || value === null) return false
   if (!Array.isArray(part)) {

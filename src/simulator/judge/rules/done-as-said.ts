@@ -10,7 +10,7 @@ import { nameRequest, startSentence } from '../words.ts'
 /**
  * A client that returned what it returns without faults has done what it does without faults: created, deleted, set, paid,
  * started and stopped. The end counts, not the way: what has failed need not be stopped. If a result differs and tells
- * so, nothing is judged. A change counts as missing only if a request was not answered whole.
+ * so, or shows the present state of a setting, nothing is judged. A change counts as missing only if a request was not answered whole.
  */
 export const doneAsSaid = defineRule({
   summary: 'A client that returns as usual has changed what it usually changes.',
@@ -57,5 +57,6 @@ function tells(observation: Observation, { tellers }: Comparison): boolean {
   const { tells, learned } = observation
   if (tells !== undefined) return tells
   const isSaid = tellers.some(teller => tellsLoss(teller, learned))
-  return isSaid || lossesOf(observation).losses.some(({ verdict }) => verdict === 'said')
+  const { losses, showsState } = lossesOf(observation)
+  return isSaid || showsState || losses.some(({ verdict }) => verdict === 'said')
 }

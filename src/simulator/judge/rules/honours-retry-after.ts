@@ -1,7 +1,7 @@
 import { formatDuration, type Micros } from '../../../kernel/duration.ts'
-import { requestEvidence, violationAt } from '../facts.ts'
+import { requestEvidence, thingPathOf, violationAt } from '../facts.ts'
 import type { ObservedRequest } from '../observation.ts'
-import { keyOfRequest } from '../retries.ts'
+import { isRead, isRetryable, isSuccessfulWrite, keyOfRequest } from '../retries.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, operationOf, startSentence } from '../words.ts'
 
@@ -9,7 +9,9 @@ import { formatSince, nameRequest, operationOf, startSentence } from '../words.t
 const TOLERANCE: Micros = 1_000
 
 /**
- * After a 429 or 503 with `Retry-After`, the client sends no request to the same operation before that time has passed.
+ * After a 429 or 503 with `Retry-After`, the client sends no request of the same kind before that time has passed: to the
+ * same operation, about the same thing and the same model. If a write succeeded after a rejected read, the client went on to
+ * another step.
  * Requests that were under way already do not count, nor does a restarted client, which cannot know of the answer.
  *
  * A client with several tasks waits in each of them. It has some if another request was under way, if the next request is a
@@ -19,7 +21,7 @@ export const honoursRetryAfter = defineRule({
   summary: 'The client waits as long as Retry-After asks.',
   advice: 'Read Retry-After of each 429 and 503, as seconds or as a date, and wait at least that long.',
   detail:
-    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. Requests that were under way do not count. A client can have several tasks. If other requests were under way, or the rejected request was itself a retry, only the rejected request has to wait.',
+    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. A request about another thing or another model may, and so may a read after a write that succeeded. Requests that were under way do not count. A client can have several tasks. If other requests were under way, or the rejected request was itself a retry, only the rejected request has to wait.',
   source: 'RFC 9110, section 10.2.3: the header says how long the client ought to wait before it asks again.',
   place: 'operation',
   premise: ({ requests }) => requests.some(({ retryAfter }) => retryAfter !== undefined),
@@ -29,14 +31,15 @@ export const honoursRetryAfter = defineRule({
     for (const [i, limited] of requests.entries()) {
       const { retryAfter, endedAt, status, start } = limited
       if (retryAfter === undefined || endedAt === undefined || (status !== 429 && status !== 503)) continue
-      const operation = operationOf(limited)
+      const target = targetOf(limited)
       // Several requests can be sent at the very instant of the answer, before the client has it.
       const sent = limited.lastSentByEnd ?? i + 1
       const isEarly = (next: ObservedRequest) =>
         next.start === start &&
         next.sentAt >= endedAt &&
         next.sentAt + TOLERANCE < endedAt + retryAfter &&
-        operationOf(next) === operation
+        targetOf(next) === target &&
+        !(isRead(limited) && requests.slice(sent, next.index - 1).some(isSuccessfulWrite))
       const [first, ...others] = requests.slice(sent).filter(isEarly)
       if (first === undefined) continue
       const key = keyOfRequest(limited)
@@ -47,7 +50,9 @@ export const honoursRetryAfter = defineRule({
       const hasTasks = requests
         .slice(0, sent)
         .some((one, n) => one.start === start && (n > i || (n < i && (isUnderWay(one) || keys.has(keyOfRequest(one))))))
-      const early = isOfTask(first) || !hasTasks ? first : others.find(isOfTask)
+      const equal = requests.filter(isOfTask)
+      const isOwn = (next: ObservedRequest) => isOfTask(next) && !isRetryOfOther(equal, next)
+      const early = !isOfTask(first) && !hasTasks ? first : [first, ...others].find(isOwn)
       if (early === undefined) continue
       const words =
         `${startSentence(nameRequest(limited))} was answered ${formatSince({ startedAt }, endedAt)} after the start, and asked for ` +
@@ -58,3 +63,22 @@ export const honoursRetryAfter = defineRule({
     return violations.slice(0, 1)
   },
 })
+
+/** Returns what a request asks for: its operation, its thing and its model. */
+function targetOf(request: ObservedRequest): string {
+  const { model } = (request.body ?? {}) as { readonly model?: unknown }
+  return JSON.stringify([operationOf(request), thingPathOf(request), model])
+}
+
+/** Tells whether one of several equal requests can be sent again for an earlier one than the last, which failed and has waited. */
+function isRetryOfOther(equal: readonly ObservedRequest[], next: ObservedRequest): boolean {
+  let failed: ObservedRequest[] = []
+  for (const one of equal) {
+    const due = failed.find(
+      ({ sentAt, endedAt = sentAt, retryAfter = 0 }) => endedAt + retryAfter <= one.sentAt + TOLERANCE,
+    )
+    if (one === next) return due !== undefined
+    failed = [...failed.filter(other => other !== due), ...(isRetryable(one) ? [one] : [])]
+  }
+  return false
+}

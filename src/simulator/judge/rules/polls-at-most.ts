@@ -7,20 +7,20 @@ import { formatSince, pathOf, shortenPath } from '../words.ts'
 
 /** Reads of one thing in a second of the world that are advised. */
 export const DEFAULT_POLLS_AT_MOST = 1
-/** Reads beyond the rate that are not polling: a read after a write, and one repetition after a broken connection. */
-const BURST = 2
+/** Reads beyond the rate that are not polling: reads before and after a write, and a repetition after a broken connection. */
+const BURST = 3
 
 /**
  * The client reads one thing at most N times a second of the world. A thing is a path with the query parameters that the
- * service reads, so the pages of a list are different things. Any run of reads may have two more than the rate allows,
- * because a read that follows a write or a broken connection does no harm: at one a second, four reads within a second
- * break the rule, and so do six within three.
+ * service reads, so the pages of a list are different things. Any run of reads may have three more than the rate allows,
+ * because a look before or after a write, or after a broken connection, does no harm: at one a second, five reads within
+ * a second break the rule, and so do seven within three.
  */
 export const pollsAtMost = defineRule({
   summary: 'The client does not read one thing more often than its limit.',
   advice: 'Sleep between two polls, 5 to 60 seconds for what takes minutes, and between two retries.',
   detail:
-    'A thing is a path with the query parameters that the service reads, so each page of a list is a thing. A query parameter that nothing reads, such as `_`, makes no other thing. The advised rate is one a second, and `pollsAtMost` sets another. A client may read twice more than the rate allows.',
+    'A thing is a path with the query parameters that the service reads, so each page of a list is a thing. A query parameter that nothing reads, such as `_`, makes no other thing. The advised rate is one a second, and `pollsAtMost` sets another. A client may read three times more than the rate allows.',
   source:
     'Opinion of modelhost-sim: what takes minutes shows no more if it is read more often. The setting pollsAtMost is the ' +
     'advised rate.',

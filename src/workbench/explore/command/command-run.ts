@@ -24,6 +24,8 @@ export interface CommandRunOptions extends Omit<ProcessOptions, 'output'> {
   readonly tellsBy: FlowOptions['tellsBy']
   readonly learned: Learned
   readonly healAt: RunOptions['healAt'] | undefined
+  /** The run without faults to compare with; undefined if this is it. */
+  readonly base: Observation['base']
   /** Called when the client waits for an answer, or the rest of one, that never comes: it does nothing meanwhile. */
   readonly onSilence: () => void
 }
@@ -65,7 +67,7 @@ export class CommandRun {
     const { world, healAt } = options
     const { sim } = world
     this.#options = options
-    const settles = settlesWithin(options.invariants ?? {})
+    const settles = settlesWithin(options.invariants ?? {}, options.base)
     this.#startedAt = sim.clock.elapsed
     this.#plan = new AppliedPlan(sim, plan)
     this.#client = new ServedClient({
@@ -133,7 +135,7 @@ export class CommandRun {
   }
 
   /** Recovers the world, and returns what remains of the run. */
-  async conclude(end: ProcessEnd, base: Observation['base']): Promise<RunResult> {
+  async conclude(end: ProcessEnd): Promise<RunResult> {
     const { sim } = this.#options.world
     const { invariants = {}, tellsBy, learned } = this.#options
     // Waits that the simulator assumed say nothing about the client.
@@ -147,7 +149,7 @@ export class CommandRun {
       advance: (duration: Duration) => sim.clock.advanceInSlices(duration),
     }
     const settings = { invariants: { ...judged, ...invariants }, ...(tellsBy && { tellsBy }) }
-    const result = await concludeRun(client, settings, base)
+    const result = await concludeRun(client, settings, this.#options.base)
     const { requests } = result
     const isAskedAgain = requests.some(
       ({ retryAfter, operation, index }) =>

@@ -203,20 +203,19 @@ class ProcessRunner implements FlowRunner {
     const env = commandEnvironment(environment, { url, token, control: `${url}/_sim/worlds/${name}/_sim` })
     const { healAt, leave: onSilence } = options
     const [timeoutMs, groups] = [this.#timeoutMs, this.#groups]
+    const [isBase, key] = [plan.length === 0, settingKey(options)]
     const run = new CommandRun(plan, {
       ...{ argv, world, env, cwd, timeoutMs, groups, invariants, tellsBy, healAt, onSilence },
-      learned: this.learned,
+      ...{ learned: this.learned, base: isBase ? undefined : this.#bases.get(key) },
     })
     this.#active.add(run)
     try {
       const end = await run.play()
-      const isBase = plan.length === 0
       if (isBase && run.requests.length === 0) {
         const printed = run.output.excerpt(PRINTED_LINES)
         throw explainSilence({ argv, end, printed, timeoutMs, strayRequests: this.#strayRequests })
       }
-      const key = settingKey(options)
-      const result = await run.conclude(end, isBase ? undefined : this.#bases.get(key))
+      const result = await run.conclude(end)
       if (isBase) {
         if (this.#bases.size === 0) this.#sleptMs = run.sleptMs
         this.#bases.set(key, result.base)

@@ -7,10 +7,16 @@ import { quote } from '../../../lib/quote.ts'
 import { formatPlace, leavesOf } from '../../../simulator/judge/answers/leaves.ts'
 import { lossesOf } from '../../../simulator/judge/answers/losses.ts'
 import { nameTellers } from '../../../simulator/judge/answers/telling.ts'
-import { findCreatedThings, toBase } from '../../../simulator/judge/created-things.ts'
+import { findCreatedThings, namesInCreate, toBase } from '../../../simulator/judge/created-things.ts'
 import { effectsOf } from '../../../simulator/judge/effects.ts'
-import { walk } from '../../../simulator/judge/facts.ts'
-import type { ClientEnd, CreatedThing, Loss, Observation } from '../../../simulator/judge/observation.ts'
+import { hasRole, isUsable, walk } from '../../../simulator/judge/facts.ts'
+import type {
+  ClientEnd,
+  CreatedThing,
+  Loss,
+  Observation,
+  ObservedRequest,
+} from '../../../simulator/judge/observation.ts'
 import { gradeOf } from '../../../simulator/judge/recovery.ts'
 import { DEFAULT_POLLS_AT_MOST } from '../../../simulator/judge/rules/polls-at-most.ts'
 import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
@@ -24,6 +30,8 @@ import { type Learned, type RunResult, type RunTelling, UNSETTLED } from './runn
 import { describeViolation, InvariantThrew, judge, judgedIn } from './verdict.ts'
 
 const DEFAULT_SETTLES: Duration = '48h'
+/** A client that waits for days without faults may take this many times as long with them. */
+const SETTLES_FACTOR = 4
 /** Time of the world after the end of the flow, in which what goes on without a client shows itself. */
 const RECOVERY: Duration = '15m'
 /** Journal entries of one run. A run that has more keeps the newest. */
@@ -48,8 +56,9 @@ export interface EndedClient {
 }
 
 /** Returns the longest time that a client may take. */
-export function settlesWithin({ settles }: InvariantSettings): Micros {
-  return micros(settles || DEFAULT_SETTLES)
+export function settlesWithin({ settles }: InvariantSettings, base: Observation['base']): Micros {
+  if (settles) return micros(settles)
+  return Math.max(micros(DEFAULT_SETTLES), SETTLES_FACTOR * (base?.duration ?? 0))
 }
 
 /** Ends all faults and failures of a world. */
@@ -130,7 +139,7 @@ function observe(
     owned:
       own !== undefined && end.kind === 'returned'
         ? new Set(readList('own', own, end.result, isText, 'a list of ids') as readonly string[])
-        : findOwnedIds(end, created, sim),
+        : findOwnedIds(end, created, sim, recorder.requests),
     lines:
       end.kind === 'returned' && lines !== undefined
         ? readList('lines', lines, end.result, isObject, 'a list of objects with custom_id')
@@ -139,7 +148,7 @@ function observe(
     ratesBefore: plan.ratesBefore,
     crashes: starts - 1,
     settings: {
-      settles: settlesWithin(invariants),
+      settles: settlesWithin(invariants, base),
       pollsAtMost,
       spendsAtMost: invariants.spendsAtMost === false ? undefined : invariants.spendsAtMost,
       recovers: invariants.recovers === 'always' ? 'always' : undefined,
@@ -182,20 +191,26 @@ function tellingOf(losses: readonly Loss[], { isSettled }: Learned): Pick<RunTel
 
 /**
  * Returns the ids of the created things that the end of a client names: anywhere in its result, or in its error. An adapter
- * has its name in place of an id in the paths of the service, so its name is enough.
+ * has its name in place of an id in the paths of the service, so its name is enough. If the client threw and each look for
+ * the thing failed, it cannot know the id. Then a name that its create gave is enough, as in the metadata of a batch.
  */
 function findOwnedIds(
   end: ClientEnd,
-  created: readonly Pick<CreatedThing, 'kind' | 'id'>[],
-  { world }: Pick<Simulator, 'world'>,
+  created: readonly CreatedThing[],
+  sim: Simulator,
+  requests: readonly ObservedRequest[],
 ): ReadonlySet<string> {
   if (created.length === 0 || end.kind === 'unsettled') return new Set()
   const leaves = leavesOf(end.kind === 'returned' ? end.result : end.error)
   const texts = leaves.flatMap(({ place, value }) => [...place, value]).filter(one => typeof one === 'string')
   const words = once(() => new Set(texts.flatMap(text => text.split(/[^\w.-]+/))))
-  const isNamed = ({ kind, id }: Pick<CreatedThing, 'kind' | 'id'>) => {
-    const name = kind === 'adapter' ? world.deployments.get(id)?.model_name.split('/').at(-1) : undefined
-    return texts.some(text => text.includes(id)) || (name !== undefined && words().has(name))
+  const isNamed = (thing: CreatedThing) => {
+    const { kind, id } = thing
+    const name = kind === 'adapter' ? sim.world.deployments.get(id)?.model_name.split('/').at(-1) : undefined
+    if (texts.some(text => text.includes(id)) || (name !== undefined && words().has(name))) return true
+    const lookups = requests.filter(one => one.index > thing.request.index && hasRole({ sim }, one, `list ${kind}`))
+    const isInVain = end.kind === 'threw' && lookups.length > 0 && !lookups.some(isUsable)
+    return isInVain && namesInCreate(thing).some(one => texts.some(text => text.includes(one)))
   }
   return new Set(created.filter(isNamed).map(({ id }) => id))
 }

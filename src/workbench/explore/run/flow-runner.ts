@@ -151,7 +151,7 @@ class Run {
   async finish(base: Observation['base']): Promise<RunResult> {
     const sim = this.#sim
     const startedAt = sim.clock.elapsed
-    const end = await this.#runClient(settlesWithin(this.#flow.options.invariants ?? {}))
+    const end = await this.#runClient(settlesWithin(this.#flow.options.invariants ?? {}, base))
     const client: EndedClient = {
       ...{ sim, plan: this.#plan, recorder: this.#recorder, end, startedAt },
       ...{ starts: this.#starts, output: this.#output, learned: this.#learned },

@@ -8,10 +8,11 @@ import type { NamedViolation } from './verdict.ts'
 
 const THINGS = /^(deployment|adapter|instance|hosted|container|batch)\./
 
-/** Returns the changes of the created things and of their instances, in order. */
+/** Returns the changes of the things that the client created, started or set, and of their instances, in order. */
 export function findBoundaries(entries: readonly Entry[], observation: Observation): Boundary[] {
-  const { sim, created } = observation
-  const things = new Map(created.map(thing => [thing.id, thing]))
+  const { sim, created, effects } = observation
+  const changed = [...effects.values()].filter(({ value }) => value !== undefined)
+  const things = new Set([...created, ...changed].map(({ id }) => id))
   const deployments = new Map<string, string>()
   /** The nodes of instances and containers. */
   const nodes = new Map<string, string>()

@@ -1,0 +1,260 @@
+/** Careful clients beside clients with one defect, each in one run with a plan of faults. */
+import { expect, test } from 'vitest'
+import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
+import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
+import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+
+type Run = (context: FlowContext) => Promise<unknown>
+
+/** Returns the names of the invariants that a client breaks in a run with a plan. */
+async function brokenBy(run: Run, plan: Plan, options: FlowOptions = {}): Promise<string[]> {
+  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty', seed: 1, ...options }, run })
+  try {
+    expect((await runner.run([])).broken).toEqual([])
+    return (await runner.run(plan)).broken.map(({ invariant }) => invariant)
+  } finally {
+    await runner.dispose()
+  }
+}
+
+type Answer = { readonly status: number; readonly wait: number; readonly value: unknown }
+
+/** Sends one request. The status is 0 and the value undefined if it got no answer. */
+async function ask({ fetch, url, token }: FlowContext, method: string, path: string, body?: unknown): Promise<Answer> {
+  const isForm = body instanceof FormData
+  const headers = { authorization: `Bearer ${token}`, ...(!isForm && { 'content-type': 'application/json' }) }
+  const sent = body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }
+  const init = { method, headers, signal: AbortSignal.timeout(30_000), ...sent }
+  const answer = await fetch(url + path, init).catch(() => undefined)
+  const value: unknown = answer?.ok ? await answer.json().catch(() => undefined) : undefined
+  return { status: answer?.status ?? 0, wait: Number(answer?.headers.get('retry-after') ?? 0) * 1000, value }
+}
+
+/** Sends one request, and throws if it was not answered with a 2xx. */
+async function must<T>(context: FlowContext, method: string, path: string, body?: unknown): Promise<T> {
+  const { status, value } = await ask(context, method, path, body)
+  if (value === undefined) throw new Error(`${method}: ${status}`)
+  return value as T
+}
+
+const status503 = { kind: 'status', status: 503 } as const
+const always503 = (on: string, nth = 1) => ({ fault: { on, nth, for: '60s', fault: status503 } }) as Plan[number]
+const first503 = (on: string) => ({ fault: { on, nth: 1, fault: status503 } }) as Plan[number]
+
+const complete = (context: FlowContext, model: string, prompt: string) =>
+  ask(context, 'POST', '/v1/completions', { model, prompt, max_tokens: 4 })
+const MODELS = ['aurora-labs/aurora-8b-instruct', 'harbor-ai/harbor-12b-instruct'] as const
+
+test('a client that fails over to another model need not wait', async () => {
+  const failOver: Run = async context => {
+    for (const model of MODELS) {
+      const { value } = await complete(context, model, 'The ferry')
+      if (value !== undefined) return { model, value }
+    }
+    throw new Error('no model answers')
+  }
+  expect(await brokenBy(failOver, [first503('createCompletion')])).toEqual([])
+  const hurry: Run = async context => {
+    const answers = [await complete(context, MODELS[0], 'The ferry'), await complete(context, MODELS[0], 'The storm')]
+    return answers.map(({ value, status }) => value ?? { error: status })
+  }
+  expect(await brokenBy(hurry, [first503('createCompletion')])).toEqual(['honoursRetryAfter'])
+})
+
+test('each of two tasks with one request waits as long as its own answer asks', async () => {
+  const twoTasks = (wait: (asked: number) => number): Run => {
+    const read = async (context: FlowContext) => {
+      for (let i = 0; i < 6; i++) {
+        const { value, wait: asked } = await ask(context, 'GET', '/payment/config')
+        if (value !== undefined) return value
+        await context.sleep(wait(Math.max(asked, 2_000)))
+      }
+      throw new Error('no limit')
+    }
+    return context => Promise.all([read(context), read(context)])
+  }
+  const plan: Plan = [
+    first503('getPaymentConfig'),
+    { fault: { on: 'getPaymentConfig', nth: 2, fault: { kind: 'rateLimit', retryAfter: '20s' } } },
+  ]
+  expect(
+    await brokenBy(
+      twoTasks(asked => asked),
+      plan,
+    ),
+  ).toEqual([])
+  expect(
+    await brokenBy(
+      twoTasks(() => 2_000),
+      plan,
+    ),
+  ).toEqual(['honoursRetryAfter'])
+})
+
+type Token = { token_id: string; name: string }
+
+test('a token that was made once is not a double if the old one was not deleted', async () => {
+  const rotate: Run = async context => {
+    const tokens = await must<Token[]>(context, 'GET', '/v1/api-tokens')
+    const fresh = await must<Token>(context, 'POST', '/v1/api-tokens', { name: 'ci 2' })
+    const old = tokens.find(({ name }) => name === 'continuous integration')
+    const { status } = await ask(context, 'DELETE', `/v1/api-tokens/${old?.token_id}`)
+    if (status !== 200) throw new Error(`${fresh.token_id} is new, and ${old?.token_id} is not revoked`)
+    return { active: fresh.token_id }
+  }
+  expect(await brokenBy(rotate, [first503('deleteApiToken')], { fixtures: 'default' })).toEqual([])
+})
+
+test('two equal machines by design are not doubles if their deletes fail', async () => {
+  const twoMachines: Run = async context => {
+    const make = (name: string) =>
+      must<{ instance_id: string }>(context, 'POST', '/v1/hosted', { name, plan_id: 'small' })
+    const ids = [(await make('a')).instance_id, (await make('b')).instance_id]
+    const ends = []
+    for (const id of ids) ends.push(await ask(context, 'DELETE', `/v1/hosted/${id}`))
+    if (ends.some(({ status }) => status !== 200)) throw new Error(`left: ${ids.join(', ')}`)
+    return 'both were made and deleted'
+  }
+  expect(await brokenBy(twoMachines, [always503('deleteHosted')])).toEqual([])
+})
+
+test('a client that cannot look for its batch may name it by its metadata', async () => {
+  const runBatch =
+    (name: string): Run =>
+    async context => {
+      const form = new FormData()
+      form.set('purpose', 'batch')
+      const request = { model: MODELS[0], prompt: 'Hi', max_tokens: 4 }
+      const line = JSON.stringify({ custom_id: 'a', method: 'POST', url: '/v1/completions', body: request })
+      form.set('file', new Blob([line]), 'lines.jsonl')
+      const { id } = await must<{ id: string }>(context, 'POST', '/v1/files', form)
+      const metadata = { tag: 'facts-7' }
+      const body = { input_file_id: id, endpoint: '/v1/completions', completion_window: '24h', metadata }
+      const { value } = await ask(context, 'POST', '/v1/batches', body)
+      if (value !== undefined) return value
+      await context.sleep(6_000)
+      const { value: list } = await ask(context, 'GET', '/v1/batches')
+      if (list === undefined) throw new Error(`the batch ${name} may run`)
+      return list
+    }
+  const plan: Plan = [
+    { fault: { on: 'createBatch', fault: { ...status503, effect: 'done' } } },
+    always503('listBatches'),
+  ]
+  expect(await brokenBy(runBatch('with the tag facts-7'), plan)).toEqual([])
+  expect(await brokenBy(runBatch('of today'), plan)).toEqual(['noLeak'])
+})
+
+test('a client that throws deletes a voice, and sets back a limit, as it does without faults', async () => {
+  const speak =
+    (isCareful: boolean): Run =>
+    async context => {
+      const form = new FormData()
+      form.set('name', 'One day voice')
+      form.append('files', new Blob([new Uint8Array(3000)]), 'a.wav')
+      const { voice_id: voice } = await must<{ voice_id: string }>(context, 'POST', '/v1/voices/add', form)
+      const request = { model: MODELS[0], prompt: 'Lights out', max_tokens: 4 }
+      const { value } = await ask(context, 'POST', '/v1/completions', request)
+      if (value === undefined && !isCareful) throw new Error('no answer')
+      const { status } = await ask(context, 'DELETE', `/v1/voices/${voice}`)
+      if (status !== 200) throw new Error(`${voice} is left`)
+      if (value === undefined) throw new Error('no answer')
+      return value
+    }
+  expect(await brokenBy(speak(true), [first503('createCompletion')])).toEqual([])
+  expect(await brokenBy(speak(true), [first503('deleteVoice')])).toEqual([])
+  expect(await brokenBy(speak(false), [first503('createCompletion')])).toEqual(['cleansUpOnThrow'])
+  const spend =
+    (isCareful: boolean): Run =>
+    async context => {
+      const { limit } = await must<{ limit: number }>(context, 'GET', '/payment/config')
+      await must(context, 'POST', '/payment/config', { limit: 400 })
+      const { value } = await complete(context, MODELS[0], 'Plan')
+      if (value === undefined && !isCareful) throw new Error('no answer')
+      await must(context, 'POST', '/payment/config', { limit })
+      if (value === undefined) throw new Error('no answer')
+      return value
+    }
+  expect(await brokenBy(spend(true), [first503('createCompletion')])).toEqual([])
+  expect(await brokenBy(spend(false), [first503('createCompletion')])).toEqual(['cleansUpOnThrow'])
+})
+
+type Deployment = { deploy_id: string; model_name: string; status: string }
+
+test('a client that starts a deployment reads whether it started, and how it ended', async () => {
+  const start =
+    (isCareful: boolean): Run =>
+    async context => {
+      const list = await must<Deployment[]>(context, 'GET', '/deploy/list')
+      const id = list.find(({ model_name }) => model_name === 'acme/summarizer')?.deploy_id
+      const { status: answered } = await ask(context, 'POST', `/deploy/${id}/start`)
+      if (isCareful && answered !== 200) throw new Error(`not started: ${answered}`)
+      for (let polls = 0; polls < 30; polls++) {
+        const { status } = await must<Deployment>(context, 'GET', `/deploy/${id}`)
+        if (isCareful && status === 'stopped') throw new Error(`${id} is stopped`)
+        if (status === 'running' && polls > 20) break
+        await context.sleep(30_000)
+      }
+      return { ready: id }
+    }
+  const refused: Plan = [first503('startDeployment')]
+  const subject = 'ZULBVvLkUPftB8Mo'
+  const stop = { verb: 'deployment.stop', target: subject } as const
+  const stopped: Plan = [{ command: stop, after: { kind: 'deployment.running', subject }, passes: false }]
+  const options = { fixtures: 'default' } as const
+  expect(await brokenBy(start(true), refused, options)).toEqual([])
+  expect(await brokenBy(start(true), stopped, options)).toEqual([])
+  expect(await brokenBy(start(false), refused, options)).toEqual(['doneAsSaid', 'readsEnd'])
+  expect(await brokenBy(start(false), stopped, options)).toEqual(['readsEnd'])
+})
+
+test('a client may return the limit that is set, and may wait for days', async () => {
+  const raise: Run = async context => {
+    const read = async () => (await must<{ rate_limit: number }>(context, 'GET', '/v1/me/rate_limit')).rate_limit
+    const before = await read()
+    const body = { rate_limit: before + 50, reason: 'Sale' }
+    const { status } = await ask(context, 'POST', '/v1/me/rate_limit/request', body)
+    if (status !== 200 && status !== 403) throw new Error(`request: ${status}`)
+    await context.sleep(30 * 3_600_000)
+    return { before, after: await read() }
+  }
+  const refused: Plan = [{ fault: { on: 'requestRateLimits', fault: { kind: 'status', status: 403 } } }]
+  expect(await brokenBy(raise, refused)).toEqual([])
+  expect(await brokenBy(raise, [{ crash: 3 }])).toEqual([])
+})
+
+class Survey {
+  readonly #texts: unknown[] = []
+
+  add(text: unknown): void {
+    this.#texts.push(text)
+  }
+
+  get texts(): readonly unknown[] {
+    return [...this.#texts]
+  }
+}
+
+test('a result is read through the getters of its class', async () => {
+  const survey: Run = async context => {
+    const result = new Survey()
+    for (const prompt of ['Rain?', 'Snow?']) {
+      const { value } = await complete(context, MODELS[0], prompt)
+      if (value !== undefined) result.add((value as { choices: [{ text: string }] }).choices[0].text)
+      else await context.sleep(5_000)
+    }
+    return result
+  }
+  expect(await brokenBy(survey, [first503('createCompletion')])).toEqual(['noSilentLoss'])
+})
+
+test('a number that became NaN is another result', async () => {
+  const sum: Run = async context => {
+    const { value } = await complete(context, MODELS[0], 'Rain?')
+    const { usage } = value as { usage: Record<string, number> }
+    return { tokens: Object.values(usage).reduce((total, one) => total + (one * 1 || Number(one)), 0) }
+  }
+  const fields = { kind: 'variation', form: 'fields' } as const
+  const plan = [{ fault: { on: 'createCompletion', nth: 1, for: '24h', fault: fields } }] as Plan
+  expect(await brokenBy(sum, plan)).toEqual(['acceptsVariations'])
+})
