@@ -81,7 +81,8 @@ export class RequestServing extends Part<RequestServingParts> {
       return { firstTokenTime: pieceTime, tokenTime: pieceTime }
     }
     const cachedShare = promptTokens > 0 ? cachedTokens / promptTokens : 0
-    const engine = new InstanceEngine({ ...hardware, promptTokens, outputTokens, cachedShare })
+    // The spread comes last: an object that grows behind a spread takes twenty times as long.
+    const engine = new InstanceEngine({ promptTokens, outputTokens, cachedShare, ...hardware })
     if (instance < 0) return engine.at(1)
     const row = this.parts.deployments.read(deployment)
     const { firstTokenTime, tokenTime } = engine.at(this.#concurrencyWith(row, instance))
@@ -147,7 +148,7 @@ export class RequestServing extends Part<RequestServingParts> {
     const instance = this.parts.instances.writable(row.instance)
     const { now } = this.context.clock
     const progress = progressOfEnded(row, state, answeredTokens, now)
-    const ended = { ...progress, reason: finishReasonOf(row, state) }
+    const ended = { reason: finishReasonOf(row, state), ...progress }
     instance.requests = withEndedRequests(instance.requests ?? NO_ENGINE_REQUESTS, [ended])
     if (row.plan.promptBlocks === undefined) return
     const isRead = state === 'served' || now >= row.firstTokenAt
