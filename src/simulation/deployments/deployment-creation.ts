@@ -126,7 +126,7 @@ export class DeploymentCreation extends Part<DeploymentCreationParts> {
       last.bytes === weights.bytes &&
       last.parametersB === weights.parametersB &&
       last.context === weights.context &&
-      (last.figures === weights.figures || JSON.stringify(last.figures) === JSON.stringify(weights.figures))
+      last.figures === weights.figures
     )
       return last
     this.#lastWeights = weights

@@ -73,14 +73,15 @@ export function repositoryWeights(repository: HubRepository | undefined, repo: s
   return { bytes, parametersB, context, figures: givenFigures(repository) }
 }
 
-function givenFigures(repository: HubRepository): Partial<ModelFigures> | undefined {
+// Once for each repository: every deployment of it needs them, and then shares them.
+const givenFigures = oncePer((repository: HubRepository): Partial<ModelFigures> | undefined => {
   const { layers, hidden, active_parameters_b: activeB, experts, attention_width: attentionWidth = hidden } = repository
   const { kv_bytes_per_token: kvBytesPerToken, experts_per_token: expertsPerToken } = repository
   const active = activeB === undefined ? undefined : activeB * 1e9
   const figures = { layers, hidden, attentionWidth, kvBytesPerToken, active, experts, expertsPerToken }
   const given = Object.entries(figures).filter(([, figure]) => figure !== undefined)
   return given.length === 0 ? undefined : Object.fromEntries(given)
-}
+})
 
 /** Returns the weights of a model of the catalog. If the hub has a repository of that name, its size is the real one. */
 export function catalogWeights(

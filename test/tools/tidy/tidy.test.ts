@@ -157,6 +157,7 @@ const CACHES: readonly string[] = [
   'simulation/deployments/instance-speed.ts engineForChats',
   'simulation/deployments/instance-speed.ts shortageOf',
   'simulation/deployments/instance-startup.ts compiledFor',
+  'simulation/fleet/weights.ts givenFigures',
   'simulation/fleet/weights.ts modelFigures',
   'simulation/store.ts variantsByType',
   'simulator/initial-worlds.ts sharedWorlds',
