@@ -138,6 +138,8 @@ export class InstanceEngine {
   readonly #sparse: number
   readonly #lnUnused: number
   #points: readonly EnginePoint[] | undefined
+  /** The rate of the last point: each event of a load reads it, and the way to the point misses the cache of a core. */
+  #mostRate = Number.NaN
   /** The last answer of `rateWith`: an autoscaler holds its instances at one concurrency. */
   #heldConcurrency = Number.NaN
   #heldRate = 0
@@ -217,8 +219,8 @@ export class InstanceEngine {
 
   /** Requests/s with all the work that it can take. */
   get requestsPerSecond(): number {
-    const table = this.#table
-    return table[table.length - 1]!.rate
+    if (Number.isNaN(this.#mostRate)) this.#mostRate = this.#table.at(-1)!.rate
+    return this.#mostRate
   }
 
   /** Output tokens/s with all the work that it can take. */
