@@ -24,8 +24,9 @@ export default defineConfig({
   },
   ssr: { resolve: { conditions } },
   test: {
-    // A timeout ends a test that hangs. It is long, since tests compete for the processor with all other work.
+    // A timeout ends a test or a hook that hangs. It is long, since tests compete for the processor with all other work.
     testTimeout: 60_000,
+    hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
     setupFiles: [
       ...['test/setup/restore-fetch.ts', 'test/setup/wall-clock.ts', 'test/setup/fixed-seed.ts'],
