@@ -54,6 +54,11 @@ test('a client that fails over to another model need not wait', async () => {
     throw new Error('no model answers')
   }
   expect(await brokenBy(failOver, [first503('createCompletion')])).toEqual([])
+  const goOn: Run = async context => {
+    const answers = [await failOver(context), await complete(context, MODELS[0], 'The storm')]
+    return answers
+  }
+  expect(await brokenBy(goOn, [first503('createCompletion')])).toEqual([])
   const hurry: Run = async context => {
     const answers = [await complete(context, MODELS[0], 'The ferry'), await complete(context, MODELS[0], 'The storm')]
     return answers.map(({ value, status }) => value ?? { error: status })
@@ -89,6 +94,25 @@ test('each of two tasks with one request waits as long as its own answer asks', 
       plan,
     ),
   ).toEqual(['honoursRetryAfter'])
+})
+
+test('a task may send what a request of another task may not yet', async () => {
+  const twoMachines: Run = async context => {
+    const bring = async (name: string) => {
+      for (let i = 0; i < 5; i++) {
+        const { value: list, wait: listWait } = await ask(context, 'GET', '/v1/hosted')
+        const { value, wait } = list === undefined ? { value: undefined, wait: listWait } : await make(name)
+        if (value !== undefined) return value
+        await context.sleep(Math.max(wait, 2_000))
+      }
+      throw new Error(`no machine ${name}`)
+    }
+    const make = (name: string) => ask(context, 'POST', '/v1/hosted', { name, plan_id: 'small' })
+    return Promise.all([bring('a'), bring('b')])
+  }
+  const limited = { kind: 'rateLimit', retryAfter: '20s' } as const
+  const plan: Plan = [first503('listHosted'), { fault: { on: 'createHosted', nth: 1, fault: limited } }]
+  expect(await brokenBy(twoMachines, plan)).toEqual([])
 })
 
 type Token = { token_id: string; name: string }

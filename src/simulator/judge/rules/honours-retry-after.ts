@@ -10,18 +10,18 @@ const TOLERANCE: Micros = 1_000
 
 /**
  * After a 429 or 503 with `Retry-After`, the client sends no request of the same kind before that time has passed: to the
- * same operation, about the same thing and the same model. If a write succeeded after a rejected read, the client went on to
- * another step.
+ * same operation, about the same thing and the same model. If a write succeeded meanwhile, the client went on to another
+ * step, and only a repeated write has to wait.
  * Requests that were under way already do not count, nor does a restarted client, which cannot know of the answer.
  *
- * A client with several tasks waits in each of them. It has some if another request was under way, if the next request is a
- * retry of another one, or if this one was itself a retry. Then only the same request has to wait.
+ * A client with several tasks waits in each of them. It has some if two requests were under way at once, if the next request
+ * is a retry of another one, or if this one was itself a retry. Then only the same request has to wait.
  */
 export const honoursRetryAfter = defineRule({
   summary: 'The client waits as long as Retry-After asks.',
   advice: 'Read Retry-After of each 429 and 503, as seconds or as a date, and wait at least that long.',
   detail:
-    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. A request about another thing or another model may, and so may a read after a write that succeeded. Requests that were under way do not count. A client can have several tasks. If other requests were under way, or the rejected request was itself a retry, only the rejected request has to wait.',
+    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. A request about another thing or another model may. If a write succeeded meanwhile, only a repeated write has to wait. Requests that were under way do not count. A client can have several tasks. If two requests were under way at once, or the rejected request was itself a retry, only the rejected request has to wait.',
   source: 'RFC 9110, section 10.2.3: the header says how long the client ought to wait before it asks again.',
   place: 'operation',
   premise: ({ requests }) => requests.some(({ retryAfter }) => retryAfter !== undefined),
@@ -39,17 +39,21 @@ export const honoursRetryAfter = defineRule({
         next.sentAt >= endedAt &&
         next.sentAt + TOLERANCE < endedAt + retryAfter &&
         targetOf(next) === target &&
-        !(isRead(limited) && requests.slice(sent, next.index - 1).some(isSuccessfulWrite))
-      const [first, ...others] = requests.slice(sent).filter(isEarly)
-      if (first === undefined) continue
+        !((isRead(limited) || !isOfTask(next)) && requests.slice(sent, next.index - 1).some(isSuccessfulWrite))
       const key = keyOfRequest(limited)
       const isOfTask = (next: ObservedRequest) => keyOfRequest(next) === key
+      const [first, ...others] = requests.slice(sent).filter(isEarly)
+      if (first === undefined) continue
       const keys = new Set([key, keyOfRequest(first)])
       const isUnderWay = ({ lastSentByEnd, endedAt = Infinity }: ObservedRequest) =>
         lastSentByEnd === undefined ? endedAt > limited.sentAt : lastSentByEnd > i
       const hasTasks = requests
         .slice(0, sent)
-        .some((one, n) => one.start === start && (n > i || (n < i && (isUnderWay(one) || keys.has(keyOfRequest(one))))))
+        .some(
+          (one, n) =>
+            one.start === start &&
+            (isBeside(one) || n > i || (n < i && (isUnderWay(one) || keys.has(keyOfRequest(one))))),
+        )
       const equal = requests.filter(isOfTask)
       const isOwn = (next: ObservedRequest) => isOfTask(next) && !isRetryOfOther(equal, next)
       const early = !isOfTask(first) && !hasTasks ? first : [first, ...others].find(isOwn)
@@ -63,6 +67,11 @@ export const honoursRetryAfter = defineRule({
     return violations.slice(0, 1)
   },
 })
+
+/** Tells whether the client sent another request before this one ended. */
+function isBeside({ index, lastSentByEnd = index }: ObservedRequest): boolean {
+  return lastSentByEnd > index
+}
 
 /** Returns what a request asks for: its operation, its thing and its model. */
 function targetOf(request: ObservedRequest): string {
