@@ -20,7 +20,7 @@ test.each([
   [['simulate', '--for', '1h', '--fixtures', circle], 2, `Failed to read fixture '${circle}': the folder is missing.`],
   [
     ['exec', '--', plain],
-    126,
+    2,
     `Failed to run '${plain}': it is not executable. Change that with chmod +x, or give its`,
   ],
 ])('%j exits with %i and one line', { tags: 'slow' }, async (args, code, message) => {

@@ -1,5 +1,5 @@
 /** Pages of commands, refused before anything runs. test/e2e/pages opens those that are written. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -52,5 +52,25 @@ test.each<[string, RunArguments, string]>([
 ])('%s is refused for run --html', { tags: 'slow' }, async (_, args, problem) => {
   const html = join(folder, 'refused.html')
   expect((await played({ ...args, html })).said).toContain(problem)
+  expect(existsSync(html)).toBe(false)
+})
+
+test('explore says why it wrote no page', async () => {
+  const flow = join(folder, 'careful.mjs')
+  const request = "fetch(url + '/v1/models', { headers, signal: AbortSignal.timeout(30_000) })"
+  writeFileSync(
+    flow,
+    `export default async ({ fetch, url, token }) => {
+  const headers = { authorization: 'Bearer ' + token }
+  const answer = await ${request}
+  if (!answer.ok) throw new Error('status ' + answer.status)
+  return 'the models are there'
+}
+`,
+  )
+  const html = join(folder, 'clean.html')
+  const args = { flows: [flow], html, faults: 'singles' } as const
+  const { said } = await refusalOf(output => exploreFlows(args, { ...output, folder: process.cwd() }))
+  expect(said).toContain(`No page: ${html} shows the first new finding, and none was found.`)
   expect(existsSync(html)).toBe(false)
 })

@@ -36,10 +36,7 @@ export const examples = [
 export const epilogue =
   'The command finds the server by MODELHOST_SIM_URL, MODELHOST_SIM_TOKEN, OPENAI_BASE_URL and OPENAI_API_KEY.\n' +
   'It also gets the variables of explore: MODELHOST_URL, MODELHOST_TOKEN and MODELHOST_SIM_CONTROL.\n' +
-  'Exit codes: that of the command, 128 plus the number of a signal that ended it, 2 exec could not start, 126 the command is not executable.'
-
-/** The exit code of shells for a file that is not executable. */
-const NOT_EXECUTABLE = 126
+  'Exit codes: that of the command, 128 plus the number of a signal that ended it, 2 exec could not start.'
 
 interface Arguments extends ServeArguments {
   wait: boolean
@@ -137,8 +134,7 @@ async function runCommand([program, ...args]: readonly [string, ...string[]], en
 function startError(program: string, { code, message }: NodeJS.ErrnoException): UsageError {
   if (code === 'EACCES') {
     const advice = `Change that with chmod +x, or give its interpreter, as in 'exec -- python3 ${program}'.`
-    const error = new UsageError(`Failed to run '${program}': it is not executable. ${advice}`)
-    return Object.assign(error, { exitCode: NOT_EXECUTABLE })
+    return new UsageError(`Failed to run '${program}': it is not executable. ${advice}`)
   }
   const reason = code === 'ENOENT' ? 'no such program' : message
   return new UsageError(`Failed to run '${program}': ${reason}. Check its name, or install it.`)

@@ -287,12 +287,14 @@ async function exploreAll(
     if (!json && explored.length > 1) io.out('\n')
     io.out(json ? formatFlowJson(one) : formatFlow(one, known.file))
   }
+  const isClean = explored.every(({ findings }) => findings.fresh.length === 0)
+  if (html !== undefined && isClean) io.error(`No page: ${html} shows the first new finding, and none was found.\n`)
   if (junit !== undefined) writeTextFile(junit, formatFlowsJunit(explored), 'junit')
   if (unwritten !== undefined) throw unwritten
   const isComplete =
     explored.length === flows.length && explored.every(({ report }) => report.stoppedBecause !== 'aborted')
   if (!isComplete || lacksPage) return 3
-  if (explored.some(({ findings }) => findings.fresh.length > 0)) return findingCode
+  if (!isClean) return findingCode
   return explored.some(({ report }) => countUntried(report) > 0) ? 3 : 0
 }
 
