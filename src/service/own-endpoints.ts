@@ -188,7 +188,7 @@ function combine({ operations, routes }: ServedOperations, own: OwnEndpoints): S
     }
     if (!/^[a-z]\w*$/i.test(id))
       throw problem('this key is not a valid operation id. Begin with a letter, then use letters, digits and _.')
-    if (id in routes) throw problem('the provider has an operation of this name. Give it another.')
+    if (Object.hasOwn(routes, id)) throw problem('the provider has an operation of this name. Give it another.')
     if (!ROUTE.test(endpoint.route) || endpoint.path.startsWith('/_sim')) {
       throw problem(`the route '${endpoint.route}' is invalid. Give a method and a path, as in 'GET /v2/pods/{id}'.`)
     }

@@ -195,6 +195,12 @@ const putThing = (table = recordTable(things), key = 'a', role: `create ${string
       world.records(table).put(thing, ...(later === undefined ? [] : [{ after: '1h', set: later }])),
   })
 
+test('an endpoint may be named as a property of all objects is', async () => {
+  const sim = made({ endpoints: { constructor: getPod } as never })
+  const { paths } = (await call(sim, 'GET', '/openapi.json')).body
+  expect(paths['/rest/v1/pods/{podId}'].get.operationId).toBe('constructor')
+})
+
 test('bugs of an endpoint are answered with 500, and named', async () => {
   const answer = (value: unknown) =>
     endpoint({ route: 'GET /answer', summary: 'Answer', returns: Thing, handle: () => value as never })

@@ -132,7 +132,7 @@ export class WorldChecks {
 
   /** Splits an error message into what is wrong and what to do. */
   #addMistakeFrom(path: Path, message: string): void {
-    const end = message.search(/\. (?=[A-Z'])/)
+    const end = message.search(/\. (?=[A-Z']|docs\/)/)
     this.#mistakes.add(path, end < 0 ? message : message.slice(0, end), end < 0 ? 'Fix it' : message.slice(end + 2))
   }
 }

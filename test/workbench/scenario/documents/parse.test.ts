@@ -169,6 +169,10 @@ describe('a mistake is reported with its line, its column and the nearest word',
       'fault: { on: listDeploymnts, fault: { kind: hang } }',
       "3:14: unknown operation 'listDeploymnts'. Did you mean 'listDeployments'?",
     ],
+    [
+      'fault: { on: pods, fault: { kind: hang } }',
+      "3:14: unknown operation 'pods'. docs/endpoints.md lists them; '*' is all of them.",
+    ],
     [`fault: { on: '*', evry: 2, fault: { kind: hang } }`, "3:23: unknown key 'evry'. Did you mean 'every'?"],
     [`fault: { on: '*', fault: { kind: reste } }`, "3:32: invalid value 'reste'. Did you mean 'reset'?"],
     [
