@@ -1,6 +1,9 @@
+import { isInRange, parseRange } from './number-ranges.ts'
+
 /**
  * Returns whether a JSON value matches an expected one. An object matches if each expected field matches; it may have
- * other fields. A list matches if it has as many entries and each matches. Other values match if they are equal.
+ * other fields. A list matches if it has as many entries and each matches. A number matches a range that it is in, as
+ * `50..`. Other values match if they are equal.
  *
  * @example holds({ status: 'running', instances: { running: 1, pending: 0 } }, { instances: { running: 1 } }) // true
  */
@@ -19,7 +22,8 @@ export function matchesJsonSubset(value: unknown, expected: unknown): boolean {
         Object.hasOwn(value, field) && matchesJsonSubset((value as Record<string, unknown>)[field], one),
     )
   }
-  return Object.is(value, expected)
+  const bounds = typeof value === 'number' && typeof expected === 'string' ? parseRange(expected) : undefined
+  return bounds === undefined ? Object.is(value, expected) : isInRange(value as number, bounds)
 }
 
 /** Returns whether arrays and objects are nested deeper than `maxDepth`. It looks no deeper than that. */

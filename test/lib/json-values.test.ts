@@ -15,6 +15,12 @@ test.each<[asked: unknown, value: unknown, expected: boolean]>([
   [[], {}, false],
   [{ length: 1 }, [1], false],
   [{ toString: null }, {}, false],
+  ['50..', 50, true],
+  ['50..', 49, false],
+  [{ done: '..20' }, { done: 20 }, true],
+  ['3..20', 21, false],
+  ['50..', '50..', true],
+  ['50..', null, false],
 ])('%j asked of %j is %s', (asked, value, expected) => {
   expect(matchesJsonSubset(value, asked)).toBe(expected)
 })

@@ -4,6 +4,7 @@ import type { Entry, EntryFields } from '../../kernel/journal.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { differences } from '../../lib/differences.ts'
 import type { OpenName } from '../../lib/fields.ts'
+import { parseRange } from '../../lib/number-ranges.ts'
 import { JOURNAL_KINDS, type JournalKindName } from '../../simulation/journal-kinds.ts'
 
 /**
@@ -79,24 +80,4 @@ export function formatCountRange({ min, max }: { readonly min: number; readonly 
   if (min === max) return `${min}`
   if (max === Number.POSITIVE_INFINITY) return `${min} or more`
   return min === 0 ? `${max} or fewer` : `${min} to ${max}`
-}
-
-/** The ends of a range of numbers, with both of them in it. Undefined: the range has no such end. */
-export interface NumberBounds {
-  readonly min: number | undefined
-  readonly max: number | undefined
-}
-
-/** Returns the ends of a range that is a text, as `3..20`, `3..` or `..20`; undefined for another text. */
-export function parseRange(text: string): NumberBounds | undefined {
-  const [, min, max] = /^(-?\d+(?:\.\d+)?)?\.\.(-?\d+(?:\.\d+)?)?$/.exec(text) ?? []
-  if (min === undefined && max === undefined) return undefined
-  return { min: min === undefined ? min : Number(min), max: max === undefined ? max : Number(max) }
-}
-
-/** Returns whether a value has a range without a number in it, as `20..3`. */
-export function hasEmptyRange(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return Object.values(value).some(hasEmptyRange)
-  const { min, max } = (typeof value === 'string' && parseRange(value)) || {}
-  return min !== undefined && max !== undefined && max < min
 }

@@ -13,6 +13,7 @@ import { type Running, running } from '../http/running-server.ts'
 
 const RUNNING = '2cZeTxVFN7tKxCCh'
 const STOPPED = 'ZULBVvLkUPftB8Mo'
+const BATCH = 'batch_4bszUZ9REqRnzm2DdbW5wBgB'
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 
 const RECORDING = recordMinute()
@@ -230,6 +231,10 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     good: [
       { path: '/_sim/clock/until', body: { get: '/deploy/list', where: [{ status: 'running' }], within: '1m' } },
       { path: '/_sim/clock/until', body: { get: `/deploy/${RUNNING}`, where: { status: 'running' } } },
+      {
+        path: '/_sim/clock/until',
+        body: { get: `/v1/batches/${BATCH}`, where: { request_counts: { completed: '50..' } } },
+      },
     ],
     bad: [
       until({ get: 'deploy/list', where: {} }, 400, "as in '/deploy/list'"),
@@ -247,6 +252,15 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
       until({ get: '/deploy/list', where: [{ status: 'runing' }] }, 400, 'status is never'),
       until({ get: '/deploy/list', where: [3] }, 400, 'it is never 3. Give its fields.'),
       until({ get: `/deploy/${RUNNING}`, where: { instances: { ready: 1 } } }, 400, "unknown field 'ready'"),
+      until(
+        { get: `/v1/batches/${BATCH}`, where: { request_counts: { completed: { gte: 50 } } } },
+        400,
+        'completed is never {"gte":50}. Give a number, or a range of numbers, as in "50.."',
+      ),
+      until({ get: `/v1/batches/${BATCH}`, where: { created_at: '20..3' } }, 400, 'created_at is never "20..3"'),
+      until({ get: `/v1/batches/${BATCH}`, where: { endpoint: 3 } }, 400, 'endpoint is never 3. Give a text.'),
+      until({ get: '/v1/batches', where: { data: { id: BATCH } } }, 400, 'Give a list.'),
+      until({ get: '/v1/batches', where: { has_more: 'no' } }, 400, 'has_more is never "no". Give true or false.'),
       until({ get: '/deploy/list', where: 'running' }, 422, 'where'),
       until({ get: '/deploy/list', where: [{}], whithin: '1h' }, 422, "Did you mean 'within'?"),
       until({ where: {} }, 422, 'get'),

@@ -44,6 +44,7 @@ class Clock:
     ) -> UntilClockAnswer:
         """Moves time until a GET of the service returns what `where` describes.
 
+        For a number, `where` can have a range, as in `{"request_counts": {"completed": "50.."}}`.
         Raises SimulatorError if it does not within the duration; the message has the last answer.
         """
         answer = self._control.until_clock(get=get, where=where, within=duration(within))

@@ -4,6 +4,7 @@ import { fieldsOf, given } from '../../../lib/fields.ts'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import { matchesJsonSubset } from '../../../lib/json-values.ts'
 import { LIMITS } from '../../../lib/limits.ts'
+import { hasEmptyRange, parseRange } from '../../../lib/number-ranges.ts'
 import { quote } from '../../../lib/quote.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { toFutureTime } from '../../../simulator/clock/moves/arguments.ts'
@@ -140,8 +141,8 @@ export const untilClock = control({
   summary:
     'Move time until a GET of the service returns what `where` describes, for at most `within`. Default: 24h. If the ' +
     'GET returns an object, `where` has fields that it must have. If it returns a list, `where` is an array, and ' +
-    'each of its elements must match a row. Values must be equal; of a nested object, `where` can have a part. If ' +
-    '`within` passes first, `reached` is false. `last` is the last response of the GET',
+    'each of its elements must match a row. Values must be equal. For a number, `where` can have a range as a text: ' +
+    '"50..", "..20" or "3..20". Of a nested object, `where` can have a part. If `within` passes first, `reached` is false. `last` is the last response of the GET',
   example: { body: { get: '/deploy/2cZeTxVFN7tKxCCh', where: { status: 'running' }, within: '15m' } },
   refusals: {
     400: 'an unknown path, a path whose first response is an error or has another type than where, a where that no answer matches, or an invalid duration',
@@ -205,20 +206,34 @@ function assertComparable(
   refuse(400, `Failed to wait: GET ${get} answers ${actualKind}, and where is ${expectedKind}. ${remedy}`)
 }
 
-/** Returns why no answer of a schema has the expected fields and words, with advice; undefined if one may have. */
+/** What to expect of a value of each simple type. */
+const EXPECTATIONS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number, or a range of numbers, as in "50..", "..20" or "3..20"',
+  boolean: 'true or false',
+}
+
+/** Returns why no answer of a schema has the expected fields and values, with advice; undefined if one may have. */
 function whyNever(schema: unknown, expected: unknown, field = 'it'): string | undefined {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
     return expected === null ? undefined : whyNever(schema.unwrap(), expected, field)
   }
-  if (schema instanceof z.ZodArray && Array.isArray(expected)) {
+  if (schema instanceof z.ZodArray) {
+    if (!Array.isArray(expected)) return `${field} is never ${quote(expected)}. Give a list.`
     return expected.map(one => whyNever(schema.element, one, field)).find(problem => problem !== undefined)
   }
   if (schema instanceof z.ZodEnum && !schema.safeParse(expected).success) {
     const words = schema.options.map(String)
     return `${field} is never ${quote(expected)}. ${formatSuggestion(String(expected), words, `Give one of ${words.join(', ')}.`)}`
   }
+  const { type } = schema instanceof z.ZodType ? schema.def : {}
+  const expectation = type && EXPECTATIONS[type]
+  const isRange = typeof expected === 'string' && parseRange(expected) !== undefined && !hasEmptyRange(expected)
+  if (expectation !== undefined && typeof expected !== type && !(type === 'number' && isRange))
+    return `${field} is never ${quote(expected)}. Give ${expectation}.`
   if (!(schema instanceof z.ZodObject)) return undefined
-  if (typeof expected !== 'object' || expected === null) return `${field} is never ${quote(expected)}. Give its fields.`
+  if (typeof expected !== 'object' || expected === null || Array.isArray(expected))
+    return `${field} is never ${quote(expected)}. Give its fields.`
   const fields = Object.entries(expected).map(([name, inner]) => {
     if (Object.hasOwn(schema.shape, name)) return whyNever(schema.shape[name], inner, name)
     const names = Object.keys(schema.shape)

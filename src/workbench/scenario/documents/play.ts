@@ -3,12 +3,12 @@
 import { formatDuration, micros } from '../../../kernel/duration.ts'
 import { decodeBase64 } from '../../../lib/bytes.ts'
 import { differences } from '../../../lib/differences.ts'
+import { isInRange, type NumberBounds, parseRange } from '../../../lib/number-ranges.ts'
 import { UntilError } from '../../../simulator/clock/moves/until-error.ts'
 import { toCommandPath } from '../../../simulator/history/export/command-call.ts'
 import type { ExplorableFlow } from '../../explore/flow.ts'
 import type { FlowWorld } from '../../explore/flow-world.ts'
 import { CheckError } from '../check.ts'
-import { type NumberBounds, parseRange } from '../events.ts'
 import type { SentRequest } from '../play/sent-request.ts'
 import { type Props, type Scenario, scenario } from '../scenario.ts'
 import { survives } from '../survives.ts'
@@ -262,9 +262,7 @@ class NumberRange {
   }
 
   asymmetricMatch(actual: unknown): boolean {
-    if (typeof actual !== 'number') return actual === this.#text
-    const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = this.#bounds
-    return min <= actual && actual <= max
+    return typeof actual === 'number' ? isInRange(actual, this.#bounds) : actual === this.#text
   }
 
   toAsymmetricMatcher(): string {

@@ -1,6 +1,7 @@
 /** The schema of scenarios in YAML and JSON, for the reader and for editors. */
 import * as z from 'zod'
 import { DURATION_PATTERN } from '../../../kernel/duration.ts'
+import { hasEmptyRange } from '../../../lib/number-ranges.ts'
 import { operations } from '../../../service/index.ts'
 import { ScriptRule } from '../../../service/openai/scripted-answers.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
@@ -9,7 +10,7 @@ import { RuleSchema, TIME_INPUT_PATTERN } from '../../../simulator/faults/rules.
 import { OPTION_SCENARIO_KEYS } from '../../../simulator/option-schemas.ts'
 import { PLAN_VERSION, type Plan } from '../../explore/plan/plan.ts'
 import { ITEM_SCHEMAS } from '../../explore/plan/plan-form.ts'
-import { hasEmptyRange, isCountRange } from '../events.ts'
+import { isCountRange } from '../events.ts'
 import { DurationOrReference, inputSchemas, isReference } from './operation-input.ts'
 
 const { fixtures, seed, profile, weather, with: patch } = OPTION_SCENARIO_KEYS
