@@ -103,8 +103,12 @@ describe('a batch on an own deployment', () => {
     passUntil(sim, () => (batch.toRecord().request_counts?.completed ?? 0) > 200)
     const { completed } = batch.toRecord().request_counts!
     own.stop()
+    // The lines stand still when the drain begins, and none runs again.
+    passUntil(sim, () => sim.journal.entries().some(({ kind }) => kind === 'instance.gone'), '1m')
+    expect(batch.toRecord().request_counts).toMatchObject({ completed })
     pass(sim, '3h')
     expect(batch.toRecord()).toMatchObject({ status: 'in_progress', request_counts: { completed } })
+    expect(sim.journal.entries().map(({ kind }) => kind)).not.toContain('batch.linesRetried')
     own.start()
     passUntil(sim, () => batch.status === 'completed', '10h')
     expect(linesIn(sim, batch.toRecord().output_file_id)).toHaveLength(800)
