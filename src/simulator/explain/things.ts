@@ -13,7 +13,7 @@ import type { Thing, ThingKind } from './explanation.ts'
 import { describeEntry } from './kind-sentences.ts'
 import { describeRule } from './request-words.ts'
 import { formatCents, formatNumberOf, formatValue, quoteText } from './sentence.ts'
-import { waitOf, waitOfInstance } from './waits.ts'
+import { describeIdleBatch, waitOf, waitOfInstance } from './waits.ts'
 
 /** What a finder says of a thing. Default: the id is the one that was asked for, and its own entries have it as subject. */
 type FoundThing = Omit<Thing, 'id' | 'isOwn'> & Partial<Pick<Thing, 'id' | 'isOwn'>>
@@ -118,6 +118,7 @@ const findBatch: Finder = ({ world }, id) => {
   if (counts !== null) {
     sentences.push(`It has completed ${counts.completed} of its ${counts.total} lines, and ${counts.failed} failed.`)
   }
+  sentences.push(...describeIdleBatch(world, world.batches.read(world.batches.ordinalOf(id)!)))
   if (status === 'in_progress' || status === 'validating') {
     sentences.push(`Its completion window ends at ${world.clock.iso(expires_at * 1e6 - world.clock.epochMs * 1000)}.`)
   }

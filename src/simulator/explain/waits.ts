@@ -1,9 +1,10 @@
 /**
- * Why a deployment has fewer ready instances than it wants: the one cause that decides. And which deployments wait because
- * of an entry. A stock-out has no effects: what it prevents has no entry.
+ * Why a deployment has fewer ready instances than it wants: the one cause that decides. Why no line of a batch runs. And
+ * which deployments wait because of an entry. A stock-out has no effects: what it prevents has no entry.
  */
 
 import type { Entry } from '../../kernel/journal.ts'
+import type { BatchRow } from '../../simulation/batches/batch-row.ts'
 import { countAlive, type DeploymentRow } from '../../simulation/deployments/deployment-row.ts'
 import { INSTANCE_STATES, type InstanceRow, type InstanceState } from '../../simulation/deployments/instance-row.ts'
 import { bitCount, freeGpus, type NodeRow } from '../../simulation/fleet/node-row.ts'
@@ -211,6 +212,28 @@ function nameSome(names: readonly string[]): string {
   const rest = names.length - MAX_NAMED
   const named = names.slice(0, MAX_NAMED).map(formatValue).join(', ')
   return rest > 0 ? `${named} and ${formatNumberOf(rest, 'other')}` : named
+}
+
+/** Returns sentences that say why no line of a batch runs; none if lines run, or if the batch has no lines to run. */
+export function describeIdleBatch(world: World, row: Readonly<BatchRow>): readonly string[] {
+  // A batch of a fixture has no step before the first move of the clock.
+  if (row.status !== 'in_progress' || row.rate.tokensPerSecond > 0 || row.stepEnd === 0) return []
+  const idle = (clause: string) => `No line runs now, because ${clause}.`
+  const { batches, clock, deployments, ledger } = world
+  if (ledger.suspension.isCutOff) return [idle(`the account is suspended (${formatValue(ledger.suspensionReason!)})`)]
+  const target = batches.pacing.findTarget(row)
+  if (target === undefined) return [idle(`nothing serves its model ${formatValue(row.work!.model)}`)]
+  const deployment = target.kind === 'own' ? deployments.read(target.deployment) : undefined
+  const wait = deployment && waitOf(world, deployment)
+  const why = wait === undefined ? [] : [`The deployment waits, because ${wait.clause}.`]
+  if (target.row !== undefined && deployments.read(target.row).status !== 'running') {
+    const { id, plan, status } = deployments.read(target.row)
+    const kind = plan.type === 'lora' ? 'LoRA adapter' : 'deployment'
+    return [idle(`the ${kind} ${formatValue(id)} of its model is ${status}`), ...why]
+  }
+  if (deployment === undefined || clock.now < row.waitsUntil) return [idle('it waits for capacity')]
+  const lack = deployment.ready > 0 ? 'has loaded its LoRA adapter' : 'is ready'
+  return [idle(`no instance of the deployment ${formatValue(deployment.id)} ${lack}`), ...why]
 }
 
 /** A deployment that waits. */

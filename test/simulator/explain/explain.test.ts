@@ -280,6 +280,52 @@ describe('the wait of a batch for shared capacity', () => {
   })
 })
 
+describe('a batch of a deployment that does not serve', () => {
+  async function startedBatch() {
+    const { sim, send } = simulate()
+    const { id } = await startBatch(sim, [batchLine('a', chat('acme/chat')[2])])
+    return { sim, send, batch: id, said: () => sim.explain(id).sentences.join(' ') }
+  }
+
+  test('says that the deployment is stopped, and then why no instance is ready', async () => {
+    const { sim, send, batch, said } = await startedBatch()
+    await send('POST', `/deploy/${ID}/stop`)
+    await sim.clock.advance('1m')
+    expect(said()).toContain(`No line runs now, because the deployment ${ID} of its model is stopped.`)
+    sim.cluster.stockOut('H100-80GB')
+    await send('POST', `/deploy/${ID}/start`)
+    await sim.clock.advance('1m')
+    expect(said()).toContain(
+      `No line runs now, because the deployment ${ID} of its model is initializing. The deployment waits, because GPUs of the type H100-80GB are out of stock.`,
+    )
+    await send('POST', `/v1/batches/${batch}/cancel`)
+    expect(said()).not.toContain('No line runs now')
+  })
+
+  test('says that its instance was lost, and what the next one waits for', async () => {
+    const { sim, said } = await startedBatch()
+    sim.cluster.stockOut('H100-80GB')
+    for (const [, { id }] of sim.world.nodes.entries()) sim.cluster.node(id).crash()
+    await sim.clock.advance('1m')
+    expect(said()).toMatch(
+      new RegExp(
+        `No line runs now, because no instance of the deployment ${ID} is ready\\. The deployment waits, because .+\\.`,
+      ),
+    )
+  })
+
+  test('says that nothing serves its model, and that the account is suspended', async () => {
+    const { sim, send, said } = await startedBatch()
+    await send('POST', `/deploy/${ID}/stop`)
+    await sim.clock.advance('1m')
+    await send('DELETE', `/deploy/${ID}`)
+    expect(said()).toContain('No line runs now, because nothing serves its model acme/chat.')
+    sim.cluster.account.suspend('admin')
+    await sim.clock.advance('12h')
+    expect(said()).toContain('No line runs now, because the account is suspended (admin).')
+  })
+})
+
 test('a deployment that runs again tells when and why an instance was lost, and when the next one was ready', async () => {
   const sim = createSimulator({ fixtures: 'two-nodes', with: { deployments: [{ model_name: 'acme/chat' }] } })
   const [deployment] = [...sim.world.deployments.entries()].map(([, row]) => row.id)
