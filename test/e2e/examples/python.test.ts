@@ -17,9 +17,9 @@ describe(`clients/python${hasPytest ? '' : ' (skipped: there is no pytest for Py
     async () => {
       cpSync('clients/python', folder, { recursive: true })
       const blocks = [...readFileSync('clients/python/README.md', 'utf8').matchAll(/```python\n([\s\S]*?)```/g)]
-      const [withPytest, script] = blocks.map(([, code]) => code!)
+      const [withPytest, ...scripts] = blocks.map(([, code]) => code!)
       writeFileSync(join(folder, 'tests/test_page.py'), withPytest!)
-      writeFileSync(join(folder, 'script.py'), script!)
+      writeFileSync(join(folder, 'script.py'), scripts.join('\n'))
       const command = `${process.execPath} ${join(installed(), 'node_modules/modelhost-sim/bin/modelhost-sim.js')}`
       const environment = { MODELHOST_SIM_COMMAND: command, PYTHONPATH: join(folder, 'src') }
 
