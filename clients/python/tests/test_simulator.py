@@ -70,6 +70,14 @@ def test_a_fault_changes_one_answer(sim: Simulator) -> None:
     assert sim.faults.list() == []
 
 
+def test_a_rule_takes_words_of_python_with_an_underscore_and_without(sim: Simulator) -> None:
+    for rule in ({"in": "batch", "from": "1h"}, {"in_": "batch", "from_": "1h"}):
+        sim.faults.add("status", on="createChatCompletion", rule=rule, status=500)
+    first, second = (view["rule"] for view in sim.faults.list())
+    assert first == second
+    assert first["in"] == "batch"
+
+
 def test_a_field_that_is_none_is_sent_as_null(sim: Simulator) -> None:
     sim.call("POST", "/deploy/llm", {**CREATE, "settings": None})
     body = sim.requests(bodies="whole")[-1]["body"]
@@ -109,6 +117,7 @@ def test_a_snapshot_goes_to_another_world(sim: Simulator) -> None:
         (lambda sim: sim.faults.add("status", on="listDeploymnts", status=503), 400, "listDeployments"),
         (lambda sim: sim.command("node.crsh", "h100-0"), 400, "node.crash"),
         (lambda sim: sim.clock.advance("soon"), 400, "soon"),
+        (lambda sim: sim.clock.until("/deploy/list", [{"instances": {"running": {"gte": 1}}}]), 400, "1.."),
         (lambda sim: sim.world(fixture="empty"), 422, "fixtures"),
         (lambda sim: sim.call("GET", "/deploy/unknown"), 404, "unknown"),
     ],

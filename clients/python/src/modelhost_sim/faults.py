@@ -20,12 +20,14 @@ class Faults:
 
         kind: as in "status", "reset", "latency".
         on: the operations that it applies to, as in "createLlmDeployment". Default: all.
-        rule: when it applies, as in {"times": 1}, {"nth": 2}, {"model": "acme/chat"}.
+        rule: when it applies, as in {"times": 1}, {"model": "acme/chat"}, {"in": "batch", "nth": 3}. `in_` and `from_`,
+        as in keyword arguments, are accepted too.
         fault: the fields of the kind, as in status=503, effect="done".
 
         Raises SimulatorError for an unknown operation, kind or field.
         """
-        body: Any = {"on": on, **(rule or {}), "fault": {"kind": kind, **fault}}
+        when = {name.removesuffix("_"): value for name, value in (rule or {}).items()}
+        body: Any = {"on": on, **when, "fault": {"kind": kind, **fault}}
         return self._control.add_fault(body)["id"]
 
     def list(self) -> list[ListFaultsAnswerItem]:

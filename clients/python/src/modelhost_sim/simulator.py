@@ -140,6 +140,7 @@ class Simulator:
 
         Options: fixtures, seed, profile, weather, faults, with_, fill, epoch, clock and the other fields of
         `POST /_sim/worlds`. Default: as the server was started, with a manual clock.
+        `with_` and `from_` end with an underscore, because Python reserves the words without it.
         """
         return type(self)._create(self.url, options, control_token=self._control_token, timeout=self._timeout)
 
