@@ -89,10 +89,10 @@ export interface IncomingRequest {
   /**
    * Called at each step of the request in its world: the choice of a fault rule, or the endpoint.
    *
-   * @param text the body as text; undefined if it is not read, or an upload
+   * @param body the body as text; its bytes if they are not UTF-8; undefined if it is not read, or an upload
    * @internal
    */
-  onStep?(text: string | undefined): void
+  onStep?(body: string | Uint8Array | undefined): void
   /**
    * Creates the waiter of a client that waits in its own way. Called only if the response may have to be waited for.
    *

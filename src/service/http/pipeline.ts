@@ -242,7 +242,7 @@ export class Pipeline<Backend, Scope extends object> {
     const { backend, operation, request } = context
     const { openEntry, replaceBackend, strictInput, isLax, strictRequests } = this.#options
     if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
-    context.incoming.onStep?.(context.text)
+    context.incoming.onStep?.(rawBody !== undefined && 'bytes' in rawBody ? rawBody.bytes : context.text)
     const entry = openEntry?.(backend, operation.operationId, request.method, context.path, context.cause)
     context.noteEntry(entry)
     try {

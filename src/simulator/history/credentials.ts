@@ -1,6 +1,6 @@
 /** Requests, answers and actions as a recording keeps them: with a hash in place of each credential. */
 
-import { concatBytes } from '../../lib/bytes.ts'
+import { concatBytes, decodeBase64, encodeBase64 } from '../../lib/bytes.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
 import { findSecretParts, hashCredential, isSecretName, mayHaveSecrets } from '../../lib/text/secrets.ts'
 import type { HeaderReader } from '../../service/http/authentication.ts'
@@ -122,6 +122,21 @@ export class CredentialRecorder {
       copied = end
     }
     return encodeBytes(copied === 0 ? bytes : concatBytes([...pieces, bytes.subarray(copied)]))
+  }
+
+  /**
+   * Returns a body that is refused because it is not UTF-8, with parts of hashes in place of its credentials. Bytes that
+   * are not ASCII stay, so that it is refused again.
+   */
+  recordRefusedBytes(bytes: Uint8Array): RecordedBody {
+    const hide = (value: string, raw: string) => {
+      const hash = this.#hash(value)
+      return Array.from(raw, (letter, index) => (letter > '\x7f' ? letter : (hash[index] ?? '.'))).join('')
+    }
+    // A character for each byte.
+    const text = atob(encodeBase64(bytes))
+    const hidden = btoa(this.#sim.world.apiTokens.hideSecrets(text, hide))
+    return typeof encodeBytes(decodeBase64(hidden)) === 'string' ? { base64: btoa(text) } : { base64: hidden }
   }
 
   /** Returns an action. A scripted answer stays, because its words are counted, and so does the state of a world. */

@@ -131,8 +131,9 @@ export class Recorder implements SimulatorObserver {
     this.add(line)
   }
 
-  keepBody(recorded: RequestTap, text: string): string {
-    return this.#credentials.recordBody(targetOf(recorded), text)
+  keepBody(recorded: RequestTap, body: string | Uint8Array): RecordedBody {
+    if (typeof body !== 'string') return this.#credentials.recordRefusedBytes(body)
+    return this.#credentials.recordBody(targetOf(recorded), body)
   }
 
   /** Adds the requests that have arrived before an action: it may change what they meet at their first step. */

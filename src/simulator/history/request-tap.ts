@@ -15,7 +15,7 @@ interface LineSink {
   /** @param isArrived the request waits for its first step */
   addRequest(request: RequestTap, body: RecordedBody | undefined, isArrived: boolean): void
   /** Returns the body of a request as it is kept. */
-  keepBody(request: RequestTap, text: string): string
+  keepBody(request: RequestTap, body: string | Uint8Array): RecordedBody
 }
 
 /** Passes a request on as its transport has it. A getter is asked when the value is needed, which many never are. */
@@ -71,10 +71,10 @@ export class RequestTap implements IncomingRequest {
     return this.incoming.enter?.()
   }
 
-  onStep(text: string | undefined): void {
-    this.incoming.onStep?.(text)
+  onStep(sent: string | Uint8Array | undefined): void {
+    this.incoming.onStep?.(sent)
     const { upload } = this
-    const kept = text === undefined || upload !== undefined ? text : this.#sink.keepBody(this, text)
+    const kept = sent === undefined || upload !== undefined ? undefined : this.#sink.keepBody(this, sent)
     if (!this.#hasBegun) {
       this.#hasBegun = true
       this.#isUploadWritten = upload !== undefined

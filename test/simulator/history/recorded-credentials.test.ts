@@ -116,6 +116,24 @@ test('a credential that is too long, in invalid JSON or in one that is too deep 
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 3 })
 })
 
+test.each([
+  ['a credential', `{"model_name":"caf\xe9","hub":{"token":"${SECRET}"}}`],
+  ['a credential that has the byte', `{"model_name":"x","hub":{"token":"${SECRET}\xe9"}}`],
+])('a body that is not UTF-8 is kept as bytes without %s, and is refused again', async (_, text) => {
+  const { recording, send } = recorded()
+  const sent = Buffer.from(text, 'latin1')
+  expect(await send('/deploy/llm', '', { body: sent })).toMatchObject({
+    ...{ status: 400, text: expect.stringContaining('The body is not UTF-8') },
+  })
+  recording.stop()
+  const [kept] = bodiesOf(recording.text) as { base64: string }[]
+  const bytes = Buffer.from(kept!.base64, 'base64')
+  expect(bytes).toHaveLength(sent.length)
+  expect(bytes.toString('latin1')).toMatch(/"token":"sha256-[0-9a-f]{32}/)
+  expect(bytes.includes(0xe9)).toBe(true)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
+})
+
 test('metadata is answered as it was sent, and its replay is the same with hashes', async () => {
   const { sim, recording, send } = recorded({ fixtures: 'default' })
   const form = new FormData()

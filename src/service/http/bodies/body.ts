@@ -11,7 +11,7 @@ import { bytesOf, createDetailRefusal, readText } from './text-body.ts'
 export type RawBody =
   | { text: string }
   | { fields: Record<string, string> }
-  | { refused: RefusalError }
+  | { refused: RefusalError; bytes?: Uint8Array }
   | UploadResult
   | undefined
 

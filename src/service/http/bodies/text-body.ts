@@ -4,20 +4,21 @@ import { concatBytes } from '../../../lib/bytes.ts'
 import { attempt } from '../../../lib/errors.ts'
 import { RefusalError } from '../../refusals.ts'
 
-/** Reads the text of a body. Refuses one that is too large, is not UTF-8, or breaks off. */
+/** Reads the text of a body. Refuses one that is too large, is not UTF-8, or breaks off. `bytes` are not UTF-8. */
 export async function readText(
   request: Request,
   maxBytes: number,
-): Promise<{ text: string } | { refused: RefusalError }> {
+): Promise<{ text: string } | { refused: RefusalError; bytes?: Uint8Array }> {
   try {
     // The text of a request in process was never bytes.
     const body = request instanceof Request ? await readLimited(request, maxBytes) : await (request as Request).text()
     const isText = typeof body === 'string'
     if (body === undefined || (isText && bytesOf(body, maxBytes) > maxBytes))
       return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
-    const text = isText ? body : attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(body))
+    if (isText) return { text: body }
+    const text = attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(body))
     return text === undefined
-      ? { refused: createDetailRefusal(400, 'The body is not UTF-8: send its text in UTF-8') }
+      ? { refused: createDetailRefusal(400, 'The body is not UTF-8: send its text in UTF-8'), bytes: body }
       : { text }
   } catch {
     return { refused: createDetailRefusal(400, 'There was an error parsing the body') }

@@ -139,6 +139,20 @@ test('a recording becomes a scenario in TypeScript that passes at once', { tags:
   expect(source).toContain(`    await cluster.node("h100-0").crash({ at: '1m30s' })`)
 })
 
+test('a body that is not UTF-8 is refused again by each kind of export', { tags: 'slow' }, async () => {
+  const text = await recorded({ fixtures: 'empty', seed: 7 }, async ({ sim, send }) => {
+    const body = Buffer.from('{"model_name":"caf\xe9"}', 'latin1')
+    sim.faults.add({ on: '*', nth: 9, fault: { kind: 'status', status: 503 } })
+    expect((await send('POST', '/deploy/llm', undefined, { body })).status).toBe(400)
+    await send('GET', '/deploy/list')
+  })
+  expect(await exported(text, 'bytes.yaml')).toContain('base64: eyJtb2RlbF9uYW1lIjoiY2Fm6SJ9')
+  const source = "body: Buffer.from('eyJtb2RlbF9uYW1lIjoiY2Fm6SJ9', 'base64')"
+  expect(await exported(text, 'other.ts')).toContain(source)
+  const vitest = toScenario(parseRecording(text, 'run'), { format: 'vitest' })
+  expect(vitest).toContain(source)
+})
+
 test('a scenario fails when the world does something else', async () => {
   const file = join(folder, 'run.yaml')
   const yaml = toScenario(parseRecording(await story(), 'run'), { format: 'yaml' })
