@@ -4,6 +4,7 @@ import { type Micros, micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { purpose, roundDown } from '../../kernel/random.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { hashCredential } from '../../lib/text/secrets.ts'
 import { readRetryAfter } from '../../service/http/exchange.ts'
 import type { Middleware, Next, RequestContext } from '../../service/http/request-context.ts'
 import { type PastWorld, WorldForks } from '../../simulation/forks.ts'
@@ -90,7 +91,8 @@ export class Faults implements FaultControls {
     const { name } = parsed.rule
     const id = name ?? this.#freeId()
     // Not by the number of earlier rules: the removal of one of those must not change the draws of this rule.
-    const chanceName = name ?? JSON.stringify(parsed.rule)
+    // A replay has a hash in place of each credential.
+    const chanceName = name ?? this.#host.world.apiTokens.hideSecrets(JSON.stringify(parsed.rule), hashCredential)
     const nth = added[chanceName] ?? 0
     const key = this.#host.world.chance.key('fault', chanceName, nth)
     const armedRule = { ...parsed, id, key, isArmed: parsed.rule.after === undefined, matches: 0, hits: 0 }

@@ -6,6 +6,7 @@ import { findSecretParts, hashCredential, isSecretName, mayHaveSecrets } from '.
 import type { HeaderReader } from '../../service/http/authentication.ts'
 import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import type { ControlAction } from '../observer.ts'
+import { hideSecretsIn } from '../requests/secrets.ts'
 import type { Simulator } from '../simulator-interface.ts'
 import { encodeBytes } from './bodies.ts'
 import type { RecordedBody } from './lines.ts'
@@ -50,6 +51,11 @@ export class CredentialRecorder {
 
   /** Returns a text with its credentials replaced. */
   readonly hide = (text: string): string => this.#sim.world.apiTokens.hideSecrets(text, this.#hash)
+
+  /** Returns a value of JSON with its credentials replaced: an action, or the headers of an answer. */
+  hideIn<Value>(value: Value): Value {
+    return hideSecretsIn(this.#sim, value, this.#hash)
+  }
 
   /** Returns an answer with its credentials replaced. Clients poll, so the last answer to a path is known. */
   recordAnswer(path: string, text: string): string {
@@ -141,10 +147,7 @@ export class CredentialRecorder {
 
   /** Returns an action. A scripted answer stays, because its words are counted, and so does the state of a world. */
   recordAction(action: ControlAction): ControlAction {
-    if (action.do === 'addAnswer' || 'snapshot' in action) return action
-    const text = JSON.stringify(action)
-    const hidden = this.hide(text)
-    return hidden === text ? action : (JSON.parse(hidden) as ControlAction)
+    return action.do === 'addAnswer' || 'snapshot' in action ? action : this.hideIn(action)
   }
 
   /**
@@ -163,7 +166,7 @@ export class CredentialRecorder {
   }
 
   #recordCredential(value: string): string {
-    const [, scheme = '', credential = ''] = /^(\S+\s+)?(.*)$/s.exec(value) ?? []
+    const [, scheme = '', credential = ''] = /^([^\s=;]+\s+)?(.*)$/s.exec(value) ?? []
     // A scheme alone is not a credential.
     if (/^(?:bearer|basic|null)?$/i.test(credential)) return value
     // Each word alone: a credential with a space is refused in another way.

@@ -9,6 +9,7 @@ import { readNames } from '../../service/naming/names-profile.ts'
 import { Snapshot } from '../checkpoint/snapshot.ts'
 import { assertOptions, findNamedFile } from '../option-fields.ts'
 import { isSnapshotFixture, OPTIONS, type SimulatorOptions } from '../options.ts'
+import { hideSecretsIn } from '../requests/secrets.ts'
 import { createSimulator, type Simulator } from '../simulator.ts'
 import type { DeliverWebhook } from '../webhook-options.ts'
 import { RecordingError } from './file.ts'
@@ -28,7 +29,7 @@ const KEPT_OPTIONS = OPTIONS.filter(([name, { http }]) => http !== undefined && 
 export function createHeader(sim: Simulator): HeaderLine {
   const { world } = sim
   const fromOptions = isPristine(sim)
-  const options = keptOptions(sim.options, fromOptions)
+  const options = keptOptions(sim, fromOptions)
   return {
     recording: RECORDING_VERSION,
     version: VERSION,
@@ -37,11 +38,21 @@ export function createHeader(sim: Simulator): HeaderLine {
     ...(fromOptions && { fixtureDigest: digestOfFixture(options) }),
     seed: sim.seed,
     options,
-    ...(!fromOptions && { snapshot: encodeBase64(sim.snapshot().toBytes()) }),
+    ...(!fromOptions && { snapshot: encodeRecordedState(sim) }),
     digest: sim.digest,
     journal: world.journal.last,
     at: [world.clock.now, 0],
   }
+}
+
+/** Returns the state of a simulator in Base64, with a hash in place of each credential of its faults. */
+export function encodeRecordedState(sim: Simulator): string {
+  const { state } = sim.snapshot()
+  const hide = <Value>(value: Value) => hideSecretsIn(sim, value, hashCredential)
+  const rules = state.faults.rules.rules.map(one => ({ ...one, rule: hide(one.rule) }))
+  const faults = { ...state.faults, rules: { ...state.faults.rules, rules } }
+  const timelines = new Map([...state.timelines].map(([name, one]) => [name, { ...one, plan: hide(one.plan) }]))
+  return encodeBase64(new Snapshot({ ...state, faults, timelines }).toBytes())
 }
 
 /** Returns what a header says about the fixture and the clock of a simulator. */
@@ -100,7 +111,8 @@ export function isPristine(sim: Simulator): boolean {
   return JSON.stringify(stateOf(sim)) === JSON.stringify(stateOf(twin))
 }
 
-function keptOptions(options: SimulatorOptions, fromOptions: boolean): SimulatorOptions {
+function keptOptions(sim: Simulator, fromOptions: boolean): SimulatorOptions {
+  const { options } = sim
   const kept = Object.fromEntries(
     KEPT_OPTIONS.flatMap(([name, { inSnapshot }]) =>
       options[name] === undefined || (inSnapshot === 'always' && !fromOptions)
@@ -111,6 +123,7 @@ function keptOptions(options: SimulatorOptions, fromOptions: boolean): Simulator
   const folder = findNamedFile(options, 'fixtures')
   return {
     ...kept,
+    ...(kept.faults !== undefined && { faults: hideSecretsIn(sim, kept.faults, hashCredential) }),
     ...(fromOptions && folder !== undefined && { fixtures: loadFixture(folder, epochOf(options)) }),
     ...(typeof kept.names === 'string' && { names: readNames(kept.names).profile }),
     ...(options.webhooks?.allow !== undefined && { webhooks: { allow: options.webhooks.allow } }),

@@ -1,6 +1,5 @@
 /** Records what reaches a simulator from outside, in the order in which its world performs it. */
 
-import { encodeBase64 } from '../../lib/bytes.ts'
 import { type IncomingRequest, LOCALHOST } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import { sourceOf } from '../../service/http/response-source.ts'
@@ -16,6 +15,7 @@ import {
 import type { Simulator } from '../simulator-interface.ts'
 import { encodeAnswer, encodeAnswerText } from './bodies.ts'
 import { CredentialRecorder, type RequestTarget } from './credentials.ts'
+import { encodeRecordedState } from './header.ts'
 import type { AnswerLine, Position, RecordedBody, RequestLine, StepLines } from './lines.ts'
 import { RequestTap } from './request-tap.ts'
 
@@ -163,7 +163,7 @@ export class Recorder implements SimulatorObserver {
 
   /** Returns a reset to a state before the recording, with that state. */
   #describeReset(): ControlAction {
-    const snapshot = encodeBase64(this.#sim.snapshot().toBytes())
+    const snapshot = encodeRecordedState(this.#sim)
     return { do: 'reset', snapshot, journal: this.#sim.world.journal.last }
   }
 
@@ -211,7 +211,8 @@ export class Recorder implements SimulatorObserver {
   #recordAnswer(response: Response, recorded: RequestTap): Response | Promise<Response> {
     const source = recorded.isChanged ? undefined : sourceOf(response)
     if (source === undefined) return this.#recordReadAnswer(response, recorded)
-    const { headers, text } = source
+    const { text } = source
+    const headers = this.#credentials.hideIn(source.headers)
     const body = encodeAnswerText(this.#credentials.recordAnswer(targetOf(recorded).target, text))
     recorded.end({ status: response.status, headers, body })
     return response
@@ -221,9 +222,10 @@ export class Recorder implements SimulatorObserver {
   async #recordReadAnswer(response: Response, recorded: RequestTap): Promise<Response> {
     const { status } = response
     const headers = Object.fromEntries(response.headers)
+    const recordedHeaders = this.#credentials.hideIn(headers)
     const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
     const note = (content: Pick<AnswerLine, 'body' | 'streamed'>) =>
-      recorded.end({ status, headers, ...content, ...(outcome !== undefined && { wire: outcome }) })
+      recorded.end({ status, headers: recordedHeaders, ...content, ...(outcome !== undefined && { wire: outcome }) })
     const rebuild = (body: BodyInit | null) => {
       // A server in a process of its own gives an answer without a type one when its body is read.
       const rebuilt = new Response(body, { status, headers })

@@ -1,11 +1,12 @@
 /** Credentials in what readers get of a world. */
 
+import type { Replacement } from '../../lib/text/secrets.ts'
 import type { Simulator } from '../simulator-interface.ts'
 
-/** Returns a value of JSON without credentials. */
-export function hideSecretsIn<Value>({ world }: Pick<Simulator, 'world'>, value: Value): Value {
+/** Returns a value of JSON with its credentials replaced. Default: they are hidden. */
+export function hideSecretsIn<Value>({ world }: Pick<Simulator, 'world'>, value: Value, replace?: Replacement): Value {
   const text = JSON.stringify(value)
-  const hidden = world.apiTokens.hideSecrets(text)
+  const hidden = world.apiTokens.hideSecrets(text, replace)
   return hidden === text ? value : (JSON.parse(hidden) as Value)
 }
 

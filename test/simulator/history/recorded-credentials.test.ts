@@ -1,7 +1,7 @@
 /** Credentials in bodies: a recording has a hash of each, and its replay gives the same answers. */
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { endpoint, replay } from '../../../src/index.ts'
+import { endpoint, type FaultRule, replay } from '../../../src/index.ts'
 import { decodeBase64 } from '../../../src/lib/bytes.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import type { RequestLine } from '../../../src/simulator/history/lines.ts'
@@ -134,6 +134,50 @@ test.each([
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
 })
 
+/** Faults with a credential in a header, in the body or in the message. */
+const FAULTS: Readonly<Record<string, FaultRule['fault']>> = {
+  'set-cookie': { kind: 'headers', headers: { 'set-cookie': `sid=${SECRET}; Path=/` } },
+  'x-api-key': { kind: 'status', status: 503, headers: { 'x-api-key': SECRET } },
+  authorization: { kind: 'status', status: 503, headers: { authorization: `Bearer ${SECRET}` } },
+  'proxy-authorization': { kind: 'html', headers: { 'proxy-authorization': `Basic ${SECRET}` } },
+  cookie: { kind: 'rateLimit', headers: { cookie: `a=${SECRET}; b=${SECRET}` } },
+  location: { kind: 'headers', headers: { location: `https://u:${SECRET}@h/` } },
+  'a body': { kind: 'status', status: 503, body: { api_key: SECRET } },
+  'a message': { kind: 'status', status: 503, message: `key ${SECRET}` },
+}
+
+const placesOf = (rule: FaultRule) => ({
+  'an option': () => recorded({ faults: [rule] }),
+  'a rule': () => {
+    const run = recorded()
+    run.sim.faults.add(rule)
+    return run
+  },
+  'a snapshot': () => {
+    const sim = createSimulator({ seed: 3, fixtures: 'empty' })
+    sim.faults.add(rule)
+    return { sim, recording: recordSimulator(sim), ...senderTo(sim) }
+  },
+})
+
+test.each(Object.keys(FAULTS))('a credential in %s of a fault is a hash', async name => {
+  const rule: FaultRule = { on: 'listDeployments', chance: 0.5, fault: FAULTS[name]! }
+  for (const [place, begin] of Object.entries(placesOf(rule))) {
+    const { sim, recording } = begin()
+    const seen: string[] = []
+    for (let request = 0; request < 8; request++) {
+      const answer = await sendTo(sim, 'GET /deploy/list')
+      seen.push(JSON.stringify([[...answer.headers], await answer.text()]))
+    }
+    expect(new Set(seen.map(text => text.includes(SECRET)))).toEqual(new Set([true, false]))
+    recording.stop()
+    expect(recording.text).not.toContain(SECRET)
+    const { header } = parseRecording(recording.text, 'run')
+    expect(Buffer.from(header.snapshot ?? '', 'base64').includes(SECRET)).toBe(false)
+    expect(await replay(recording), place).toEqual({ outcome: 'same', requests: 8 })
+  }
+})
+
 test('metadata is answered as it was sent, and its replay is the same with hashes', async () => {
   const { sim, recording, send } = recorded({ fixtures: 'default' })
   const form = new FormData()
@@ -175,6 +219,15 @@ test('a token that a client made is a hash, and the replay takes the hash in its
   recording.stop()
   expect(recording.text).not.toContain(made.token)
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 6 })
+})
+
+test('each cookie of a request is a hash', async () => {
+  const { sim, recording } = recorded()
+  const headers = { authorization: `Bearer ${sim.token}`, cookie: `sid=${SECRET}; other=${SECRET}` }
+  expect((await sim.fetch('http://sim/deploy/list', { headers })).status).toBe(200)
+  recording.stop()
+  expect(recording.text).not.toContain(SECRET)
+  expect(await replay(recording)).toEqual({ outcome: 'same', requests: 1 })
 })
 
 test('a token of the world is a hash, and a body without credentials stays', async () => {

@@ -46,13 +46,15 @@ function compareBodies(recorded: RecordedBody | undefined, replayed: RecordedBod
   if (typeof recorded !== 'string' || typeof replayed !== 'string') {
     return { recorded: describeBody(recorded), replayed: describeBody(replayed) }
   }
+  const [one, other] = [hideAll(recorded), hideAll(replayed)]
+  if (one === other) return undefined
   let at = 0
-  while (recorded[at] === replayed[at]) at++
+  while (one[at] === other[at]) at++
   const where = at > CONTEXT ? `, from character ${at} on: …` : ' '
   const from = Math.max(0, at - CONTEXT)
   const part = (text: string) =>
     `body${where}${text.slice(from, at + 2 * CONTEXT)}${text.length > at + 2 * CONTEXT ? '…' : ''}`
-  return { recorded: part(recorded), replayed: part(replayed) }
+  return { recorded: part(one), replayed: part(other) }
 }
 
 /** Returns a replayed body with the hashes that the recorded one has in place of credentials. */
@@ -70,6 +72,11 @@ function withHashes(replayed: RecordedBody, recorded: RecordedBody | undefined):
   return hidden
 }
 
+/** Returns a text without credentials, also if it is of a recording that has them. */
+function hideAll(text: string): string {
+  return hideSecrets(text, hashCredential)
+}
+
 /** What can be a credential in a text: a hash that is as long as its credential was, and the longest words first. */
 const WORDS = [/sha256-[0-9a-f]{32}\.+/g, /[^\s"'\\]+/g, /[^\s"'\\/?&=,;<>()]+/g, /[\w-]+/g]
 
@@ -79,9 +86,15 @@ const CONTEXT = 60
 function compareHeaders(
   recorded: Readonly<Record<string, string>>,
   replayed: Readonly<Record<string, string>>,
+  isHidden = false,
 ): Difference | undefined {
   for (const name of new Set([...Object.keys(recorded), ...Object.keys(replayed)])) {
     if (recorded[name] === replayed[name]) continue
+    if (!isHidden) {
+      const text = hideAll(JSON.stringify(recorded))
+      const hidden = withHashes(hideAll(JSON.stringify(replayed)), text)
+      return compareHeaders(JSON.parse(text), JSON.parse(hidden as string), true)
+    }
     const describe = (value: string | undefined) => (value === undefined ? `no header ${name}` : `${name}: ${value}`)
     return { recorded: describe(recorded[name]), replayed: describe(replayed[name]) }
   }
@@ -90,7 +103,8 @@ function compareHeaders(
 
 function describeBody(body: RecordedBody | undefined): string {
   if (body === undefined || body === null) return 'no body'
-  if (typeof body === 'string') return `the body ${body.length > 400 ? `${body.slice(0, 400)}…` : body}`
+  if (typeof body === 'string')
+    return `the body ${body.length > 400 ? `${hideAll(body).slice(0, 400)}…` : hideAll(body)}`
   if ('base64' in body) return `${Math.floor((body.base64.length * 3) / 4)} bytes`
   return `${body.bytes} bytes with the checksum ${body.digest}`
 }
