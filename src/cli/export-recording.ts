@@ -6,7 +6,7 @@ import { toScenario } from '../simulator/history/export/scenario.ts'
 import { runFiles, tracePath } from '../workbench/scenario/runner/runner.ts'
 import { UsageError } from './command.ts'
 import { requireWritable, writeTextFile } from './files/output-file.ts'
-import { ONLY_OWNER, readRecordingToEnd } from './recording-files.ts'
+import { ONLY_OWNER, readRecordingToEnd, withProjectEndpoints } from './recording-files.ts'
 
 /** Kinds of files by the ends of their names. The first that fits counts. */
 const KINDS = [
@@ -38,7 +38,7 @@ export async function exportRecording(file: string, test: string, partial: boole
     throw new UsageError(`Failed to export to '${test}': the file exists. Give the path of a new file.`)
   }
   if (kind !== 'vitest') requireOwnTrace(test)
-  const recording = readRecordingToEnd(file, partial)
+  const recording = await withProjectEndpoints(readRecordingToEnd(file, partial))
   const title = `the recording ${basename(file)} plays as before`
   const source = toScenario(recording, { format: kind, name: title, what: shellQuote(file) })
   writeTextFile(test, `${source.trimEnd()}\n`, undefined, ONLY_OWNER)

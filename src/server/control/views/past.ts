@@ -4,7 +4,7 @@ import { inSlices } from '../../../lib/slices.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { Bytes } from '../../../service/results.ts'
 import * as scenarios from '../../../simulator/history/export/scenario.ts'
-import { parseRecording } from '../../../simulator/history/file.ts'
+import { parseRecording, withEndpoints } from '../../../simulator/history/file.ts'
 import type { StepLines } from '../../../simulator/history/lines.ts'
 import type { Past } from '../../../simulator/history/past/past.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
@@ -108,7 +108,8 @@ export const getPastScenario = control({
     const past = requirePast(pasts, sim, 'return the scenario')
     const text = await refuseInvalid(() => inSlices(past.recording(only && isActionOrEnd)), 409)
     const what = 'the past'
-    const scenario = await refuseInvalid(() => scenarios.toScenario(parseRecording(text, what), { format, what }))
+    const recording = withEndpoints(parseRecording(text, what), sim.options.endpoints)
+    const scenario = await refuseInvalid(() => scenarios.toScenario(recording, { format, what }))
     return new Bytes([new TextEncoder().encode(scenario)])
   },
 })

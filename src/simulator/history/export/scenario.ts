@@ -7,12 +7,13 @@ import { toSource } from '../../../lib/quote.ts'
 import { wrapText } from '../../../lib/text/words.ts'
 import type { Command } from '../../../simulation/operations/commands.ts'
 import { Snapshot } from '../../checkpoint/snapshot.ts'
-import { OPTIONS } from '../../options.ts'
+import { OPTIONS, type SimulatorOptions } from '../../options.ts'
 import { createSimulator } from '../../simulator.ts'
 import { type ParsedRecording, RecordingError } from '../file.ts'
 import { createRecordedSimulator } from '../header.ts'
 import type { Numbered } from '../lines.ts'
 import { paceOf } from '../replay/free-play.ts'
+import { listExchanges } from '../timeline.ts'
 import { toCommandCall } from './command-call.ts'
 import { hasReference, toBase64 } from './request-code.ts'
 import { type RequestStep, type ScenarioStep, toScenarioSteps } from './scenario-steps.ts'
@@ -85,6 +86,13 @@ function findStart({ header, lines }: ParsedRecording, what: string) {
   const begin = lines[index]
   const action = begin && newWorld(begin)
   const { snapshot } = action ?? header
+  const own = findOwnIds(header.options, lines.slice(index + 1))
+  if (own.length > 0) {
+    throw new RecordingError(
+      `Failed to export ${what}: the recording has requests to endpoints of its own (${own.join(', ')}). ` +
+        'A scenario cannot have them: replay the file, or record without them.',
+    )
+  }
   // A recorded simulator is made in any case: this build has to make the same world.
   const recorded = createRecordedSimulator(header, what)
   const world =
@@ -93,6 +101,20 @@ function findStart({ header, lines }: ParsedRecording, what: string) {
   const origin =
     begin === undefined ? 'it begins with a snapshot' : `the ${action!.do} at line ${begin.line} has a snapshot`
   return { snapshot, origin, lines: lines.slice(index + 1) as readonly Numbered[], token: world.token, start }
+}
+
+/** Returns what a recording used of the endpoints of a user. Only a world that has them knows the ids of its requests. */
+function findOwnIds({ names, endpoints = {}, faults = [] }: SimulatorOptions, lines: readonly Numbered[]): string[] {
+  const { api } = createSimulator({ fixtures: 'empty', endpoints, ...(typeof names === 'object' && { names }) })
+  const requested = listExchanges(lines).flatMap(({ line: { method, path }, answer }) => {
+    const name = `${method} ${path.split('?', 1)[0]}`
+    const id = api.findOperationId(method, name.slice(method.length + 1))
+    return id === undefined && [404, 405, undefined].includes(answer?.status) ? [] : [id ?? name]
+  })
+  const added = lines.flatMap(line => ('action' in line && line.action.do === 'addFault' ? [line.action.rule] : []))
+  const faulty = [...faults, ...added].flatMap(({ on }) => on).filter(id => /^\w+$/.test(id))
+  const isOwn = (id: string) => Object.hasOwn(endpoints, id) || !Object.hasOwn(api.operations, id)
+  return [...new Set([...requested, ...faulty].filter(isOwn))]
 }
 
 /** Returns the options of a scenario. A snapshot brings most of them. */

@@ -1,8 +1,11 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, expect, test } from 'vitest'
-import { createSimulator } from '../../../../src/index.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { createSimulator, endpoint, refuse } from '../../../../src/index.ts'
+import { toScenario } from '../../../../src/simulator/history/export/scenario.ts'
+import { parseRecording, withEndpoints } from '../../../../src/simulator/history/file.ts'
 import { commanded } from '../../../cli/commanded.ts'
 import { sendTo } from '../../../setup/send-to.ts'
 
@@ -224,6 +227,59 @@ test('export says that the folder of its file is missing, before it reads the re
     stderr: expect.stringContaining(
       `Failed to write '${out}': there is no folder '${join(folder, 'missing')}'. Create it, or give a file in another.`,
     ),
+  })
+})
+
+describe('a recording that used own endpoints', () => {
+  const endpoints = {
+    getPod: endpoint({
+      route: 'GET /rest/v1/pods/{id}',
+      summary: 'Get a pod',
+      auth: 'none',
+      returns: z.object({ id: z.string() }),
+      handle: ({ params }) => (params.id === 'none' ? refuse(404, 'no pod') : { id: params.id }),
+    }),
+  }
+  const rule = { on: 'getPod', times: 1, fault: { kind: 'status', status: 503 } } as const
+  const runs: Readonly<Record<string, (run: ReturnType<typeof createSimulator>) => unknown>> = {
+    'GET /rest/v1/pods/a': sim => sim.fetch('http://sim/rest/v1/pods/a?x=1'),
+    getPod: sim => sim.faults.add(rule),
+  }
+
+  test.each(Object.keys(runs).flatMap(own => ['own.yaml', 'own.ts', 'own.test.ts'].map(name => [own, name] as const)))(
+    'with %s is not exported as %s',
+    async (own, name) => {
+      const sim = createSimulator({ fixtures: 'empty', endpoints })
+      const record = join(folder, 'own.ndjson')
+      const recording = sim.record({ file: record })
+      await runs[own]!(sim)
+      await sendTo(sim, 'GET /unknown')
+      recording.stop()
+      const out = join(folder, name)
+      expect(await commanded(['replay', record, '--export', out])).toEqual({
+        ...{ code: 2, stdout: '' },
+        stderr:
+          `Failed to export ${record}: the recording has requests to endpoints of its own (${own}). ` +
+          'A scenario cannot have them: replay the file, or record without them.\n',
+      })
+      expect(existsSync(out)).toBe(false)
+    },
+  )
+
+  test('is refused with the ids that its world knows, and is exported after a reset', async () => {
+    const sim = createSimulator({ fixtures: 'empty', endpoints, faults: [rule] })
+    const recording = sim.record()
+    for (const id of ['a', 'none']) await sim.fetch(`http://sim/rest/v1/pods/${id}`)
+    recording.stop()
+    const parsed = withEndpoints(parseRecording(recording.text, 'run'), endpoints)
+    expect(() => toScenario(parsed, { format: 'yaml' })).toThrow('endpoints of its own (getPod). A scenario')
+    const other = createSimulator({ fixtures: 'empty', endpoints })
+    const last = other.record()
+    await other.fetch('http://sim/rest/v1/pods/a')
+    other.reset()
+    await sendTo(other, 'GET /deploy/list')
+    last.stop()
+    expect(toScenario(parseRecording(last.text, 'run'), { format: 'yaml' })).toContain('/deploy/list')
   })
 })
 
