@@ -53,9 +53,7 @@ export class CredentialRecorder {
   readonly hide = (text: string): string => this.#sim.world.apiTokens.hideSecrets(text, this.#hash)
 
   /** Returns a value of JSON with its credentials replaced: an action, or the headers of an answer. */
-  hideIn<Value>(value: Value): Value {
-    return hideSecretsIn(this.#sim, value, this.#hash)
-  }
+  readonly hideIn = <Value>(value: Value): Value => hideSecretsIn(this.#sim, value, this.#hash)
 
   /** Returns an answer with its credentials replaced. Clients poll, so the last answer to a path is known. */
   recordAnswer(path: string, text: string): string {
@@ -130,10 +128,7 @@ export class CredentialRecorder {
     return encodeBytes(copied === 0 ? bytes : concatBytes([...pieces, bytes.subarray(copied)]))
   }
 
-  /**
-   * Returns a body that is refused because it is not UTF-8, with parts of hashes in place of its credentials. Bytes that
-   * are not ASCII stay, so that it is refused again.
-   */
+  /** Returns a body that is not UTF-8 with parts of hashes as credentials. It is refused again: only ASCII is replaced. */
   recordRefusedBytes(bytes: Uint8Array): RecordedBody {
     const hide = (value: string, raw: string) => {
       const hash = this.#hash(value)
@@ -141,8 +136,8 @@ export class CredentialRecorder {
     }
     // A character for each byte.
     const text = atob(encodeBase64(bytes))
-    const hidden = btoa(this.#sim.world.apiTokens.hideSecrets(text, hide))
-    return typeof encodeBytes(decodeBase64(hidden)) === 'string' ? { base64: btoa(text) } : { base64: hidden }
+    const kept = encodeBytes(decodeBase64(btoa(this.#sim.world.apiTokens.hideSecrets(text, hide))))
+    return typeof kept === 'string' ? encodeBytes(bytes) : kept
   }
 
   /** Returns an action. A scripted answer stays, because its words are counted, and so does the state of a world. */

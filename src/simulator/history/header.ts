@@ -111,8 +111,7 @@ export function isPristine(sim: Simulator): boolean {
   return JSON.stringify(stateOf(sim)) === JSON.stringify(stateOf(twin))
 }
 
-function keptOptions(sim: Simulator, fromOptions: boolean): SimulatorOptions {
-  const { options } = sim
+function keptOptions({ options, world }: Simulator, fromOptions: boolean): SimulatorOptions {
   const kept = Object.fromEntries(
     KEPT_OPTIONS.flatMap(([name, { inSnapshot }]) =>
       options[name] === undefined || (inSnapshot === 'always' && !fromOptions)
@@ -123,7 +122,7 @@ function keptOptions(sim: Simulator, fromOptions: boolean): SimulatorOptions {
   const folder = findNamedFile(options, 'fixtures')
   return {
     ...kept,
-    ...(kept.faults !== undefined && { faults: hideSecretsIn(sim, kept.faults, hashCredential) }),
+    ...(kept.faults !== undefined && { faults: hideSecretsIn({ world }, kept.faults, hashCredential) }),
     ...(fromOptions && folder !== undefined && { fixtures: loadFixture(folder, epochOf(options)) }),
     ...(typeof kept.names === 'string' && { names: readNames(kept.names).profile }),
     ...(options.webhooks?.allow !== undefined && { webhooks: { allow: options.webhooks.allow } }),

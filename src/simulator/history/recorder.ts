@@ -211,10 +211,9 @@ export class Recorder implements SimulatorObserver {
   #recordAnswer(response: Response, recorded: RequestTap): Response | Promise<Response> {
     const source = recorded.isChanged ? undefined : sourceOf(response)
     if (source === undefined) return this.#recordReadAnswer(response, recorded)
-    const { text } = source
-    const headers = this.#credentials.hideIn(source.headers)
+    const { headers, text } = source
     const body = encodeAnswerText(this.#credentials.recordAnswer(targetOf(recorded).target, text))
-    recorded.end({ status: response.status, headers, body })
+    recorded.end({ status: response.status, headers: this.#credentials.hideIn(headers), body })
     return response
   }
 

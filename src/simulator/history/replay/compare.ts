@@ -73,9 +73,7 @@ function withHashes(replayed: RecordedBody, recorded: RecordedBody | undefined):
 }
 
 /** Returns a text without credentials, also if it is of a recording that has them. */
-function hideAll(text: string): string {
-  return hideSecrets(text, hashCredential)
-}
+const hideAll = (text: string) => hideSecrets(text, hashCredential)
 
 /** What can be a credential in a text: a hash that is as long as its credential was, and the longest words first. */
 const WORDS = [/sha256-[0-9a-f]{32}\.+/g, /[^\s"'\\]+/g, /[^\s"'\\/?&=,;<>()]+/g, /[\w-]+/g]
@@ -86,25 +84,21 @@ const CONTEXT = 60
 function compareHeaders(
   recorded: Readonly<Record<string, string>>,
   replayed: Readonly<Record<string, string>>,
-  isHidden = false,
 ): Difference | undefined {
+  const known = hideAll(JSON.stringify(recorded))
+  const found = withHashes(hideAll(JSON.stringify(replayed)), known) as string
+  const [one, other] = [JSON.parse(known), JSON.parse(found)] as Readonly<Record<string, string>>[]
   for (const name of new Set([...Object.keys(recorded), ...Object.keys(replayed)])) {
-    if (recorded[name] === replayed[name]) continue
-    if (!isHidden) {
-      const text = hideAll(JSON.stringify(recorded))
-      const hidden = withHashes(hideAll(JSON.stringify(replayed)), text)
-      return compareHeaders(JSON.parse(text), JSON.parse(hidden as string), true)
-    }
+    if (one![name] === other![name]) continue
     const describe = (value: string | undefined) => (value === undefined ? `no header ${name}` : `${name}: ${value}`)
-    return { recorded: describe(recorded[name]), replayed: describe(replayed[name]) }
+    return { recorded: describe(one![name]), replayed: describe(other![name]) }
   }
   return undefined
 }
 
 function describeBody(body: RecordedBody | undefined): string {
   if (body === undefined || body === null) return 'no body'
-  if (typeof body === 'string')
-    return `the body ${body.length > 400 ? `${hideAll(body).slice(0, 400)}…` : hideAll(body)}`
+  if (typeof body === 'string') return `the body ${hideAll(body.length > 400 ? `${body.slice(0, 400)}…` : body)}`
   if ('base64' in body) return `${Math.floor((body.base64.length * 3) / 4)} bytes`
   return `${body.bytes} bytes with the checksum ${body.digest}`
 }
