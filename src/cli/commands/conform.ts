@@ -1,6 +1,7 @@
 /** `modelhost-sim conform`: compares the simulator with an OpenAPI document of your provider. */
 
 import { plural } from '../../lib/text/numbers.ts'
+import { hideSecrets } from '../../lib/text/secrets.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import type { Conformance, Finding } from '../conform/conform.ts'
@@ -38,7 +39,7 @@ export async function handler({ openapi, names, json }: ConformArguments): Promi
     conformance = await own.conform(document, profile)
   } catch (error) {
     if (!(error instanceof own.DocumentError)) throw error
-    throw new UsageError(`Failed to read --openapi '${openapi}': ${error.message}`)
+    throw new UsageError(`Failed to read --openapi '${hideSecrets(openapi)}': ${error.message}`)
   }
   process.stdout.write(
     json ? `${JSON.stringify(conformance, null, 2)}\n` : formatConformance(conformance, own.titleOf(document)),
@@ -53,8 +54,12 @@ function isAddress(openapi: string): boolean {
 /** Downloads the document. Its references are never fetched. */
 async function fetchText(address: string): Promise<string> {
   const readError = (why: string) =>
-    new UsageError(`Failed to read --openapi '${address}': ${why}. Download the document and give its file.`)
+    new UsageError(
+      `Failed to read --openapi '${hideSecrets(address)}': ${why}. Download the document and give its file.`,
+    )
   if (!URL.canParse(address)) throw readError('invalid URL')
+  const { username, password } = new URL(address)
+  if (username + password !== '') throw readError('it has a user name or a password, which is not sent')
   try {
     const answer = await fetch(address, { headers: { accept: 'application/json, application/yaml, */*' } })
     if (!answer.ok) throw readError(`the server answered ${answer.status}`)

@@ -511,6 +511,10 @@ describe('the command', () => {
     expect(await said(`${home}/page`)).toMatch(/\/page': not an OpenAPI document: it is not an object/)
     expect(await said('http://127.0.0.1:1/openapi.json')).toMatch(/no server answers \(.+\)\. Download the document/)
     expect(await said('https://')).toMatch(/invalid URL/)
+    expect(await said(home.replace('//', '//user:hush@'))).toBe(
+      `Failed to read --openapi '${home.replace('//', '//(hidden)@')}': it has a user name or a password, which is not ` +
+        'sent. Download the document and give its file.',
+    )
   })
 
   test.each(Object.entries(bad))('%s is refused', async (name, [content, message]) => {
