@@ -111,9 +111,12 @@ function findSyntaxFault(text: string, hasUniqueKeys: boolean): { offset: number
   const readField = (keys: Set<string>) => {
     const start = position
     readString('a field name in double quotes')
-    const key = text.slice(start, position)
-    if (hasUniqueKeys && keys.has(key)) throw new JsonSyntaxFault(start, `the key ${key} is there twice`)
-    keys.add(key)
+    if (hasUniqueKeys) {
+      // Escapes can write one key in two ways.
+      const key = JSON.stringify(JSON.parse(text.slice(start, position)))
+      if (keys.has(key)) throw new JsonSyntaxFault(start, `the key ${key} is there twice`)
+      keys.add(key)
+    }
     skipSpace()
     if (text[position] !== ':') fail("':'")
     position++

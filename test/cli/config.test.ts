@@ -100,6 +100,7 @@ test.each([
   ['a.json', '{"seed":""}', "$.seed: expected a text in quotes, or a safe integer, got ''. Fix that value."],
   ['a.yaml', 'port: [', 'Fix the YAML there.'],
   ['a.json', '{"port": 1,', 'Fix the JSON there.'],
+  ['a.json', '{"port": 1, "port": 2}', 'the key "port" is there twice. Fix the JSON there.'],
   ['a.json', '[]', 'it holds no object. Give flags, as in { "fixtures": "empty" }.'],
   ['a.ts', 'export const port = 1', 'its default export is missing. Write export default { … } there.'],
 ])('refuses %s with %s', async (name, text, message) => {

@@ -193,6 +193,7 @@ test.each([
   ['[{"verb":"zone.down","when":"1h"}]', '$[0].when'],
   ['{"verb":"zone.down"}', '$: expected an array'],
   ['[', 'Fix the JSON there.'],
+  ['[{"verb":"zone.down","verb":"zone.up"}]', 'line 1, column 22: the key "verb" is there twice. Fix the JSON there.'],
 ])('a file of commands %s is refused with its place', async (text, message) => {
   const file = join(folder(), 'faults.json')
   writeFileSync(file, text)

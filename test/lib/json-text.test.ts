@@ -23,6 +23,9 @@ test('parseJsonText refuses a key that an object has twice, if the caller asks f
   expect(parseJsonText(text, true)).toEqual({
     fault: { line: 3, column: 3, reason: 'the key "a" is there twice' },
   })
+  expect(parseJsonText('{"a_b": 1, "a\\u005fb": 2}', true)).toEqual({
+    fault: { line: 1, column: 12, reason: 'the key "a_b" is there twice' },
+  })
   expect(parseJsonText('{"a": {"b": 1}, "b": 2}', true)).toEqual({ value: { a: { b: 1 }, b: 2 } })
 })
 

@@ -23,7 +23,7 @@ export function readDocument(path: string): unknown {
  */
 export function readDataFile(path: string, name: string): unknown {
   try {
-    return parseDocumentText(readFileSync(path, 'utf8'))
+    return parseDocumentText(readFileSync(path, 'utf8'), true)
   } catch (error) {
     const advice = error instanceof DocumentError ? '' : '. Give a file in JSON or YAML.'
     throw new UsageError(`Failed to read ${name}: ${describeFileError(error)}${advice}`)
@@ -33,11 +33,12 @@ export function readDataFile(path: string, name: string): unknown {
 /**
  * Parses a document, JSON or YAML.
  *
+ * @param hasUniqueKeys whether a key that an object of JSON has twice is an error. In YAML, it always is
  * @throws DocumentError for a text that is neither
  */
-export function parseDocumentText(content: string): unknown {
+export function parseDocumentText(content: string, hasUniqueKeys = false): unknown {
   if (/^\s*[[{]/.test(content)) {
-    const json = parseJsonText(content)
+    const json = parseJsonText(content, hasUniqueKeys)
     if ('value' in json) return json.value
     const { line, column, reason } = json.fault
     throw new DocumentError(`line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
