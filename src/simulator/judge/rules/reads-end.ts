@@ -120,8 +120,8 @@ function findIgnored(
     `last ${formatSince(observation, last.sentAt)} after the start.`
   return violationAt(first, words, {
     subject: thing.id,
-    // One loop polls, whatever the end that it does not know.
-    cause: operationOf(first),
+    // One loop polls, whatever the end that it does not know, and whatever the client does after the loop.
+    rootCause: `${operationOf(first)}/ok`,
     evidence: [...requestEvidence(first, last), ...entryEvidence(observation, thing.id)],
   })
 }

@@ -120,6 +120,35 @@ test('a client that polls for ever after an end has one finding of two rules, an
   ])
 })
 
+test('a loop that does not know an end is found at its poll, whatever the client does after it', async () => {
+  const patient: FlowFunction = async ({ fetch, url, token, sleep }) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const call = async (method: string, path: string, body: object | null = null) => {
+      const signal = AbortSignal.timeout(30_000)
+      const answer = await fetch(url + path, { method, headers, signal, body: body && JSON.stringify(body) })
+      if (!answer.ok) throw new Error(`${answer.status}`)
+      return (await answer.json()) as { deploy_id: string; status: string }
+    }
+    const spec = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+    const { deploy_id } = await call('POST', '/deploy/llm', spec)
+    try {
+      for (let polls = 0; (await call('GET', `/deploy/${deploy_id}`)).status !== 'running'; polls++) {
+        if (polls > 90) throw new Error(`${deploy_id} does not run`)
+        await sleep(10_000)
+      }
+    } finally {
+      await call('DELETE', `/deploy/${deploy_id}`)
+    }
+  }
+  const command = { verb: 'deployment.stop', target: 'ie8YS6LnLYLlEbPp' }
+  const stopped = { command, after: { kind: 'deployment.running' } } as const
+  const { findings } = await replayPlan(patient, [stopped], { fixtures: 'empty' })
+  expect(findings).toMatchObject([{ signature: 'readsEnd@getDeployment/ok', also: [] }])
+  const reset = { fault: { on: 'deleteDeployment', nth: 1, fault: { kind: 'reset' } } } as const
+  const both = await replayPlan(patient, [stopped, reset], { fixtures: 'empty' })
+  expect(both.findings.map(({ signature }) => signature)).toContain('readsEnd@getDeployment/ok')
+})
+
 test('a client that does not know one end, and waits without an end for another reason, has two findings', () => {
   const story = { invariant: '', what: '', expected: '', causes: [], inputs: '', requests: '' }
   const words = { ...story, tooLateFrom: '', necessary: '', leftOut: '', also: [], advice: '' }
