@@ -146,11 +146,38 @@ describe('a run', () => {
     await expect.poll(() => pids.filter(isAlive)).toEqual([])
   })
 
+  test('whose request never gets an answer has one root cause, whatever the operation', async () => {
+    const runner = runnerOf(`await call('GET', '/deploy/list'); await call('GET', '/v1/models')`, { timeout: '3s' })
+    await runner.run([])
+    for (const [index, on] of [
+      [1, 'listDeployments'],
+      [2, 'listServedModels'],
+    ] as const) {
+      const { broken } = await runner.run([{ fault: { on, nth: 1, fault: { kind: 'hang' } } }])
+      const words = expect.stringContaining(
+        `: it waits for an answer to request ${index} (${on}). Its last request was`,
+      )
+      expect(broken).toContainEqual(expect.objectContaining({ signature: 'settles@noTimeout', words }))
+    }
+  })
+
+  test('that goes on after a request without an answer has timeouts', async () => {
+    const runner = runnerOf(
+      `
+      const headers = { authorization: 'Bearer ' + MODELHOST_TOKEN }
+      const read = () => fetch(MODELHOST_URL + '/deploy/list', { headers, signal: AbortSignal.timeout(900) })
+      for (let i = 0; i < 9; i++) await read().catch(() => {})`,
+      { timeout: '4s' },
+    )
+    const { broken } = await runner.run([{ fault: { on: '*', fault: { kind: 'hang' } } }])
+    expect(broken.map(({ signature }) => signature)).toContain('settles@listDeployments/error')
+  })
+
   test('that asks again and again is said to wait for another answer', async () => {
     const asking = runnerOf(`for (;;) await call('GET', '/deploy/list')`, { timeout: '4s' })
     const { broken } = await asking.run([])
     const { words } = broken.find(({ invariant }) => invariant === 'settles')!
-    expect(words).toMatch(/it waits for (?:another answer: it sent \d+ requests|\d+\.\d+ request)/)
+    expect(words).toMatch(/it waits for (?:another answer: it sent \d+ requests|an answer to request \d+ \()/)
   })
 
   test('that waits for more time of the world than it may is ended at once', async () => {

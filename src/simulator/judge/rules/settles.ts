@@ -1,13 +1,14 @@
 import { formatDuration } from '../../../kernel/duration.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { formatCount } from '../../../lib/text/numbers.ts'
-import { requestEvidence, violationAt } from '../facts.ts'
+import { lastStartOf, requestEvidence, violationAt } from '../facts.ts'
 import type { ClientEnd, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, formatUsd, nameRequest, operationOf, startSentence } from '../words.ts'
 
 /** The `readError` of a request that only the limit of the platform for an answer ended, as in Node's fetch. */
 const PLATFORM_TIMEOUT = 'UND_ERR_HEADERS_TIMEOUT'
+const NO_TIMEOUT = 'noTimeout'
 
 /**
  * The client ends within the bound, and so does each of its requests by its own limit:
@@ -15,7 +16,8 @@ const PLATFORM_TIMEOUT = 'UND_ERR_HEADERS_TIMEOUT'
  *   meanwhile, but the words tell what they cost.
  * - It breaks the rule if a request without an answer ended only because the platform gave up, after 300 seconds. Other
  *   platforms and other libraries have no such limit, and the same client waits there for ever. This is one root cause,
- *   whatever the operation: such a client gives none of its requests a timeout.
+ *   whatever the operation: such a client gives none of its requests a timeout. The same holds for a command that still
+ *   waits for an answer at its bound of real time.
  */
 export const settles = defineRule({
   summary: 'The client ends within a bounded time, whatever happens.',
@@ -46,7 +48,18 @@ function findLateEnd(observation: Observation): Violation | undefined {
   const alive = end.kind === 'unsettled' ? created.filter(({ isAlive }) => isAlive) : []
   const cost = alive.reduce((sum, { microcents }) => sum + microcents, 0)
   const costs = alive.length === 0 ? '' : ` Meanwhile ${alive.map(({ id }) => id).join(', ')} cost ${formatUsd(cost)}.`
-  return violationAt(request, how + last + costs, { subject: alive[0]?.id })
+  return violationAt(request, how + last + costs, {
+    subject: alive[0]?.id,
+    ...(waitsForEver(observation) && { rootCause: NO_TIMEOUT }),
+  })
+}
+
+/** Tells whether a command ended at its bound of real time because of the first request that had no answer. */
+function waitsForEver({ end, requests, crashes }: Observation): boolean {
+  const first = requests.find(({ outcome, start }) => outcome === 'unanswered' && start === lastStartOf({ crashes }))
+  const isBounded = end.kind === 'unsettled' && end.bound !== undefined
+  // If the bound itself cut an answer that was on its way, no fault kept it back.
+  return isBounded && first?.fault !== undefined && first === requests.at(-1)
 }
 
 function describeState({ waitsFor }: Extract<ClientEnd, { kind: 'unsettled' }>): string {
@@ -62,7 +75,7 @@ function findUnlimitedRequest(observation: Observation): Violation | undefined {
       `${startSentence(nameRequest(request))}, sent ${formatSince(observation, request.sentAt)} after the start, had no ` +
       'timeout: the platform gave up after 5m, and the client would have waited on.',
     operation: operationOf(request),
-    rootCause: 'noTimeout',
+    rootCause: NO_TIMEOUT,
     evidence: requestEvidence(request),
   }
 }

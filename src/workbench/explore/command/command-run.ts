@@ -5,7 +5,7 @@ import { tryParseJson } from '../../../lib/json-text.ts'
 import { monotonicMs } from '../../../lib/real-time.ts'
 import type { ServedWorld } from '../../../server/worlds/served-world.ts'
 import type { ClientEnd, Observation } from '../../../simulator/judge/observation.ts'
-import { formatRequest } from '../../../simulator/judge/text.ts'
+import { operationOf, shortenPath } from '../../../simulator/judge/words.ts'
 import type { FlowOptions } from '../flow.ts'
 import type { Plan } from '../plan/plan.ts'
 import { AppliedPlan } from '../run/applied-plan.ts'
@@ -172,13 +172,17 @@ export class CommandRun {
   #toClientEnd(end: ProcessEnd): ClientEnd {
     if (end.kind === 'exited' && end.code === 0) return { kind: 'returned', result: readResult(this.output.stdout) }
     if (end.kind === 'timeout' || end.kind === 'stopped') {
-      const open = this.#recorder.requests.find(
+      const open = this.#recorder.requests.findLast(
         ({ outcome, endedAt }) => outcome === 'unanswered' && endedAt === undefined,
       )
       const { length } = this.#recorder.requests
       const asked = `another answer: it sent ${length} requests`
       const other = length > MANY_REQUESTS ? asked : 'something outside of the world'
-      const waitsFor = open ? formatRequest(open) : this.#waitsForTime ? 'time' : other
+      const waitsFor = open
+        ? `an answer to request ${open.index} (${shortenPath(operationOf(open))})`
+        : this.#waitsForTime
+          ? 'time'
+          : other
       const { timeoutMs } = this.#options
       const bound = `${formatDuration(timeoutMs * 1000)} of real time (--command-timeout)`
       return { kind: 'unsettled', waitsFor, ...(end.kind === 'timeout' && { bound }) }
