@@ -70,3 +70,11 @@ test('run removes its progress before each result', async () => {
   expect(shown[0]).toContain('[#######.......................] 1 of 4 played, about ')
   expect(shown[shown.indexOf('result') - 1]).toBe('\r\u001b[K')
 })
+
+test('a text whose numbers grow is written once', () => {
+  let printed = ''
+  const progress = new Progress({ error: text => (printed += text), isTerminal: false })
+  wall.now = 3000
+  for (const runs of [1, 2]) progress.say(`${runs} of 9 runs waited.`, 'waited')
+  expect(printed).toBe('1 of 9 runs waited.\n')
+})

@@ -256,7 +256,8 @@ async function exploreAll(
       ...{ budget, faults, signal: io.signal },
       ...(args.require !== undefined && { invariants: { recovers: 'always' } }),
       onProgress: done => {
-        for (const note of done.notes) progress.say(note)
+        // Counts of a note grow with the runs. The report has the last ones.
+        for (const note of done.notes) progress.say(note, note.replaceAll(/\d+/g, ''))
         if (done.newest !== undefined) progress.say(hideSecrets(`Found ${done.newest.signature}: ${done.newest.words}`))
         if (done.stage === 'base') baseMs.push(monotonicMs())
         else if ('command' in loaded.flow) progress.say(formatPlanOfCommand(done.points, baseMs, loaded.flow))

@@ -22,6 +22,7 @@ test('the page has the blocks that are run below, and no other', () => {
     "sh npx modelhost-sim explore -- sh -c 'SERVICE_URL=$MODELHOST_URL SERVICE_TOKEN=$MODELHOST_TOKEN exec python3 client.py'",
     'sh npx modelhost-sim explore -- python3 -m modelhost_sim.run client.py',
     'sh PATH="$PWD/node_modules/modelhost-sim/clients/shell:$PATH" npx modelhost-sim explore -- bash client.sh',
+    "sh npx modelhost-sim explore -- sh -c 'SERVICE_URL=$MODELHOST_URL SERVICE_TOKEN=$MODELHOST_TOKEN exec python3 -m modelhost_sim.run client.py'",
     'python def sleep(seconds):',
     'bash pause() {',
     'sh TIMEOUT_SECONDS=2 npx modelhost-sim explore --fixtures empty -- python3 deploy.py acme/chat',
@@ -54,15 +55,21 @@ test('its first client of a shell leaves a deployment behind', async () => {
   expect(broken.map(({ signature }) => signature)).toContain('noLeak@createLlmDeployment/error')
 })
 
-test.skipIf(!hasPython)('its shell gives a client the variables that it reads', async () => {
+test.skipIf(!hasPython).each([
+  ['client.py', 1],
+  ['-m modelhost_sim.run client.py', 2],
+])('its shell gives a client the variables that it reads: python3 %s', async (words, reads) => {
   const cwd = mkdtempSync(join(tmpdir(), 'variables-'))
   onTestFinished(() => rmSync(cwd, { recursive: true }))
-  const [, script = ''] = /'(.*)'/.exec(blockWith(blocks, 'SERVICE_URL='))!
-  writeFileSync(join(cwd, 'client.py'), `${PYTHON.replaceAll('MODELHOST_', 'SERVICE_').split('begin =')[0]}read()`)
-  const runner = createCommandRunner(commandFlow(['sh', '-c', script], { options: { fixtures: 'empty' }, cwd }))
+  const [, script = ''] = /'(.*)'/.exec(blockWith(blocks, `exec python3 ${words}`))!
+  const calls = ['read()', 'time.sleep(600)', 'read()'].slice(0, 2 * reads - 1).join('; ')
+  writeFileSync(join(cwd, 'client.py'), `${PYTHON.replaceAll('MODELHOST_', 'SERVICE_').split('begin =')[0]}${calls}`)
+  const env = { ...process.env, PYTHONPATH: resolve('clients/python/src') }
+  const flow = commandFlow(['sh', '-c', script], { options: { fixtures: 'empty' }, cwd })
+  const runner = createCommandRunner(flow, { env })
   onTestFinished(() => runner.dispose())
   const { end, requests } = await runner.run([])
-  expect([end, requests.map(({ status }) => status)]).toEqual(['returned', [200]])
+  expect([end, requests.map(({ status }) => status)]).toEqual(['returned', Array(reads).fill(200)])
 })
 
 test('its wait of a shell moves the time of the world, and prints nothing', async () => {
@@ -147,8 +154,10 @@ test('a command that sleeps in real time has a note after its first run', async 
   onTestFinished(() => runner.dispose())
   await runner.run([])
   expect(runner.notes).toEqual([
-    'Each run waits 2 s of real time in the sleeps of the client, and each fault is a run. A script in Python or a ' +
-      'shell need not change for simulated time, and others replace their sleeps: step 2 of docs/explore-command.md.',
+    'Each run waits 2 s of real time in the sleeps of the client, and each fault is a run. A script in Python sleeps in ' +
+      `simulated time with: python3 -m modelhost_sim.run client.py, after: pip install ${resolve('clients/python')}. ` +
+      `One of a shell does with: PATH="${resolve('clients/shell')}:$PATH" npx modelhost-sim explore -- bash client.sh. ` +
+      'Others replace their sleeps: step 2 of docs/explore-command.md.',
   ])
 })
 
@@ -161,8 +170,9 @@ test('a wait for an answer that never comes is in a note', async () => {
   expect(runner.notes).toEqual([])
   await runner.run([{ fault: { on: 'listDeployments', nth: 1, fault: { kind: 'hang' } } }])
   expect(runner.notes).toEqual([
-    '1 run waited for answers that never came, 5 s of real time in all. Make the limit on the time for one answer a ' +
-      'setting of the client, and give a shorter one: step 3 of docs/explore-command.md.',
+    '1 of 2 runs waited for answers that never came, 5 s of real time in all. --command-timeout 10s ends them earlier, ' +
+      'and the client need not change. If it gives up by itself after a longer time, make that time a setting, and give ' +
+      'less: step 3 of docs/explore-command.md.',
   ])
 })
 

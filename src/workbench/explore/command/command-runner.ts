@@ -25,7 +25,7 @@ import {
 } from '../run/runner.ts'
 import { ProcessGroups, StartError } from './client-process.ts'
 import { CommandRun } from './command-run.ts'
-import { explainSilence, explainStart, UnusableCommand } from './unusable-command.ts'
+import { explainSilence, explainStart, nameRunners, UnusableCommand } from './unusable-command.ts'
 
 /** A number of places for work. Further work waits for its turn. */
 class Slots implements RunRoom {
@@ -154,10 +154,10 @@ class ProcessRunner implements FlowRunner {
 
   get notes(): readonly string[] {
     const seconds = Math.round(this.#sleptMs / 1000)
-    const slept = `Each run waits ${seconds} s of real time in the sleeps of the client, and each fault is a run. A script in Python or a shell need not change for simulated time, and others replace their sleeps: step 2 of docs/explore-command.md.`
+    const slept = `Each run waits ${seconds} s of real time in the sleeps of the client, and each fault is a run. ${nameRunners()}`
     const left = `In ${plural(this.#leavingRuns, 'run')}, the command left a process in a session of its own, which held its output open. It was not waited for, and may still run. Make the command end what it starts.`
     const hung = Math.round(this.#hungMs.reduce((sum, ms) => sum + ms, 0) / 1000)
-    const waited = `${plural(this.#hungMs.length, 'run')} waited for answers that never came, ${hung} s of real time in all. Make the limit on the time for one answer a setting of the client, and give a shorter one: step 3 of docs/explore-command.md.`
+    const waited = `${this.#hungMs.length} of ${this.runs} runs waited for answers that never came, ${hung} s of real time in all. --command-timeout 10s ends them earlier, and the client need not change. If it gives up by itself after a longer time, make that time a setting, and give less: step 3 of docs/explore-command.md.`
     return [
       ...(seconds < NOTED_SECONDS ? [] : [slept]),
       ...(this.#hungMs.length === 0 ? [] : [waited]),

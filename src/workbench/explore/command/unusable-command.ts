@@ -2,6 +2,7 @@
 
 import { readdirSync } from 'node:fs'
 import { delimiter } from 'node:path'
+import { findPackageFolder } from '../../../data/fixtures/files.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { attempt } from '../../../lib/errors.ts'
 import { shellQuote } from '../../../lib/quote.ts'
@@ -51,7 +52,13 @@ export interface SilentRun {
 /** Says from where a command gets the address, whatever its variables are named. */
 function nameVariables(argv: readonly string[]): string {
   const renamed = `SERVICE_URL=$MODELHOST_URL SERVICE_TOKEN=$MODELHOST_TOKEN exec ${argv.map(shellQuote).join(' ')}`
-  return `Make it read the address of the service from MODELHOST_URL, and the token from MODELHOST_TOKEN. If it reads other variables, such as SERVICE_URL and SERVICE_TOKEN, set them, as in: explore -- sh -c ${shellQuote(renamed)}.`
+  return `Make it read the address of the service from MODELHOST_URL, and the token from MODELHOST_TOKEN. If it reads other variables, such as SERVICE_URL and SERVICE_TOKEN, set them, as in: explore -- sh -c ${shellQuote(renamed)}. ${nameRunners()}`
+}
+
+/** Says how a script sleeps in simulated time without a change, in words to paste. */
+export function nameRunners(): string {
+  const [python, shell] = ['clients/python', 'clients/shell'].map(name => findPackageFolder(name) ?? name)
+  return `A script in Python sleeps in simulated time with: python3 -m modelhost_sim.run client.py, after: pip install ${shellQuote(python!)}. One of a shell does with: PATH="${shell}:$PATH" npx modelhost-sim explore -- bash client.sh. Others replace their sleeps: step 2 of docs/explore-command.md.`
 }
 
 /** Explains why a command sent no request to its world. */
