@@ -177,19 +177,16 @@ test('a wait for an answer that never comes is in a note', async () => {
 })
 
 test('it names the variables that a command gets', async () => {
-  const script =
-    'fetch(process.env.MODELHOST_URL + "/deploy/list").then(() => console.error(JSON.stringify(process.env)))'
+  // The message cuts a line at 200 characters, so the names come without their values.
+  const print = 'console.error(JSON.stringify([process.env.NO_PROXY, ...Object.keys(process.env)]))'
+  const script = `fetch(process.env.MODELHOST_URL + "/deploy/list").then(() => ${print})`
   const flow = commandFlow([process.execPath, '-e', `${script}.then(() => process.exit(1))`])
   const runner = createCommandRunner(flow, { env: {} })
   onTestFinished(() => runner.dispose())
   await expect(runner.run([])).rejects.toThrow(/has the token of its world/)
   const names = [...page.matchAll(/`((?:MODELHOST|OPENAI)_\w+)`/g)].map(([, name]) => name!)
   const { message } = (await runner.run([]).catch(error => error)) as Error
-  const variables = JSON.parse(message.split('\n').at(-1)!) as Record<string, string>
-  expect(
-    Object.keys(variables)
-      .filter(name => /^(?:MODELHOST|OPENAI)_/.test(name))
-      .sort(),
-  ).toEqual([...new Set(names)].sort())
-  expect(variables.NO_PROXY).toBe('127.0.0.1')
+  const [noProxy, ...variables] = JSON.parse(message.split('\n').at(-1)!) as string[]
+  expect(variables.filter(name => /^(?:MODELHOST|OPENAI)_/.test(name)).sort()).toEqual([...new Set(names)].sort())
+  expect(noProxy).toBe('127.0.0.1')
 })
