@@ -210,7 +210,7 @@ function explored(form: 'text' | 'json' | 'junit'): Promise<string> {
       name: 'sends',
     })
     const findings = { fresh: report.findings, known: [], gone: [] }
-    const flow = { report, findings, scenarioOf: () => '', fileOf: () => undefined }
+    const flow = { report, findings, scenarioOf: () => '', fileOf: () => undefined, play: String }
     return { text: formatFlow(flow, ''), json: formatFlowJson(flow), junit: formatFlowsJunit([flow]) }
   })()
   return reports.then(all => all[form])

@@ -38,6 +38,7 @@ import { countUntried, type ExploredFlow, formatFlow, formatFlowJson, formatFlow
 import {
   assertWritable,
   type ExploredClient,
+  playLine,
   SCENARIO_LANGUAGES,
   scenarioText,
   writeScenarios,
@@ -276,6 +277,7 @@ async function exploreAll(
       ...{ report, findings },
       scenarioOf: finding => scenarioText(loaded, finding, io.folder),
       fileOf: ({ signature }) => files?.get(signature),
+      play: file => playLine(loaded, file, io.folder),
     }
     explored.push(one)
     const isFirst =

@@ -1,6 +1,6 @@
 /** Formats of explored flows: text for people, a line of JSON for each flow, and JUnit. */
 
-import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
+import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
 import { formatCount, plural } from '../../lib/text/numbers.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
 import { wrapText } from '../../lib/text/words.ts'
@@ -18,22 +18,26 @@ export interface ExploredFlow {
   scenarioOf(finding: ExplainedFinding): string
   /** The file of the scenario, if it was written. */
   fileOf(finding: ExplainedFinding): string | undefined
+  /** Returns the line of a shell that plays a file or a folder of scenarios. */
+  play(file: string): string
 }
 
 const MAX_LISTED = 10
 const KEEP = 'To keep each finding as a test, give --write and a folder.'
 
 /** Returns the report for people. */
-export function formatFlow({ report, findings, fileOf }: ExploredFlow, knownFile: string): string {
+export function formatFlow({ report, findings, fileOf, play }: ExploredFlow, knownFile: string): string {
   const { flow, runs, points, surfaced } = report
   const { fresh, known, gone } = findings
   const lines = [
     `${flow}: ${plural(runs, 'run')}, ${plural(points, 'single fault')}, ${describeEnd(report)}`,
     ...describeCard(report.card, report.findings.length, countUntried(report)),
   ]
-  for (const [i, finding] of fresh.entries()) lines.push('', ...formatFinding(finding, i + 1, fileOf(finding)))
+  const files = fresh.map(fileOf)
+  for (const [i, finding] of fresh.entries())
+    lines.push('', ...formatFinding(finding, i + 1, files[i] && play(files[i])))
   if (fresh.length > 0) lines.push('')
-  if (fresh.length > 0 && fresh.every(finding => fileOf(finding) === undefined)) lines.push(KEEP)
+  if (fresh.length > 0 && files.every(file => file === undefined)) lines.push(KEEP)
   lines.push(`${plural(fresh.length, known.length === 0 ? 'finding' : 'new finding')}`)
   for (const { finding, entry } of known) {
     lines.push(`  known since ${entry.date}: ${finding.signature} (${entry.reason})`)
@@ -121,13 +125,13 @@ export function formatFlowsJunit(flows: readonly ExploredFlow[]): string {
 function formatFinding(
   { signature, story, plan }: ExplainedFinding,
   number: number,
-  file: string | undefined,
+  line: string | undefined,
 ): string[] {
   const texts = toLabelledTexts(story).flatMap(([label, text]) =>
     formatLabelled(label, wrapText(text, LINE_CHARACTERS)),
   )
   const plans = formatLabelled('Plan', [formatPlan(plan)])
-  const repeat = file === undefined ? [] : formatLabelled('Repeat', [`npx modelhost-sim run ${shellQuote(file)}`])
+  const repeat = line === undefined ? [] : formatLabelled('Repeat', [line])
   return [`${number}. ${signature}`, ...[...texts, ...plans, ...repeat].map(line => `   ${line}`)]
 }
 

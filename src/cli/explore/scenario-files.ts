@@ -1,8 +1,9 @@
 /** The scenarios of findings: as text, and as files. */
 
 import { existsSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { delimiter, dirname, join, relative, resolve, sep } from 'node:path'
 import { describeFileError } from '../../lib/errors.ts'
+import { shellQuote } from '../../lib/quote.ts'
 import type { ExplainedFinding } from '../../workbench/explore/explore-flow.ts'
 import type { ExplorableFlow } from '../../workbench/explore/flow.ts'
 import type { WorldChange } from '../../workbench/explore/flow-world.ts'
@@ -56,6 +57,19 @@ export function assertWritable(
   throw new UsageError(`${problem}: a scenario in TypeScript imports its flow, and a command has none. Leave it out.`)
 }
 
+/** The `sleep` of this package for clients in a shell. */
+const SHELL_FOLDER = /[\\/]clients[\\/]shell[\\/]?$/
+
+/**
+ * Returns what plays scenarios again, as a line of a shell in the folder of the command. If a command has the `sleep` of
+ * this package in its PATH now, the line has it too.
+ */
+export function playLine({ flow }: ExploredClient, file: string, home: string): string {
+  const folder = 'command' in flow && process.env.PATH?.split(delimiter).find(one => SHELL_FOLDER.test(one))
+  const place = folder && (folder.startsWith(`${home}${sep}`) ? `$PWD/${relative(home, folder)}` : folder)
+  return `${place ? `PATH="${place}:$PATH" ` : ''}npx modelhost-sim run ${shellQuote(file)}`
+}
+
 function textIn(
   language: ScenarioLanguage,
   { flow: client, file, world }: ExploredClient,
@@ -94,7 +108,9 @@ export function writeScenarios(
   const written = new Map<string, string>()
   for (const finding of findings) {
     const path = resolve(home, folder, `${fileName(loaded.flow.name, finding.signature)}.${ENDINGS[language]}`)
-    const text = textIn(language, loaded, finding, dirname(path))
+    const file = join(folder, relative(resolve(home, folder), path))
+    const line = playLine(loaded, file, home)
+    const text = `${line.startsWith('PATH=') ? `# ${line}\n` : ''}${textIn(language, loaded, finding, dirname(path))}`
     try {
       makeFolders(dirname(path))
       writeFileSync(path, text)
@@ -103,7 +119,7 @@ export function writeScenarios(
         `Failed to write --write '${folder}': ${describeFileError(error)}. Free some space, or give another folder.`,
       )
     }
-    written.set(finding.signature, join(folder, relative(resolve(home, folder), path)))
+    written.set(finding.signature, file)
   }
   return written
 }

@@ -1,7 +1,15 @@
-import { resolve } from 'node:path'
-import { expect, test } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { parse } from 'yaml'
-import { assertWritable, type ExploredClient, scenarioText } from '../../../src/cli/explore/scenario-files.ts'
+import {
+  assertWritable,
+  type ExploredClient,
+  playLine,
+  scenarioText,
+  writeScenarios,
+} from '../../../src/cli/explore/scenario-files.ts'
 import type { ExplainedFinding } from '../../../src/workbench/explore/explore-flow.ts'
 
 const finding = { plan: [], invariant: 'settles', why: 'It waits.' } as unknown as ExplainedFinding
@@ -13,6 +21,35 @@ test.each([
   const client = { flow: {}, file: resolve('client.mjs'), world: { fixtures } } as unknown as ExploredClient
   const scenario = parse(scenarioText(client, finding, resolve('findings')))
   expect(scenario).toMatchObject({ flow: '../client.mjs', given: { fixtures: named } })
+})
+
+afterEach(() => vi.unstubAllEnvs())
+
+const SHELL = {
+  flow: { name: 'client', command: ['bash', 'client.sh'], options: {} },
+  file: undefined,
+} as ExploredClient
+
+test.each([
+  ['/bin:/usr/bin', ''],
+  ['/app/node_modules/modelhost-sim/clients/shell:/bin', 'PATH="$PWD/node_modules/modelhost-sim/clients/shell:$PATH" '],
+  ['/bin:/opt/modelhost-sim/clients/shell', 'PATH="/opt/modelhost-sim/clients/shell:$PATH" '],
+])('a scenario of a command that was explored with the PATH %s is played with it', (path, before) => {
+  vi.stubEnv('PATH', path)
+  expect(playLine(SHELL, 'a b.yaml', '/app')).toBe(`${before}npx modelhost-sim run 'a b.yaml'`)
+  expect(playLine({ ...SHELL, flow: { name: 'f' } as never }, 'b.yaml', '/app')).toBe('npx modelhost-sim run b.yaml')
+})
+
+test('the file of a finding of a shell begins with the line that plays it', () => {
+  const home = mkdtempSync(join(tmpdir(), 'scenario-'))
+  onTestFinished(() => rmSync(home, { recursive: true }))
+  vi.stubEnv('PATH', '/opt/clients/shell')
+  const found = { ...finding, signature: 'settles@/ok' }
+  const file = writeScenarios(SHELL, [found], { folder: 'found', language: 'yaml', home }).get('settles@/ok')!
+  const text = readFileSync(join(home, file), 'utf8')
+  expect(text).toMatch(
+    /^# PATH="\/opt\/clients\/shell:\$PATH" npx modelhost-sim run found\/client-settles-ok\.yaml\n# It waits\.\n/,
+  )
 })
 
 test('the scenario of a command with own endpoints is not written, since run would not know them', () => {

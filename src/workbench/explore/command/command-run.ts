@@ -178,11 +178,8 @@ export class CommandRun {
       const { length } = this.#recorder.requests
       const asked = `another answer: it sent ${length} requests`
       const other = length > MANY_REQUESTS ? asked : 'something outside of the world'
-      const waitsFor = open
-        ? `an answer to request ${open.index} (${shortenPath(operationOf(open))})`
-        : this.#waitsForTime
-          ? 'time'
-          : other
+      const answer = open && `an answer to request ${open.index} (${shortenPath(operationOf(open))})`
+      const waitsFor = answer ?? (this.#waitsForTime ? 'time' : other)
       const { timeoutMs } = this.#options
       const bound = `${formatDuration(timeoutMs * 1000)} of real time (--command-timeout)`
       return { kind: 'unsettled', waitsFor, ...(end.kind === 'timeout' && { bound }) }

@@ -41,7 +41,7 @@ async function sorted(report: FlowReport, known: readonly string[] = []): Promis
   const entries = known.map(signature => ({ flow: 'hasty', signature, reason: 'a nightly job', date: '2026-11-30' }))
   writeFileSync(join(folder, 'known.yaml'), JSON.stringify({ findings: entries }))
   const findings = (await KnownFindings.read('known.yaml', folder)).sort(report)
-  return { report, findings, scenarioOf: () => '', fileOf: () => undefined }
+  return { report, findings, scenarioOf: () => '', fileOf: () => undefined, play: String }
 }
 
 describe('a client that breaks a rule at several places by one cause', () => {
