@@ -68,12 +68,25 @@ export function toNamedFlow(value: unknown, name?: string): NamedFlow | undefine
   return typeof run === 'function' ? { ...(value as NamedFlow), name: own, options } : undefined
 }
 
-/** Returns a command as a flow. Its name is the command line. */
+/** The path of a file with an ending. Behind `-m` of Python, it is a module. */
+const SCRIPT = /^(?!-)[\w./\\~$@+-]+\.[a-z]\w*$/i
+
+/** Names a command by its script, else by its program, and by the arguments of that, as in `client acme/chat`. */
+function nameCommand(command: readonly string[]): string {
+  // A shell has its words in one text.
+  const words = command.flatMap((word, i) => (command[i - 1] === '-c' ? word.trim().split(/\s+/) : word))
+  const script = words.findIndex((word, i) => SCRIPT.test(word) && words[i - 1] !== '-m')
+  const program = words.findIndex((word, i) => !/^(?:\w+=.*|exec|-c)$/.test(word) && words[i + 1] !== '-c')
+  const [first = '', ...rest] = words.slice(script < 0 ? program : script)
+  return [first.replace(/^.*[\\/]|\.[a-z]\w*$/gi, ''), ...rest].join(' ')
+}
+
+/** Returns a command as a flow. Its name is that of its script or program, with the arguments. */
 export function commandFlow(
   command: readonly string[],
   settings: Partial<Pick<CommandFlow, 'options' | 'timeout' | 'processes' | 'cwd'>> = {},
 ): CommandFlow {
-  return { name: command.join(' '), options: {}, ...settings, command }
+  return { name: nameCommand(command), options: {}, ...settings, command }
 }
 
 /** Returns a flow of any kind with its name; undefined for any other value. */
