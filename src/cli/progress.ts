@@ -57,11 +57,7 @@ export class Progress {
       : ((total - done) * (now - first!.ms)) / (done - first!.done)
   }
 
-  /**
-   * Writes a text of its own once, above the bar. The text of a short command is in its result only.
-   *
-   * @param key what two texts have in common if only the first one is written. Default: the text
-   */
+  /** Writes the first text of a key, above the bar. The text of a short command is in its result only. */
   say(text: string, key = text): void {
     if (this.#said.has(key) || monotonicMs() - this.#startedMs < DELAY_MS) return
     this.#said.add(key)

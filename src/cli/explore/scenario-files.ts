@@ -57,15 +57,10 @@ export function assertWritable(
   throw new UsageError(`${problem}: a scenario in TypeScript imports its flow, and a command has none. Leave it out.`)
 }
 
-/** The `sleep` of this package for clients in a shell. */
-const SHELL_FOLDER = /[\\/]clients[\\/]shell[\\/]?$/
-
-/**
- * Returns what plays scenarios again, as a line of a shell in the folder of the command. If a command has the `sleep` of
- * this package in its PATH now, the line has it too.
- */
+/** Returns the line of a shell that plays scenarios again. If a command has our `sleep` in its PATH now, so has the line. */
 export function playLine({ flow }: ExploredClient, file: string, home: string): string {
-  const folder = 'command' in flow && process.env.PATH?.split(delimiter).find(one => SHELL_FOLDER.test(one))
+  const folder =
+    'command' in flow && process.env.PATH?.split(delimiter).find(one => /[\\/]clients[\\/]shell[\\/]?$/.test(one))
   const place = folder && (folder.startsWith(`${home}${sep}`) ? `$PWD/${relative(home, folder)}` : folder)
   return `${place ? `PATH="${place}:$PATH" ` : ''}npx modelhost-sim run ${shellQuote(file)}`
 }

@@ -48,18 +48,15 @@ function findLateEnd(observation: Observation): Violation | undefined {
   const alive = end.kind === 'unsettled' ? created.filter(({ isAlive }) => isAlive) : []
   const cost = alive.reduce((sum, { microcents }) => sum + microcents, 0)
   const costs = alive.length === 0 ? '' : ` Meanwhile ${alive.map(({ id }) => id).join(', ')} cost ${formatUsd(cost)}.`
-  return violationAt(request, how + last + costs, {
-    subject: alive[0]?.id,
-    ...(waitsForEver(observation) && { rootCause: NO_TIMEOUT }),
-  })
+  const root = waitsForEver(observation) ? { rootCause: NO_TIMEOUT } : {}
+  return violationAt(request, how + last + costs, { subject: alive[0]?.id, ...root })
 }
 
 /** Tells whether a command ended at its bound of real time because of the first request that had no answer. */
 function waitsForEver({ end, requests, crashes }: Observation): boolean {
   const first = requests.find(({ outcome, start }) => outcome === 'unanswered' && start === lastStartOf({ crashes }))
-  const isBounded = end.kind === 'unsettled' && end.bound !== undefined
   // If the bound itself cut an answer that was on its way, no fault kept it back.
-  return isBounded && first?.fault !== undefined && first === requests.at(-1)
+  return end.kind === 'unsettled' && !!end.bound && first?.fault !== undefined && first === requests.at(-1)
 }
 
 function describeState({ waitsFor }: Extract<ClientEnd, { kind: 'unsettled' }>): string {

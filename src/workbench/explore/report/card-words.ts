@@ -16,6 +16,7 @@ const WORDS = {
   endless: 'without an end',
 } as const satisfies Readonly<Record<keyof Grades, string>>
 
+const AFTER = 'After faults of these operations, it ended with an error or did not end:'
 /** The grades whose counts are always there. */
 const ALWAYS: ReadonlySet<string> = new Set(['usual', 'said', 'gaveUp', 'raw', 'crash'])
 const MAX_PLACES = 3
@@ -29,9 +30,7 @@ export function describeCard(card: Card, findings: number, untried = 0): string[
   const { passing, others, several, ended, said, unclear } = card
   const lines = [
     ...gradeLine(passing, 'temporary fault', '', true),
-    ...(ended.length > 0
-      ? [`  After faults of these operations, it ended with an error or did not end: ${places(ended)}.`]
-      : []),
+    ...(ended.length === 0 ? [] : wrapText(`${AFTER} ${places(ended)}.`, WIDTH, '  ')),
     ...gradeLine(others, 'other fault', ''),
     ...gradeLine(several, 'run', ' with several faults'),
   ]
@@ -98,8 +97,10 @@ function gradeLine(grades: Grades, thing: string, more: string, isWhole = false)
   return [`  ${plural(total, thing)}${more}: ${counts.join(', ')}`]
 }
 
-function places(found: Card['said']): string {
-  const named = found.slice(0, MAX_PLACES).map(({ place, runs }) => `${place} (${plural(runs, 'run')})`)
+function places(found: readonly (Card['said'][number] & Partial<Card['ended'][number]>)[]): string {
+  const named = found.slice(0, MAX_PLACES).map(({ place, runs, faults = [] }) => {
+    return `${place} (${[plural(runs, 'run'), faults.join(', ')].filter(Boolean).join(': ')})`
+  })
   const more = found.length - MAX_PLACES
   return [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ')
 }

@@ -1,5 +1,6 @@
 /** The card of an exploration: how the client ended under how many faults, and what was judged in how many runs. */
 
+import { groupBy } from '../../../lib/lists.ts'
 import { GRADES, type Grade } from '../../../simulator/judge/observation.ts'
 import { RULES, type RuleName } from '../../../simulator/judge/rules/index.ts'
 import type { InvariantSettings } from '../invariants.ts'
@@ -22,8 +23,8 @@ export interface Card {
     readonly runs: number
     readonly notJudged: string | undefined
   }[]
-  /** The operations whose temporary faults ended the client with an error, or let it not end, each with the number of runs. */
-  readonly ended: readonly { readonly place: string; readonly runs: number }[]
+  /** The operations whose temporary faults ended the client with an error, or let it not end, with up to three classes. */
+  readonly ended: readonly { readonly place: string; readonly runs: number; readonly faults: readonly string[] }[]
   /** The places of the result that said of losses, each with the number of runs. */
   readonly said: readonly { readonly place: string; readonly runs: number }[]
   /** The places that may have said of losses: only the user knows. */
@@ -40,7 +41,7 @@ export class CardWriter {
   readonly #others = noGrades()
   readonly #several = noGrades()
   readonly #judged = new Map<string, number>()
-  readonly #ended = new Map<string, number>()
+  readonly #ended: Point[] = []
   readonly #said = new Map<string, number>()
   readonly #unclear = new Map<string, number>()
 
@@ -48,7 +49,7 @@ export class CardWriter {
   add({ grade, judged, said, unclear }: RunTelling, point?: Point): void {
     const grades = point === undefined ? this.#several : passes(point) ? this.#passing : this.#others
     grades[grade]++
-    if (grades === this.#passing && grade !== 'usual' && grade !== 'said') increment(this.#ended, point!.operation)
+    if (grades === this.#passing && grade !== 'usual' && grade !== 'said') this.#ended.push(point!)
     for (const name of judged) increment(this.#judged, name)
     this.addTelling({ said, unclear })
   }
@@ -73,9 +74,16 @@ export class CardWriter {
       const { otherwise = 'no fault acted' } = rule
       return { name, runs, notJudged: settings[name] === false ? 'off' : runs > 0 ? undefined : otherwise }
     })
+    const ended = Array.from(
+      groupBy(this.#ended, ({ operation }) => operation),
+      ([place, points]) => {
+        const faults = [...new Set(points.map(point => point.class))].slice(0, 3)
+        return { place, runs: points.length, faults }
+      },
+    )
     return {
       ...{ passing: this.#passing, others: this.#others, several: this.#several, invariants },
-      ...{ ended: toPlaces(this.#ended), said: toPlaces(this.#said), unclear: toPlaces(this.#unclear) },
+      ...{ ended: ended.sort(byRuns), said: toPlaces(this.#said), unclear: toPlaces(this.#unclear) },
     }
   }
 }
@@ -96,6 +104,7 @@ function increment(counts: Map<string, number>, key: string): void {
 }
 
 function toPlaces(counts: ReadonlyMap<string, number>): { readonly place: string; readonly runs: number }[] {
-  const places = [...counts].flatMap(([place, runs]) => (runs > 0 ? [{ place, runs }] : []))
-  return places.sort((a, b) => b.runs - a.runs)
+  return [...counts].flatMap(([place, runs]) => (runs > 0 ? [{ place, runs }] : [])).sort(byRuns)
 }
+
+const byRuns = (a: { readonly runs: number }, b: { readonly runs: number }) => b.runs - a.runs
