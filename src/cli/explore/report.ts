@@ -1,5 +1,6 @@
 /** Formats of explored flows: text for people, a line of JSON for each flow, and JUnit. */
 
+import { dirname } from 'node:path'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
 import { formatCount, plural } from '../../lib/text/numbers.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
@@ -27,7 +28,7 @@ const KEEP = 'To keep each finding as a test, give --write and a folder.'
 
 /** Returns the report for people. */
 export function formatFlow({ report, findings, fileOf, play }: ExploredFlow, knownFile: string): string {
-  const { flow, runs, points, surfaced } = report
+  const { flow, runs, runsOf, points, surfaced } = report
   const { fresh, known, gone } = findings
   const lines = [
     `${flow}: ${plural(runs, 'run')}, ${plural(points, 'single fault')}, ${describeEnd(report)}`,
@@ -36,9 +37,11 @@ export function formatFlow({ report, findings, fileOf, play }: ExploredFlow, kno
   const files = fresh.map(fileOf)
   for (const [i, finding] of fresh.entries())
     lines.push('', ...formatFinding(finding, i + 1, files[i] && play(files[i])))
-  if (fresh.length > 0) lines.push('')
-  if (fresh.length > 0 && files.every(file => file === undefined)) lines.push(KEEP)
-  lines.push(`${plural(fresh.length, known.length === 0 ? 'finding' : 'new finding')}`)
+  const written = files.find(file => file !== undefined)
+  if (fresh.length > 0) lines.push('', written === undefined ? KEEP : `To play each again: ${play(dirname(written))}`)
+  // The card says that no fault was tried.
+  const isUntried = report.findings.length === 0 && runsOf.singles + runsOf.swarm === 0
+  if (!isUntried) lines.push(`${plural(fresh.length, known.length === 0 ? 'finding' : 'new finding')}`)
   for (const { finding, entry } of known) {
     lines.push(`  known since ${entry.date}: ${finding.signature} (${entry.reason})`)
   }
@@ -49,9 +52,10 @@ export function formatFlow({ report, findings, fileOf, play }: ExploredFlow, kno
     lines.push(`${plural(surfaced.length, 'violation')} that no client can prevent:`)
     for (const { signature, reason } of surfaced.slice(0, MAX_LISTED)) lines.push(`  ${signature}: ${reason}`)
   }
-  if (report.findings.length === 0) lines.push(...describeWorth(report))
+  if (report.findings.length === 0 && !isUntried) lines.push(...describeWorth(report))
   lines.push(...describeJudged(report.card), ...describeUnreached(report))
-  if (report.unreachedPairs > 0) lines.push(`${plural(report.unreachedPairs, 'pair')} of faults not run`)
+  const hint = report.stoppedBecause === 'aborted' ? '' : '. A higher --budget runs more'
+  if (report.unreachedPairs > 0) lines.push(`${plural(report.unreachedPairs, 'pair')} of faults not run${hint}`)
   for (const note of report.notes) lines.push(...wrapText(note, LINE_CHARACTERS))
   return hideSecrets(`${lines.join('\n')}\n`)
 }

@@ -68,14 +68,12 @@ export function toNamedFlow(value: unknown, name?: string): NamedFlow | undefine
   return typeof run === 'function' ? { ...(value as NamedFlow), name: own, options } : undefined
 }
 
-/** The path of a file with an ending. Behind `-m` of Python, it is a module. */
-const SCRIPT = /^(?!-)[\w./\\~$@+-]+\.[a-z]\w*$/i
-
 /** Names a command by its script, else by its program, and by the arguments of that, as in `client acme/chat`. */
 function nameCommand(command: readonly string[]): string {
   // A shell has its words in one text.
   const words = command.flatMap((word, i) => (command[i - 1] === '-c' ? word.trim().split(/\s+/) : word))
-  const script = words.findIndex((word, i) => SCRIPT.test(word) && words[i - 1] !== '-m')
+  // Behind `-m` of Python, a word with an ending is a module.
+  const script = words.findIndex((word, i) => /^(?!-)[\w./\\~$@+-]+\.[a-z]\w*$/i.test(word) && words[i - 1] !== '-m')
   const program = words.findIndex((word, i) => !/^(?:\w+=.*|exec|-c)$/.test(word) && words[i + 1] !== '-c')
   const [first = '', ...rest] = words.slice(script < 0 ? program : script)
   return [first.replace(/^.*[\\/]|\.[a-z]\w*$/gi, ''), ...rest].join(' ')

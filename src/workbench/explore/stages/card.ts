@@ -74,13 +74,11 @@ export class CardWriter {
       const { otherwise = 'no fault acted' } = rule
       return { name, runs, notJudged: settings[name] === false ? 'off' : runs > 0 ? undefined : otherwise }
     })
-    const ended = Array.from(
-      groupBy(this.#ended, ({ operation }) => operation),
-      ([place, points]) => {
-        const faults = [...new Set(points.map(point => point.class))].slice(0, 3)
-        return { place, runs: points.length, faults }
-      },
-    )
+    const ofOperation = groupBy(this.#ended, ({ operation }) => operation)
+    const ended = Array.from(ofOperation, ([place, points]) => {
+      const faults = [...new Set(points.map(point => point.class))].slice(0, 3)
+      return { place, runs: points.length, faults }
+    })
     return {
       ...{ passing: this.#passing, others: this.#others, several: this.#several, invariants },
       ...{ ended: ended.sort(byRuns), said: toPlaces(this.#said), unclear: toPlaces(this.#unclear) },

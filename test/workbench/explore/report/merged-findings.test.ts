@@ -52,7 +52,11 @@ describe('a client that breaks a rule at several places by one cause', () => {
     expect(text).toContain(`1. ${FIRST}\n`)
     expect(text).toContain(`   Also at        ${SECOND}.\n`)
     expect(text).toContain('\nTo keep each finding as a test, give --write and a folder.\n1 finding\n')
-    expect(formatFlow({ ...one, fileOf: () => 'noleak.yaml' }, 'explore.known.yaml')).not.toContain('To keep')
+    const play = (file: string) => `npx modelhost-sim run ${file}`
+    const kept = formatFlow({ ...one, fileOf: () => 'found/noleak.yaml', play }, 'explore.known.yaml')
+    expect(kept).toContain('\n   Repeat         npx modelhost-sim run found/noleak.yaml\n')
+    expect(kept).toContain('\nTo play each again: npx modelhost-sim run found\n1 finding\n')
+    expect(kept).not.toContain('To keep')
     expect(JSON.parse(formatFlowJson(one)).findings).toMatchObject([
       { signature: FIRST, also: [{ signature: SECOND, plan: [{ fault: { on: 'listServedModels' } }] }] },
     ])
@@ -71,6 +75,17 @@ describe('a client that breaks a rule at several places by one cause', () => {
     await expect(message([])).resolves.toContain(`\n    Also at: ${SECOND}.`)
     await expect(message([FIRST])).resolves.toContain(`\n  ${SECOND}\n    What happened: `)
   })
+})
+
+test('a report without a run with a fault says that none was tried, and not that nothing was found', async () => {
+  const report = await explore(hasty, { name: 'hasty', fixtures: 'empty', budget: 2 })
+  const text = formatFlow(await sorted(report), '')
+  expect(text).toMatch(/^hasty: 2 runs, \d+ single faults, the budget is spent\n {2}No fault was tried\.\n/)
+  expect(text).not.toMatch(/0 findings|No finding/)
+  const pairs = async (more: object) =>
+    formatFlow(await sorted({ ...explored, findings: [], unreachedPairs: 3, ...more }), '')
+  expect(await pairs({})).toContain('\n3 pairs of faults not run. A higher --budget runs more\n')
+  expect(await pairs({ stoppedBecause: 'aborted' })).toContain('\n3 pairs of faults not run\n')
 })
 
 test('a line that fails after answers of several operations is one finding', async () => {
