@@ -90,6 +90,36 @@ test.each<[string, (answered: Answered) => unknown]>([
   expect((await findingsOf(async context => join(await askAll(askWith(context))))).invariants).toEqual(['noSilentLoss'])
 })
 
+test.each<[string, (answered: Answered) => unknown]>([
+  ['of one flag', ({ answers }) => [...answers.values(), { ok: true }]],
+  ['of a record after records', ({ answers }) => [...Array.from(answers, ([q, a]) => ({ q, a })), { complete: true }]],
+  [
+    'after sections',
+    ({ answers }) => [...Array.from(answers, ([q, a]) => ({ q, rows: [{ a, bytes: 12 }] })), { complete: true }],
+  ],
+  [
+    'with a count and a time',
+    ({ answers }) => {
+      const footer = { complete: true, count: answers.size, finishedAt: new Date(9e11 + answers.size).toISOString() }
+      return [...answers.values(), footer]
+    },
+  ],
+])('an entry at the end of a list says nothing if it only moved: %s', { tags: 'slow' }, async (_, join) => {
+  const { invariants, card } = await findingsOf(async context => join(await askAll(askWith(context))))
+  expect({ invariants, said: card.said }).toEqual({ invariants: ['noSilentLoss'], said: [] })
+})
+
+test.each<[string, (answered: Answered) => unknown]>([
+  ['a flag', ({ answers, lost }) => [...answers.values(), { ok: lost.length === 0 }]],
+  ['a count', ({ answers, lost }) => [...answers.values(), { missing: lost.length }]],
+  ['words', ({ answers, lost }) => [...answers.values(), lost.length === 0 ? 'done' : 'not all were answered']],
+  ['a word after a text', ({ answers, lost }) => [`${[...answers.values()].join(' ')}${lost[0] ? 'partial' : 'done'}`]],
+])('an entry at the end of a list that differs says what is missing: %s', { tags: 'slow' }, async (_, join) => {
+  const { invariants, card } = await findingsOf(async context => join(await askAll(askWith(context))))
+  expect(invariants).toEqual([])
+  expect(card.said.length).toBeGreaterThan(0)
+})
+
 test('a number that only an answer can have is lost like a text, and one that moved up says nothing', {
   tags: 'slow',
 }, async () => {

@@ -97,7 +97,9 @@ function isOfPlatform(prototype: object): boolean {
 /** Returns the value at a place; undefined without one. */
 export function valueAt(result: unknown, place: Place): unknown {
   let value = result
-  for (const key of place) value = childrenOf(value).find(([name]) => name === key)?.[1]
+  for (const key of place) {
+    value = Array.isArray(value) ? value[key as number] : childrenOf(value).find(([name]) => name === key)?.[1]
+  }
   return value
 }
 

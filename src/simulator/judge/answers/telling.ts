@@ -68,6 +68,9 @@ export function findTellers(...compared: ConstructorParameters<typeof TellerSear
   return new TellerSearch(...compared).find()
 }
 
+/** What differs, and how much it tells. */
+type Difference = readonly [kind: string, tells: Teller['tells']]
+
 class TellerSearch {
   readonly #usual: ReadResult
   readonly #read: ReadResult
@@ -108,60 +111,83 @@ class TellerSearch {
     this.#tellers.push({ place, record, key: `${kind} ${patternOf(place)}`, tells })
   }
 
-  #compare({ place, value }: Leaf): void {
+  #compare(leaf: Leaf): void {
+    const { place } = leaf
     const known = this.#usualAt.get(JSON.stringify(place))
     const before = known === undefined ? valueAt(this.#usual.result, place) : known.value
-    if (before === value) return
+    const difference = this.#differenceOf(leaf, before)
+    if (difference === undefined) return
+    // An entry of a list that lost others may be one that moved up.
+    const moved = this.#placeFromEnd(place)
+    const isKnown = moved !== undefined && isCalm(before) && this.#usualValues.has(toKey(leaf))
+    if (isKnown || (moved !== undefined && !this.#differenceOf(leaf, valueAt(this.#usual.result, moved)))) return
+    this.#add(place, ...difference)
+  }
+
+  /** Returns where a place was without faults, as counted from the end of lists that are shorter now; undefined in none. */
+  #placeFromEnd(place: Place): Place | undefined {
+    const moved: (string | number)[] = []
+    for (const [depth, key] of place.entries()) {
+      const usual = valueAt(this.#usual.result, moved)
+      const now = valueAt(this.#read.result, place.slice(0, depth))
+      const lost = Array.isArray(usual) && Array.isArray(now) ? usual.length - now.length : 0
+      moved.push(typeof key === 'number' ? key + Math.max(0, lost) : key)
+    }
+    return moved.some((key, depth) => key !== place[depth]) ? moved : undefined
+  }
+
+  /** Returns how a value that differs from the usual one may tell of a loss. */
+  #differenceOf({ place, value }: Leaf, before: unknown): Difference | undefined {
+    if (before === value) return undefined
     const name = String(place.findLast(key => typeof key === 'string') ?? '')
     if (typeof value === 'boolean') {
       const isTurn = typeof before === 'boolean' || before === undefined || before === null
-      if (isTurn) this.#add(place, 'turn', COMPLETENESS.test(name) ? 'always' : 'perhaps')
-    } else if (typeof value === 'number') {
-      if (isShare(before, value, name)) this.#add(place, 'share', 'ifQuiet')
+      return isTurn ? ['turn', COMPLETENESS.test(name) ? 'always' : 'perhaps'] : undefined
+    }
+    if (typeof value === 'number') {
+      if (isShare(before, value, name)) return ['share', 'ifQuiet']
       const hasMoved = this.#usualValues.has(toKey({ place, value }))
       // What is left of a difference is a number of an answer.
       const isRest = value < -1 && this.#answers.hasNumber(-value)
-      if (isSign(before, value) && !hasMoved && !isRest) this.#add(place, 'sign', 'ifQuiet')
-      if (value > 0 && (isCalm(before) || before === 0) && !isEffort(place)) this.#add(place, 'count', 'ifQuiet')
-    } else if (typeof value === 'string') this.#compareText(place, name, before, value)
+      if (isSign(before, value) && !hasMoved && !isRest) return ['sign', 'ifQuiet']
+      return value > 0 && (isCalm(before) || before === 0) && !isEffort(place) ? ['count', 'ifQuiet'] : undefined
+    }
+    return typeof value === 'string' ? this.#differenceOfText(place, name, before, value) : undefined
   }
 
-  #compareText(place: Place, name: string, before: unknown, value: string): void {
+  #differenceOfText(place: Place, name: string, before: unknown, value: string): Difference | undefined {
     // An entry of a list that moved up tells nothing.
-    if (value.trim() === '' || this.#usualValues.has(toKey({ place, value }))) return
+    if (value.trim() === '' || this.#usualValues.has(toKey({ place, value }))) return undefined
     const isContent = this.#answers.has(this.#answers.normalise(value))
     const isFailure = FAILURE.test(value)
     if (this.#badEnds.has(value)) {
       // A status that the client made up in place of one that it lost may say that it lost it.
       const isShown = isContent || this.#statuses.has(value) || value === 'failed'
-      this.#add(
-        place,
-        'end',
-        isShown || typeof before !== 'string' || !this.#answers.isUsual(before) ? 'always' : 'perhaps',
-      )
-    } else if (isCalm(before)) {
+      return ['end', isShown || typeof before !== 'string' || !this.#answers.isUsual(before) ? 'always' : 'perhaps']
+    }
+    if (isCalm(before)) {
       const isSure = COMPLETENESS.test(name) || isFailure
-      if (!isContent || isSure) this.#add(place, 'value', isSure ? 'always' : 'ifQuiet')
-    } else if (isContent) {
-      // Another answer tells nothing.
-    } else if (typeof before !== 'string') {
-      if (isFailure || PLACEHOLDER.test(value)) this.#add(place, 'value', 'always')
-    } else if (this.#answers.isUsual(before)) {
+      return !isContent || isSure ? ['value', isSure ? 'always' : 'ifQuiet'] : undefined
+    }
+    // Another answer tells nothing.
+    if (isContent) return undefined
+    if (typeof before !== 'string') return isFailure || PLACEHOLDER.test(value) ? ['value', 'always'] : undefined
+    if (this.#answers.isUsual(before)) {
       // A canned text in place of an answer tells nothing, and neither does the refusal itself.
-      if (!this.#answers.isOfRefusal(value) && FAILURE.test(withoutSaid(value, before)))
-        this.#add(place, 'words', 'always')
-    } else if (LABEL.test(value) && LABEL.test(before)) {
-      this.#add(place, 'label', isFailure ? 'always' : 'ifQuiet')
-    } else if (!isDigest(value) && this.#hasOwnWords(before, value)) this.#add(place, 'words', 'always')
+      const isSaid = !this.#answers.isOfRefusal(value) && FAILURE.test(withoutSaid(value, before))
+      return isSaid ? ['words', 'always'] : undefined
+    }
+    if (LABEL.test(value) && LABEL.test(before)) return ['label', isFailure ? 'always' : 'ifQuiet']
+    return !isDigest(value) && this.#hasOwnWords(before, value) ? ['words', 'always'] : undefined
   }
 
   /** Tells whether a text has words of the client's own that its usual text does not have. */
   #hasOwnWords(before: string, value: string): boolean {
+    const countsPart = (text: string) => [...text.matchAll(COUNT_OF)].some(([, part, whole]) => part !== whole)
+    if (countsPart(value) && !countsPart(before)) return true
     const usualWords = new Set(wordsOf(before))
     const said = new Set([...this.#answers.texts].filter(text => text.length < 20_000).flatMap(wordsOf))
     const own = wordsOf(value).filter(word => !usualWords.has(word) && !said.has(word))
-    const countsPart = (text: string) => [...text.matchAll(COUNT_OF)].some(([, part, whole]) => part !== whole)
-    if (countsPart(value) && !countsPart(before)) return true
     if (own.some(word => word.length < LONGEST_WORD && /\p{L}{2}|n\/a/u.test(word))) return true
     const usualMarks = new Set(before.split(MARKS))
     return value.split(MARKS).some(mark => PLACEHOLDER.test(mark) && !usualMarks.has(mark))
@@ -177,8 +203,10 @@ class TellerSearch {
       for (const other of usual.slice(i + 1)) {
         const [a, b] = [one, other].map(({ place }) => now.get(JSON.stringify(place)))
         const isParted = one.value === other.value && a !== undefined && b !== undefined && a !== b
-        if (isParted && (a === one.value || b === one.value))
-          this.#add(a === one.value ? other.place : one.place, 'parted', 'always')
+        if (!isParted || (a !== one.value && b !== one.value)) continue
+        const [place, value] = a === one.value ? [other.place, b] : [one.place, a]
+        const hasMoved = this.#placeFromEnd(place) !== undefined && this.#usualValues.has(toKey({ place, value }))
+        if (!hasMoved) this.#add(place, 'parted', 'always')
       }
     }
   }
