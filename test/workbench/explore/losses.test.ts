@@ -120,6 +120,17 @@ test.each<[string, (answered: Answered) => unknown]>([
   expect(card.said.length).toBeGreaterThan(0)
 })
 
+test('what remains of a text says nothing', { tags: 'slow' }, async () => {
+  const joined = async (context: FlowContext) => [
+    `${[...(await askAll(askWith(context))).answers.values()].join('')}done`,
+  ]
+  const onlyOne = async (context: FlowContext) => [`${await askWith(context)('tides').catch(() => '')}done`]
+  for (const client of [joined, onlyOne]) {
+    const { invariants, card } = await findingsOf(client)
+    expect({ invariants, said: card.said }).toEqual({ invariants: ['noSilentLoss'], said: [] })
+  }
+})
+
 test('a number that only an answer can have is lost like a text, and one that moved up says nothing', {
   tags: 'slow',
 }, async () => {

@@ -185,6 +185,7 @@ class TellerSearch {
   #hasOwnWords(before: string, value: string): boolean {
     const countsPart = (text: string) => [...text.matchAll(COUNT_OF)].some(([, part, whole]) => part !== whole)
     if (countsPart(value) && !countsPart(before)) return true
+    if (isRemainder(value, before)) return false
     const usualWords = new Set(wordsOf(before))
     const said = new Set([...this.#answers.texts].filter(text => text.length < 20_000).flatMap(wordsOf))
     const own = wordsOf(value).filter(word => !usualWords.has(word) && !said.has(word))
@@ -268,6 +269,11 @@ function withoutSaid(value: string, before: string): string {
   let length = 0
   while (length < value.length && value[length] === before[length]) length++
   return value.slice(length)
+}
+
+/** Tells whether a text is the beginning and the end of another one, or just one of them. */
+function isRemainder(value: string, before: string): boolean {
+  return before.endsWith(withoutSaid(value, before))
 }
 
 /** Returns the tellers that speak of a place. */
