@@ -18,11 +18,7 @@ test.each([
   [['run', circle], 2, `Failed to open '${circle}': its links lead in a circle.`],
   [['env', '--config', circle], 2, `Failed to open '${circle}': its links lead in a circle.`],
   [['simulate', '--for', '1h', '--fixtures', circle], 2, `Failed to read fixture '${circle}': the folder is missing.`],
-  [
-    ['exec', '--', plain],
-    2,
-    `Failed to run '${plain}': it is not executable. Change that with chmod +x, or give its`,
-  ],
+  [['exec', '--', plain], 2, `Failed to run '${plain}': it is not executable. Change that with chmod +x, or give its`],
 ])('%j exits with %i and one line', { tags: 'slow' }, async (args, code, message) => {
   const { stderr, ...end } = await commanded(args)
   expect(end).toEqual({ code, stdout: '' })
