@@ -117,15 +117,13 @@ class TellerSearch {
     const before = known === undefined ? valueAt(this.#usual.result, place) : known.value
     const difference = this.#differenceOf(leaf, before)
     if (difference === undefined) return
-    // An entry of a list that lost others may be one that moved up.
-    const moved = this.#placeFromEnd(place)
-    const isKnown = moved !== undefined && isCalm(before) && this.#usualValues.has(toKey(leaf))
-    if (isKnown || (moved !== undefined && !this.#differenceOf(leaf, valueAt(this.#usual.result, moved)))) return
+    const moved = this.#movedFrom(place)
+    if (moved !== undefined && !this.#differenceOf(leaf, valueAt(this.#usual.result, moved))) return
     this.#add(place, ...difference)
   }
 
-  /** Returns where a place was without faults, as counted from the end of lists that are shorter now; undefined in none. */
-  #placeFromEnd(place: Place): Place | undefined {
+  /** Returns where an entry of a shorter list was. It equals the one as far from the end, or is unlike the one at its place. */
+  #movedFrom(place: Place): Place | undefined {
     const moved: (string | number)[] = []
     for (const [depth, key] of place.entries()) {
       const usual = valueAt(this.#usual.result, moved)
@@ -133,7 +131,13 @@ class TellerSearch {
       const lost = Array.isArray(usual) && Array.isArray(now) ? usual.length - now.length : 0
       moved.push(typeof key === 'number' ? key + Math.max(0, lost) : key)
     }
-    return moved.some((key, depth) => key !== place[depth]) ? moved : undefined
+    const length = place.findLastIndex(key => typeof key === 'number') + 1
+    if (length === place.length || isWithin(moved, place)) return undefined
+    const now = valueAt(this.#read.result, place.slice(0, length))
+    const names = new Set(childrenOf(valueAt(this.#usual.result, place.slice(0, length))).map(([name]) => name))
+    const last = valueAt(this.#usual.result, moved.slice(0, length))
+    const isOther = childrenOf(now).every(([name]) => !names.has(name))
+    return isOther || JSON.stringify(leavesOf(now)) === JSON.stringify(leavesOf(last)) ? moved : undefined
   }
 
   /** Returns how a value that differs from the usual one may tell of a loss. */
@@ -205,9 +209,8 @@ class TellerSearch {
         const [a, b] = [one, other].map(({ place }) => now.get(JSON.stringify(place)))
         const isParted = one.value === other.value && a !== undefined && b !== undefined && a !== b
         if (!isParted || (a !== one.value && b !== one.value)) continue
-        const [place, value] = a === one.value ? [other.place, b] : [one.place, a]
-        const hasMoved = this.#placeFromEnd(place) !== undefined && this.#usualValues.has(toKey({ place, value }))
-        if (!hasMoved) this.#add(place, 'parted', 'always')
+        const place = a === one.value ? other.place : one.place
+        if (this.#movedFrom(place) === undefined) this.#add(place, 'parted', 'always')
       }
     }
   }
