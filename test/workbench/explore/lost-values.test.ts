@@ -200,3 +200,24 @@ test('an item that moved up is named as one of the result', { tags: 'slow' }, as
   const { findings } = await findingsOf(skipping, {}, ['status503'])
   expect(findings[0]!.words).toContain('another item of the result is there in place of')
 })
+
+test('the work of the judge grows with the length of a result, not with its square', { tags: 'slow' }, async () => {
+  const { exec } = RegExp.prototype
+  const workFor = async (rows: number) => {
+    const table = Array.from({ length: rows }, (_, i) => `${i};row ${i};${i * 3.5}`)
+    const client = async (context: FlowContext) => [...table, dollars((await readMonths(context))[0])]
+    let calls = 0
+    RegExp.prototype.exec = function (text) {
+      calls++
+      return exec.call(this, text)
+    }
+    try {
+      expect((await findingsOf(client, inDefault, ['status503'])).invariants).toEqual(['noSilentLoss'])
+    } finally {
+      RegExp.prototype.exec = exec
+    }
+    return calls
+  }
+  const [few, many] = [await workFor(50), await workFor(200)]
+  expect(many).toBeLessThan(6 * few)
+})

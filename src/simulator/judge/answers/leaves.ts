@@ -2,6 +2,7 @@
 
 import { encodeBase64 } from '../../../lib/bytes.ts'
 import { attempt } from '../../../lib/errors.ts'
+import { oncePer } from '../../../lib/once.ts'
 import { isVector } from './contents.ts'
 
 /** Keys from the result to a value. Numbers are positions in lists. */
@@ -97,9 +98,8 @@ function isOfPlatform(prototype: object): boolean {
 /** Returns the value at a place; undefined without one. */
 export function valueAt(result: unknown, place: Place): unknown {
   let value = result
-  for (const key of place) {
+  for (const key of place)
     value = Array.isArray(value) ? value[key as number] : childrenOf(value).find(([name]) => name === key)?.[1]
-  }
   return value
 }
 
@@ -139,13 +139,17 @@ export function recordOf(result: unknown, place: Place): Place {
   let record: Place = []
   let value = result
   for (const [depth, key] of place.entries()) {
-    const children = childrenOf(value)
-    const isCollection = areRecords(children.map(([, child]) => child)) && (Array.isArray(value) || children.length > 1)
-    value = children.find(([name]) => name === key)?.[1]
-    if (isCollection && isRecord(value)) record = place.slice(0, depth + 1)
+    const isInCollection = typeof value === 'object' && value !== null && isCollection(value)
+    value = valueAt(value, [key])
+    if (isInCollection && isRecord(value)) record = place.slice(0, depth + 1)
   }
   return record
 }
+
+const isCollection = oncePer((value: object): boolean => {
+  const children = childrenOf(value)
+  return areRecords(children.map(([, child]) => child)) && (Array.isArray(value) || children.length > 1)
+})
 
 function areRecords([first, ...others]: readonly unknown[]): boolean {
   if (!isRecord(first) || !others.every(isRecord)) return false

@@ -1,6 +1,7 @@
 /** What a client lost: values of the result without faults that this result lacks, because the service did not say them. */
 
 import { attempt } from '../../../lib/errors.ts'
+import { groupBy } from '../../../lib/lists.ts'
 import { oncePer } from '../../../lib/once.ts'
 import { type AskedLine, askedLines } from '../batch-rows.ts'
 import { endsThing, lastStartOf } from '../facts.ts'
@@ -47,6 +48,11 @@ class LossSearch {
   readonly #texts: ReadonlySet<string>
   readonly #usualTexts: ReadonlySet<string>
   readonly #numbers: ReadonlySet<string>
+  /** What the result has, by place and by the pattern of places. */
+  readonly #byPlace: ReadonlyMap<string, unknown>
+  readonly #byPattern: ReadonlyMap<string, readonly Leaf[]>
+  /** The times that are earlier than without faults. */
+  readonly #earlier: readonly Leaf[]
 
   constructor(observation: Observation, base: BaseObservation, comparison: Comparison) {
     const { answers, usual, read } = comparison
@@ -60,6 +66,12 @@ class LossSearch {
     const values = read.leaves.map(leaf => asText(leaf).value)
     this.#texts = new Set(values.flatMap(value => (typeof value === 'string' ? answers.normalise(value) : [])))
     this.#numbers = new Set(read.leaves.map(({ place, value }) => `${patternOf(place)} ${value}`))
+    this.#byPlace = new Map(read.leaves.toReversed().map(({ place, value }) => [formatPlace(place), value]))
+    const times = new Map(usual.leaves.map(leaf => [formatPlace(leaf.place), timeIn(leaf.value)]))
+    this.#earlier = read.leaves.filter(
+      ({ place, value }) => timeIn(value) < (times.get(formatPlace(place)) ?? Number.NaN),
+    )
+    this.#byPattern = groupBy(read.leaves, ({ place }) => patternOf(place))
   }
 
   report(): LossReport {
@@ -126,16 +138,13 @@ class LossSearch {
 
   /** Whether a value may be that of an earlier answer, and a time near it says so: it is earlier than without faults. */
   #isDated(place: Place, cause: ObservedRequest): boolean {
-    const { answers, usual, read } = this.#comparison
+    const { answers, usual } = this.#comparison
     const isKept = [...answers.questions.values()].some(
       ({ open, contents }) => open === cause && contents.texts.size > 0,
     )
     if (!isKept) return false
     const record = recordOf(usual.result, place)
-    const times = new Map(usual.leaves.map(leaf => [formatPlace(leaf.place), timeIn(leaf.value)]))
-    return read.leaves.some(
-      leaf => isWithin(leaf.place, record) && timeIn(leaf.value) < (times.get(formatPlace(leaf.place)) ?? Number.NaN),
-    )
+    return this.#earlier.some(leaf => isWithin(leaf.place, record))
   }
 
   /** Returns the request whose missing answer can have cost the client a value; undefined for none. */
@@ -205,10 +214,9 @@ class LossSearch {
     if (this.#texts.has(text)) return undefined
     if (isTelling(text) && [...this.#texts].some(other => other.includes(text))) return undefined
     const now = this.#valueAt(place)
-    const pattern = patternOf(place)
-    const { answers, read } = this.#comparison
-    const others = read.leaves.filter(leaf => patternOf(leaf.place) === pattern)
-    if (others.some(leaf => this.#isOtherAnswer(text, String(leaf.value)))) return undefined
+    const { answers } = this.#comparison
+    if (this.#byPattern.get(patternOf(place))?.some(leaf => this.#isOtherAnswer(text, String(leaf.value))))
+      return undefined
     if (now === undefined || now === null || now === '') return 'nothing'
     const shown = answers.normalise(String(now))
     const words = new Set(text.split(' '))
@@ -241,7 +249,7 @@ class LossSearch {
   }
 
   #valueAt(place: Place): unknown {
-    return this.#comparison.read.leaves.find(leaf => formatPlace(leaf.place) === formatPlace(place))?.value
+    return this.#byPlace.get(formatPlace(place))
   }
 }
 

@@ -1,5 +1,6 @@
 /** How a result tells that something is missing: by what differs from the result of the run without faults. */
 
+import { once } from '../../../lib/once.ts'
 import {
   childrenOf,
   formatPlace,
@@ -32,6 +33,8 @@ const FAILURE =
 /** A label: a word or a few, without digits. */
 const LABEL = /^\p{L}[\p{L} _:.-]{0,39}$/u
 const COUNT_OF = /\b(\d+) ?(?:of|\/|out of) ?(\d+)\b/g
+/** Places that words name. */
+const MOST_NAMED = 3
 /** A longer one is base64. */
 const LONGEST_WORD = 100
 const MARKS = /[\s,;|"]+/
@@ -79,7 +82,10 @@ class TellerSearch {
   readonly #usualAt = new Map<string, Leaf>()
   readonly #badEnds: ReadonlySet<string>
   readonly #statuses: ReadonlySet<string>
-  #tellers: Teller[] = []
+  readonly #tellers: Teller[] = []
+  /** The places of tellers that tell the same: of one record, with one key. */
+  readonly #named = new Map<string, Set<string>>()
+  readonly #said = once(() => new Set([...this.#answers.texts].filter(text => text.length < 20_000).flatMap(wordsOf)))
 
   constructor(
     usual: ReadResult,
@@ -98,7 +104,6 @@ class TellerSearch {
   }
 
   find(): Teller[] {
-    this.#tellers = []
     for (const leaf of this.#read.leaves) this.#compare(leaf)
     this.#findParted()
     this.#findNulls()
@@ -108,7 +113,11 @@ class TellerSearch {
   #add(place: Place, kind: string, tells: Teller['tells']): void {
     // A record that is new speaks of what is around it.
     const record = recordOf(this.#usual.result, place)
-    this.#tellers.push({ place, record, key: `${kind} ${patternOf(place)}`, tells })
+    const key = `${kind} ${patternOf(place)}`
+    const id = JSON.stringify([record, key, tells])
+    const named = this.#named.get(id) ?? new Set()
+    if (named.size < MOST_NAMED && !named.has(formatPlace(place))) this.#tellers.push({ place, record, key, tells })
+    this.#named.set(id, named.add(formatPlace(place)))
   }
 
   #compare(leaf: Leaf): void {
@@ -189,10 +198,10 @@ class TellerSearch {
   #hasOwnWords(before: string, value: string): boolean {
     const countsPart = (text: string) => [...text.matchAll(COUNT_OF)].some(([, part, whole]) => part !== whole)
     if (countsPart(value) && !countsPart(before)) return true
-    if (isRemainder(value, before)) return false
+    // The beginning and the end of a text have no words of their own.
+    if (before.endsWith(withoutSaid(value, before))) return false
     const usualWords = new Set(wordsOf(before))
-    const said = new Set([...this.#answers.texts].filter(text => text.length < 20_000).flatMap(wordsOf))
-    const own = wordsOf(value).filter(word => !usualWords.has(word) && !said.has(word))
+    const own = wordsOf(value).filter(word => !usualWords.has(word) && !this.#said().has(word))
     if (own.some(word => word.length < LONGEST_WORD && /\p{L}{2}|n\/a/u.test(word))) return true
     const usualMarks = new Set(before.split(MARKS))
     return value.split(MARKS).some(mark => PLACEHOLDER.test(mark) && !usualMarks.has(mark))
@@ -274,11 +283,6 @@ function withoutSaid(value: string, before: string): string {
   return value.slice(length)
 }
 
-/** Tells whether a text is the beginning and the end of another one, or just one of them. */
-function isRemainder(value: string, before: string): boolean {
-  return before.endsWith(withoutSaid(value, before))
-}
-
 /** Returns the tellers that speak of a place. */
 export function tellersFor(loss: Place, tellers: readonly Teller[]): readonly Teller[] {
   return tellers.filter(({ record }) => isWithin(loss, record))
@@ -286,5 +290,5 @@ export function tellersFor(loss: Place, tellers: readonly Teller[]): readonly Te
 
 /** Returns the places of tellers in words. */
 export function nameTellers(tellers: readonly Teller[]): string {
-  return [...new Set(tellers.map(({ place }) => formatPlace(place)))].slice(0, 3).join(', ')
+  return [...new Set(tellers.map(({ place }) => formatPlace(place)))].slice(0, MOST_NAMED).join(', ')
 }
