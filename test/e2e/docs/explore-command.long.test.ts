@@ -170,9 +170,8 @@ test('a wait for an answer that never comes is in a note', async () => {
   expect(runner.notes).toEqual([])
   await runner.run([{ fault: { on: 'listDeployments', nth: 1, fault: { kind: 'hang' } } }])
   expect(runner.notes).toEqual([
-    '1 of 2 runs waited for answers that never came, 5 s of real time in all. --command-timeout 10s ends them earlier, ' +
-      'and the client need not change. If it gives up by itself after a longer time, make that time a setting, and give ' +
-      'less: step 3 of docs/explore-command.md.',
+    '1 of 2 runs waited for answers that never came, 5 s of real time in all. Make the limit on the time for one answer ' +
+      'a setting of the client, and give a shorter one: step 3 of docs/explore-command.md.',
   ])
 })
 
