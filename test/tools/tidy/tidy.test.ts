@@ -162,6 +162,7 @@ const CACHES: readonly string[] = [
   'simulation/store.ts variantsByType',
   'simulator/initial-worlds.ts sharedWorlds',
   'simulator/judge/answers/comparison.ts comparisonOf',
+  'simulator/judge/answers/leaves.ts isCollection',
   'simulator/judge/answers/losses.ts lossesOf',
 ]
 /** Files that use `2 ** n`, which is exact in every engine. */
