@@ -1,9 +1,10 @@
 /** The net effect of a client: what its requests changed in the world, less what they undid. */
 
 import type { JournalEntry } from '../simulator-interface.ts'
-import { leavesOf } from './answers/leaves.ts'
+import { textsIn } from './answers/leaves.ts'
 import { isAbout, isPayment, isUsable, kindFor, knewId, lastStartOf } from './facts.ts'
 import type { Conduct, CreatedThing, Effect, Observation, ObservedRequest } from './observation.ts'
+import { isRead } from './retries.ts'
 import { kindWord } from './words.ts'
 
 /** Parts of things, and notes about them: no effects that a client asked for. */
@@ -200,7 +201,7 @@ export function leftEffects(observation: Observation): LeftEffect[] {
     requests.some(
       one => one.index >= index && one.start === lastStartOf(observation) && isUsable(one) && isAbout(one, id),
     )
-  const texts = leavesOf(end.error).flatMap(({ place, value }) => [...place, value].map(String))
+  const texts = textsIn(end.error)
   const isNamed = (...names: readonly string[]) =>
     texts.some(text => names.some(name => name !== '' && text.includes(name)))
   return [...effects].flatMap(([key, effect]) => {
@@ -214,7 +215,7 @@ export function leftEffects(observation: Observation): LeftEffect[] {
     }
     if (before === undefined || OF_OTHER_RULES.test(what)) return []
     const isTried = (one: ObservedRequest) =>
-      one.index > request.index && (isAbout(one, id) ? one.method !== 'GET' : one.operation === request.operation)
+      one.index > request.index && (isAbout(one, id) ? !isRead(one) : one.operation === request.operation)
     const isLeft =
       value === undefined
         ? effect.made > effect.deleted && before.made <= before.deleted && knewId(observation, id) && !isNamed(id, name)

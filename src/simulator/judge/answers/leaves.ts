@@ -95,6 +95,13 @@ function isOfPlatform(prototype: object): boolean {
   return typeof type !== 'function' || (globalThis as Record<string, unknown>)[type.name] === type
 }
 
+/** Returns the texts in a value: its keys, and its leaves that are texts. */
+export function textsIn(value: unknown): string[] {
+  return leavesOf(value)
+    .flatMap(({ place, value }) => [...place, value])
+    .filter(one => typeof one === 'string')
+}
+
 /** Returns the value at a place; undefined without one. */
 export function valueAt(result: unknown, place: Place): unknown {
   let value = result

@@ -9,8 +9,9 @@ import { nameRequest, startSentence } from '../words.ts'
 
 /**
  * A client that returned what it returns without faults has done what it does without faults: created, deleted, set, paid,
- * started and stopped. The end counts, not the way: what has failed need not be stopped. If a result differs and tells
- * so, or shows the present state of a setting, nothing is judged. A change counts as missing only if a request was not answered whole.
+ * started and stopped. The end counts, not the way: what has failed need not be stopped. If a result differs, and tells so
+ * or shows the present state of a setting, nothing is judged. A change counts as missing only if a request was not
+ * answered whole.
  */
 export const doneAsSaid = defineRule({
   summary: 'A client that returns as usual has changed what it usually changes.',

@@ -2,7 +2,7 @@ import { formatDuration, type Micros } from '../../../kernel/duration.ts'
 import { requestEvidence, thingPathOf, violationAt } from '../facts.ts'
 import type { ObservedRequest } from '../observation.ts'
 import { isRead, isRetryable, isSuccessfulWrite, keyOfRequest } from '../retries.ts'
-import { defineRule, type Violation } from '../rule.ts'
+import { defineRule } from '../rule.ts'
 import { formatSince, nameRequest, operationOf, startSentence } from '../words.ts'
 
 /** The clocks of clients count milliseconds. */
@@ -11,11 +11,11 @@ const TOLERANCE: Micros = 1_000
 /**
  * After a 429 or 503 with `Retry-After`, the client sends no request of the same kind before that time has passed: to the
  * same operation, about the same thing and the same model. If a write succeeded meanwhile, the client went on to another
- * step, and only a repeated write has to wait.
- * Requests that were under way already do not count, nor does a restarted client, which cannot know of the answer.
+ * step, and only a repeated write has to wait. Requests that were under way already do not count, nor does a restarted
+ * client, which cannot know of the answer.
  *
- * A client with several tasks waits in each of them. It has some if two requests were under way at once, if the next request
- * is a retry of another one, or if this one was itself a retry. Then only the same request has to wait.
+ * A client with several tasks waits in each of them. It has some if two requests were under way at once, if the next
+ * request is a retry of another one, or if this one was itself a retry. Then only the same request has to wait.
  */
 export const honoursRetryAfter = defineRule({
   summary: 'The client waits as long as Retry-After asks.',
@@ -27,33 +27,30 @@ export const honoursRetryAfter = defineRule({
   premise: ({ requests }) => requests.some(({ retryAfter }) => retryAfter !== undefined),
   otherwise: 'no answer asked for a wait, or it sleeps in real time',
   check({ requests, startedAt }) {
-    const violations: Violation[] = []
     for (const [i, limited] of requests.entries()) {
       const { retryAfter, endedAt, status, start } = limited
       if (retryAfter === undefined || endedAt === undefined || (status !== 429 && status !== 503)) continue
       const target = targetOf(limited)
+      const key = keyOfRequest(limited)
+      const isOfTask = (next: ObservedRequest) => keyOfRequest(next) === key
       // Several requests can be sent at the very instant of the answer, before the client has it.
       const sent = limited.lastSentByEnd ?? i + 1
-      const isEarly = (next: ObservedRequest) =>
+      const nextWrite = requests.findIndex((one, n) => n >= sent && isSuccessfulWrite(one))
+      const isNextStep = (next: ObservedRequest, n: number) =>
+        nextWrite >= 0 && nextWrite < n && (isRead(limited) || !isOfTask(next))
+      const isEarly = (next: ObservedRequest, n: number) =>
+        n >= sent &&
         next.start === start &&
         next.sentAt >= endedAt &&
         next.sentAt + TOLERANCE < endedAt + retryAfter &&
         targetOf(next) === target &&
-        !((isRead(limited) || !isOfTask(next)) && requests.slice(sent, next.index - 1).some(isSuccessfulWrite))
-      const key = keyOfRequest(limited)
-      const isOfTask = (next: ObservedRequest) => keyOfRequest(next) === key
-      const [first, ...others] = requests.slice(sent).filter(isEarly)
+        !isNextStep(next, n)
+      const [first, ...others] = requests.filter(isEarly)
       if (first === undefined) continue
       const keys = new Set([key, keyOfRequest(first)])
-      const isUnderWay = ({ lastSentByEnd, endedAt = Infinity }: ObservedRequest) =>
-        lastSentByEnd === undefined ? endedAt > limited.sentAt : lastSentByEnd > i
       const hasTasks = requests
         .slice(0, sent)
-        .some(
-          (one, n) =>
-            one.start === start &&
-            (isBeside(one) || n > i || (n < i && (isUnderWay(one) || keys.has(keyOfRequest(one))))),
-        )
+        .some((one, n) => one.start === start && (wasBeside(one, limited) || (n < i && keys.has(keyOfRequest(one)))))
       const equal = requests.filter(isOfTask)
       const isOwn = (next: ObservedRequest) => isOfTask(next) && !isRetryOfOther(equal, next)
       const early = !isOfTask(first) && !hasTasks ? first : [first, ...others].find(isOwn)
@@ -62,15 +59,17 @@ export const honoursRetryAfter = defineRule({
         `${startSentence(nameRequest(limited))} was answered ${formatSince({ startedAt }, endedAt)} after the start, and asked for ` +
         `a wait of ${formatDuration(retryAfter)}. The client sent ${nameRequest(early)} ` +
         `${early.sentAt === endedAt ? 'at once' : `after ${formatDuration(early.sentAt - endedAt)}`}.`
-      violations.push(violationAt(limited, words, { cause: 'wait', evidence: requestEvidence(limited, early) }))
+      return [violationAt(limited, words, { cause: 'wait', evidence: requestEvidence(limited, early) })]
     }
-    return violations.slice(0, 1)
+    return []
   },
 })
 
-/** Tells whether the client sent another request before this one ended. */
-function isBeside({ index, lastSentByEnd = index }: ObservedRequest): boolean {
-  return lastSentByEnd > index
+/** Tells whether the client sent another request before one ended. If only times are known: whether it was beside the rejected one. */
+function wasBeside(one: ObservedRequest, limited: ObservedRequest): boolean {
+  const { index, lastSentByEnd, endedAt = Infinity } = one
+  if (lastSentByEnd !== undefined) return lastSentByEnd > index
+  return index < limited.index && endedAt > limited.sentAt
 }
 
 /** Returns what a request asks for: its operation, its thing and its model. */

@@ -4,7 +4,7 @@ import { type Duration, type Micros, micros } from '../../../kernel/duration.ts'
 import { encodeBase64 } from '../../../lib/bytes.ts'
 import { once } from '../../../lib/once.ts'
 import { quote } from '../../../lib/quote.ts'
-import { formatPlace, leavesOf } from '../../../simulator/judge/answers/leaves.ts'
+import { formatPlace, textsIn } from '../../../simulator/judge/answers/leaves.ts'
 import { lossesOf } from '../../../simulator/judge/answers/losses.ts'
 import { nameTellers } from '../../../simulator/judge/answers/telling.ts'
 import { findCreatedThings, namesInCreate, toBase } from '../../../simulator/judge/created-things.ts'
@@ -201,8 +201,7 @@ function findOwnedIds(
   requests: readonly ObservedRequest[],
 ): ReadonlySet<string> {
   if (created.length === 0 || end.kind === 'unsettled') return new Set()
-  const leaves = leavesOf(end.kind === 'returned' ? end.result : end.error)
-  const texts = leaves.flatMap(({ place, value }) => [...place, value]).filter(one => typeof one === 'string')
+  const texts = textsIn(end.kind === 'returned' ? end.result : end.error)
   const words = once(() => new Set(texts.flatMap(text => text.split(/[^\w.-]+/))))
   const isNamed = (thing: CreatedThing) => {
     const { kind, id } = thing
