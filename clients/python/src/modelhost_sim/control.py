@@ -1308,7 +1308,7 @@ class Control:
 
         Sends `POST /_sim/clock/until`.
         Refused with 400: an unknown path, a path whose first response is an error or has
-        another type than where, a where that no answer matches, or an invalid duration.
+        another type than where, a where that no answer can have, or an invalid duration.
         """
         result: UntilClockAnswer = self._transport.send_for_json(
             "POST",

@@ -145,7 +145,7 @@ export const untilClock = control({
     '"50..", "..20" or "3..20". Of a nested object, `where` can have a part. If `within` passes first, `reached` is false. `last` is the last response of the GET',
   example: { body: { get: '/deploy/2cZeTxVFN7tKxCCh', where: { status: 'running' }, within: '15m' } },
   refusals: {
-    400: 'an unknown path, a path whose first response is an error or has another type than where, a where that no answer matches, or an invalid duration',
+    400: 'an unknown path, a path whose first response is an error or has another type than where, a where that no answer can have, or an invalid duration',
   },
   body: z.strictObject({ get: z.string(), where: Where, within: DurationField.optional() }),
   returns: z.object({ reached: z.boolean(), now: z.string(), happened: MoveView.omit({ now: true }), last: GetResult }),
