@@ -29,7 +29,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
     setupFiles: [
-      ...['test/setup/restore-fetch.ts', 'test/setup/wall-clock.ts', 'test/setup/fixed-seed.ts'],
+      ...['test/setup/platform-globals.ts', 'test/setup/wall-clock.ts', 'test/setup/fixed-seed.ts'],
       ...(process.env.WORLD_DIGESTS === undefined ? [] : ['test/setup/world-digests.ts']),
     ],
     // Transformed files are kept on disk for the next run.
