@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -138,7 +147,19 @@ test('fixture check refuses a folder in place of a file', async () => {
   mkdirSync(join(folder, 'models.json'))
   const { code, stdout } = await commanded(['fixture', 'check', folder])
   expect(code).toBe(1)
-  expect(stdout).toContain('models.json: expected a file, got a folder or a device. Replace it with a file.')
+  expect(stdout).toContain('models.json: expected a file, got a folder, a device or a link to nothing. Replace it')
+})
+
+test('fixture check names a link that leads to nothing, or in a circle', async () => {
+  const folder = join(temporaryFolder(), 'world')
+  await commanded(['fixture', 'new', folder])
+  rmSync(join(folder, 'models.json'))
+  symlinkSync('nowhere.json', join(folder, 'models.json'))
+  symlinkSync('notes.txt', join(folder, 'notes.txt'))
+  const { code, stdout } = await commanded(['fixture', 'check', folder])
+  expect(code).toBe(1)
+  expect(stdout).toContain('models.json: expected a file, got a folder, a device or a link to nothing. Replace it')
+  expect(stdout).toContain('notes.txt: unknown file. Remove it.')
 })
 
 test.runIf(existsSync('/proc'))('fixture new ends with 2 below /proc', async () => {
