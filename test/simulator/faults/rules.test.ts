@@ -332,6 +332,11 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
       "$.fault.field: numberAsString does not apply to 'status'. Give one of instances.",
     ],
     [
+      'a drift of a field where only the list itself can have it',
+      { on: 'listModelFamilies', fault: { kind: 'drift', change: 'missingElement', field: 'id' } },
+      "$.fault.field: unknown field 'id' of the response. Leave field out: the change is one of the response itself.",
+    ],
+    [
       'a deployment where none is named',
       { on: 'listVoices', deployment: 'a' },
       '$.deployment: no request of listVoices names a deployment in its path, so the rule would never act. Leave it out',

@@ -62,10 +62,10 @@ export const drift = defineFaultKind({
     const path = ['field']
     const fields = shapes.flatMap(shape => [...schemaFields(shape).map(one => one.path), ...objectPaths(shape)])
     if (!fields.includes(field)) {
-      const advice = formatSuggestion(field, fields, `Give one of ${listPaths(allowed)}.`)
+      const advice = formatSuggestion(field, fields, adviseOn(allowed))
       return { path, reason: `unknown field '${field}' of the response. ${advice}` }
     }
-    return { path, reason: `${change} does not apply to '${field}'. Give one of ${listPaths(allowed)}.` }
+    return { path, reason: `${change} does not apply to '${field}'. ${adviseOn(allowed)}` }
   },
   async act({ change, field }, hit) {
     const answer = await hit.proceed()
@@ -119,10 +119,11 @@ export async function changeAnswer(
   return mapEvents(answer, changeEvent, () => isChanged || missed())
 }
 
-/** Returns the first paths as text for an error. */
-function listPaths(paths: readonly string[]): string {
+/** Returns the advice to give one of the first paths. The response itself has no path. */
+function adviseOn(paths: readonly string[]): string {
   const nonEmpty = paths.filter(path => path !== '')
-  return `${nonEmpty.slice(0, MAX_LISTED_PATHS).join(', ')}${nonEmpty.length > MAX_LISTED_PATHS ? ', …' : ''}`
+  if (nonEmpty.length === 0) return 'Leave field out: the change is one of the response itself.'
+  return `Give one of ${nonEmpty.slice(0, MAX_LISTED_PATHS).join(', ')}${nonEmpty.length > MAX_LISTED_PATHS ? ', …' : ''}.`
 }
 
 /** Returns the paths in a response to which a change applies; `''` is the response itself. */
