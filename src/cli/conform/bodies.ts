@@ -30,7 +30,12 @@ export class BodyValidator {
    */
   findDifferences(schema: DocumentPart, body: unknown): Difference[] {
     const validate = this.#validator(schema)
-    if (validate(body)) return []
+    try {
+      if (validate(body)) return []
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      throw new DocumentError(`${schema.pointer}: it applies itself to the same value for ever. Remove that reference.`)
+    }
     const errors = validate.errors ?? []
     const found = new Map<string, Difference>()
     for (const error of errors) {

@@ -66,7 +66,9 @@ export class OpenapiDocument {
     let at = part
     for (let steps = 0; typeof at.value.$ref === 'string'; steps++) {
       const { $ref } = at.value
-      const found = $ref.startsWith('#') && steps < 100 ? this.#resolvePointer($ref) : undefined
+      if (steps >= 100)
+        throw new DocumentError(`${part.pointer}: its references lead in a circle. Give one of them a schema.`)
+      const found = $ref.startsWith('#') ? this.#resolvePointer($ref) : undefined
       if (found === undefined) {
         throw new DocumentError(`${at.pointer}/$ref: unknown reference '${$ref}'. Bundle the document into one file.`)
       }

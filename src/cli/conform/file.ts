@@ -23,7 +23,7 @@ export function readDocument(path: string): unknown {
  */
 export function readDataFile(path: string, name: string): unknown {
   try {
-    return parseDocumentText(readFileSync(path, 'utf8'), true)
+    return parseDocumentText(readFileSync(path, 'utf8'))
   } catch (error) {
     const advice = error instanceof DocumentError ? '' : '. Give a file in JSON or YAML.'
     throw new UsageError(`Failed to read ${name}: ${describeFileError(error)}${advice}`)
@@ -33,19 +33,19 @@ export function readDataFile(path: string, name: string): unknown {
 /**
  * Parses a document, JSON or YAML.
  *
- * @param hasUniqueKeys whether a key that an object of JSON has twice is an error. In YAML, it always is
- * @throws DocumentError for a text that is neither
+ * @throws DocumentError for a text that is neither, and for a key that an object has twice
  */
-export function parseDocumentText(content: string, hasUniqueKeys = false): unknown {
+export function parseDocumentText(content: string): unknown {
   if (/^\s*[[{]/.test(content)) {
-    const json = parseJsonText(content, hasUniqueKeys)
+    const json = parseJsonText(content, true)
     if ('value' in json) return json.value
     const { line, column, reason } = json.fault
     throw new DocumentError(`line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
   }
   const document = parseDocument(content)
   const [error] = document.errors
-  if (error !== undefined) throw new DocumentError(`${error.message.split('\n', 1)[0]} Fix the YAML there.`)
+  if (error !== undefined)
+    throw new DocumentError(`${error.message.split('\n', 1)[0]!.replace(/:$/, '.')} Fix the YAML there.`)
   // Nested aliases can expand to gigabytes.
   return document.toJS({ maxAliasCount: 10_000 })
 }

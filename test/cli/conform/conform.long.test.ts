@@ -484,6 +484,28 @@ describe('the command', () => {
       JSON.stringify(small('/v1/voices', { responses: { 200: { $ref: 'other.yaml' } } })),
       /unknown reference 'other\.yaml'\. Bundle the document/,
     ],
+    'references in a circle': [
+      JSON.stringify({
+        ...small('/v1/voices', answering({ $ref: '#/components/schemas/A' })),
+        components: { schemas: { A: { $ref: '#/components/schemas/B' }, B: { $ref: '#/components/schemas/A' } } },
+      }),
+      /application~1json\/schema: its references lead in a circle\. Give one of them a schema\./,
+    ],
+    'a schema that is a part of itself': [
+      JSON.stringify({
+        ...small('/v1/voices', answering({ $ref: '#/components/schemas/A' })),
+        components: { schemas: { A: { allOf: [{ $ref: '#/components/schemas/A' }] } } },
+      }),
+      /#\/components\/schemas\/A: it applies itself to the same value for ever\. Remove that reference\./,
+    ],
+    'a repeated key of JSON': [
+      '{"openapi": "3.1.0", "openapi": "3.1.0"}',
+      /line 1, column 22: the key "openapi" is there twice\. Fix the JSON there\./,
+    ],
+    'a repeated key of YAML': [
+      'openapi: 3.1.0\nopenapi: 3.1.0',
+      /must be unique at line 2, column 1\. Fix the YAML there\./,
+    ],
     'an invalid schema': [
       JSON.stringify(small('/v1/voices', answering({ type: 'object', properties: { voices: { type: 'list' } } }))),
       /invalid schema \(.*type.*\)\. Fix it there/,
