@@ -6,7 +6,7 @@ import { assertKnownKeys } from '../lib/known-keys.ts'
 import { oncePer } from '../lib/once.ts'
 import { quote } from '../lib/quote.ts'
 import { describeProblems, parseOwnFields } from '../lib/zod-problems.ts'
-import { type AnySchema, type OutputOf, RECORD_KIND } from '../simulation/account/own-records.ts'
+import { type AnySchema, type OutputOf, PROVIDER_KINDS, RECORD_KIND } from '../simulation/account/own-records.ts'
 import type { World } from '../simulation/world.ts'
 import type { ApiScope } from './api-scope.ts'
 import {
@@ -136,6 +136,9 @@ export function ownEndpoint<
     const isKnown = ROLE_VERBS.some(one => one === verb) && RECORD_KIND.test(kind ?? '') && rest.length === 0
     const known = ROLE_VERBS.map(one => `${one} ${kind || rest.at(-1) || 'pod'}`)
     if (!isKnown) throw unknown('role', role, known)
+    if (PROVIDER_KINDS.test(kind!)) {
+      throw problem(`the role '${role}' has a kind of the provider. Give the kind of a table of yours, as in '${verb} pod'.`)
+    }
   }
   const [verb, table] = roles.find(role => /^(?:read|list) /.test(role))?.split(/ (.*)/s) ?? []
   const findPolledResource: AnyEndpoint['findPolledResource'] = params => ({

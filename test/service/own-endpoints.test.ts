@@ -239,6 +239,10 @@ test.each([
   ],
   [{ roles: ['creates pod'] }, "unknown role 'creates pod'. Did you mean 'create pod'?"],
   [{ roles: ['read  pod'] }, "unknown role 'read  pod'. Did you mean 'read pod'?"],
+  [
+    { roles: ['read deployment'] },
+    "the role 'read deployment' has a kind of the provider. Give the kind of a table of yours, as in 'read pod'.",
+  ],
   [{ roles: null }, "'roles' is null. Give a list, as in ['create pod']."],
   [{ roles: 'create pod' }, '\'roles\' is "create pod". Give a list'],
   [{ auth: 'session' }, "unknown auth 'session'. Give one of token, optional, none."],

@@ -14,8 +14,8 @@ import { TablePart } from '../part.ts'
 import type { LedgerParts } from './ledger.ts'
 
 const ID = purpose('ownRecord.id')
-/** Kinds that no table can have: rules of judge and explore know the things of the provider by them. */
-const PROVIDER_KINDS = /^(?:deployment|adapter|hosted|container|batch|file)$/
+/** Kinds that no table and no role of a user can have: rules of judge and explore know the things of the provider by them. */
+export const PROVIDER_KINDS = /^(?:deployment|adapter|hosted|container|batch|file)$/
 /** The form of a kind. It has no space, since one parts it from the key of a record, and from the verb of a role. */
 export const RECORD_KIND = /^[a-z][\w-]*$/i
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import manifest from '../../../package.json' with { type: 'json' }
+import { endpoint } from '../../../src/index.ts'
 import { VERSION } from '../../../src/lib/version.ts'
 import { running } from '../http/running-server.ts'
 
@@ -276,6 +278,17 @@ describe('until', () => {
     expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(message)])
     expect(sim.clock.elapsed).toBe(0)
   })
+})
+
+test('until refuses a where that no answer of an own endpoint can have', async () => {
+  const Pod = z.object({ status: z.enum(['CREATED', 'RUNNING']) })
+  const getPod = endpoint({
+    ...{ route: 'GET /pods/{id}', summary: 'Get', returns: Pod },
+    handle: () => ({ status: 'CREATED' as const }),
+  })
+  const { command } = await running({ fixtures: 'empty', endpoints: { getPod } })
+  const { status, body } = await command('/_sim/clock/until', { get: '/pods/a', where: { status: 'RUNING' } })
+  expect([status, body.error]).toEqual([400, expect.stringContaining("Did you mean 'RUNNING'?")])
 })
 
 describe('the journal', () => {
