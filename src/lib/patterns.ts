@@ -1,4 +1,4 @@
-/** Patterns for texts, in which `*` matches any text, the empty text included. */
+/** Patterns for texts: those in which `*` matches any text, the empty text included, and regular expressions. */
 
 /**
  * Returns the test of a pattern. Each piece between asterisks is searched once and never again from an earlier place:
@@ -20,6 +20,16 @@ export function globOf(pattern: string): (text: string) => boolean {
     }
     return text.length - last.length >= at && text.endsWith(last)
   }
+}
+
+/**
+ * Converts `/…/` to a pattern; other texts stay as they are.
+ *
+ * @throws SyntaxError for an invalid pattern
+ */
+export function parsePattern(text: string): string | RegExp {
+  const [, source, flags] = /^\/(.+)\/([imsu]{0,4})$/s.exec(text) ?? []
+  return source === undefined ? text : new RegExp(source, flags)
 }
 
 /**

@@ -384,6 +384,29 @@ test('a range that ends below its start is found when the file is read', async (
   )
 })
 
+test.each([
+  ["  - expect: { get: { node: h100-0 }, is: { name: '/(/' } }", '3:38: invalid value of .is.'],
+  [
+    "  - until: { get: { getDeployment: { deploy_id: a } }, where: { status: '/[/i' } }",
+    '3:56: invalid value of .where.',
+  ],
+  ["  - do: { listVoices: {} }\n    refused: { status: 400, message: '/+/' }", '4:29: invalid value .{5} of .message.'],
+  [
+    "  - countOf: { event: { kind: deployment.running, subject: '/(/' }, range: '1..' }",
+    '3:51: invalid value .{5} of .subject.',
+  ],
+])('an invalid pattern, as in %s, is found when the file is read', async (steps, message) => {
+  const found = await mistake(`title: t\nsteps:\n${steps}\n`)
+  expect(found).toMatch(
+    new RegExp(`^${message}. Give a valid pattern, or a text that does not begin with a slash: Inv`),
+  )
+})
+
+test('a pattern with a reference is complete only when it is played', async () => {
+  const steps = `  - do: { listVoices: {} }\n    as: made\n  - expect: { get: { value: made }, is: '/\${made.a}/u' }`
+  expect(await mistake(`title: t\nsteps:\n${steps}\n`)).toBe('none')
+})
+
 test('a GPU type that does not exist is found when the file is read', async () => {
   const fault = '{ verb: pool.stockOut, target: H100 }'
   expect(await mistake(`title: t\nsteps:\n  - fault: ${fault}\n`)).toMatch(

@@ -4,6 +4,7 @@ import { formatDuration, micros } from '../../../kernel/duration.ts'
 import { decodeBase64 } from '../../../lib/bytes.ts'
 import { differences } from '../../../lib/differences.ts'
 import { isInRange, type NumberBounds, parseRange } from '../../../lib/number-ranges.ts'
+import { parsePattern } from '../../../lib/patterns.ts'
 import { UntilError } from '../../../simulator/clock/moves/until-error.ts'
 import { toCommandPath } from '../../../simulator/history/export/command-call.ts'
 import type { ExplorableFlow } from '../../explore/flow.ts'
@@ -88,7 +89,7 @@ const STEPS: { readonly [Kind in StepKind]: (step: PlayedStep) => unknown } = {
     const call = callOperation(client, body.do)
     const { refused } = body
     if (refused === undefined) return save(played, body.as, await call)
-    const refusal = await props.expectRefusal(call, refused.status, toPattern(refused.message))
+    const refusal = await props.expectRefusal(call, refused.status, refused.message && parsePattern(refused.message))
     save(played, body.as, refusal.body)
   },
   async expect({ props, client, body, played }) {
@@ -274,16 +275,10 @@ class NumberRange {
   }
 }
 
-/** Converts `/…/` to a pattern; other texts stay as they are. */
-function toPattern(text: string | undefined): string | RegExp | undefined {
-  const [, source, flags] = /^\/(.+)\/([imsu]{0,4})$/s.exec(text ?? '') ?? []
-  return source === undefined ? text : new RegExp(source, flags)
-}
-
 function toPatterns(value: unknown): Dynamic {
   if (typeof value === 'string') {
     const bounds = parseRange(value)
-    return bounds === undefined ? toPattern(value) : new NumberRange(value, bounds)
+    return bounds === undefined ? parsePattern(value) : new NumberRange(value, bounds)
   }
   if (Array.isArray(value)) return value.map(toPatterns)
   if (typeof value !== 'object' || value === null) return value

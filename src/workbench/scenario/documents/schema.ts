@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { DURATION_PATTERN } from '../../../kernel/duration.ts'
 import { hasEmptyRange } from '../../../lib/number-ranges.ts'
+import { parsePattern } from '../../../lib/patterns.ts'
 import { operations } from '../../../service/index.ts'
 import { ScriptRule } from '../../../service/openai/scripted-answers.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
@@ -71,15 +72,41 @@ const Query = call(
   [...OPERATIONS, ...Object.keys(QUERY_INPUTS)],
   'What to read: an operation and its input, or balance, cost (an id), rentSeconds (an id), node (a name), nodeOf (a deployment, hosted instance or container), nodes, fault (a rule, by its name), value (something saved)',
 )
-const Expected = Anything.refine(value => !hasEmptyRange(value), {
-  error: 'a range that begins with its smaller number, as in 3..20',
-}).describe(
-  'The expected fields; others are ignored. /…/ is a pattern, and ..20, 3.. or 3..20 a range of numbers. Lists are compared in full length',
-)
+
+/** Returns a schema that refuses invalid patterns in its texts. A text with a reference is complete only in the play. */
+function withPatterns<Schema extends z.ZodType>(schema: Schema): Schema {
+  return schema.refine(value => findInvalidPattern(value) === undefined, {
+    error: ({ input }) => `a valid pattern, or a text that does not begin with a slash: ${findInvalidPattern(input)}`,
+  })
+}
+
+/** Returns what is wrong with the first invalid `/…/` in a value. */
+function findInvalidPattern(value: unknown): string | undefined {
+  if (typeof value === 'object' && value !== null) {
+    return Object.values(value)
+      .map(findInvalidPattern)
+      .find(problem => problem !== undefined)
+  }
+  if (typeof value !== 'string' || value.includes('${')) return undefined
+  try {
+    parsePattern(value)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+const Expected = withPatterns(Anything)
+  .refine(value => !hasEmptyRange(value), {
+    error: 'a range that begins with its smaller number, as in 3..20',
+  })
+  .describe(
+    'The expected fields; others are ignored. /…/ is a pattern, and ..20, 3.. or 3..20 a range of numbers. Lists are compared in full length',
+  )
 const Refused = z
   .strictObject({
     status: z.int().describe('The status of the refusal'),
-    message: z.string().optional().describe('A part of the message of the service, or /a pattern/'),
+    message: withPatterns(z.string()).optional().describe('A part of the message of the service, or /a pattern/'),
   })
   .describe('The refusal that the call should get')
 const SaveAs = z
@@ -116,8 +143,8 @@ export const EventKind = z.enum(JOURNAL_KINDS as [string, ...string[]]).describe
 /** An event by its kind and more. */
 export const EventFields = z.strictObject({
   kind: EventKind,
-  subject: z.string().optional().describe('Id or name of the subject, or /a pattern/'),
-  fields: z.record(z.string(), Anything).optional(),
+  subject: withPatterns(z.string()).optional().describe('Id or name of the subject, or /a pattern/'),
+  fields: withPatterns(z.record(z.string(), Anything)).optional(),
 })
 const Event = z.union([EventKind, EventFields]).describe('A journal entry: its kind, or its kind, subject and fields')
 export const LeadsTo = z.strictObject({
