@@ -6,7 +6,7 @@ import { attempt } from '../lib/errors.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { formatValue } from '../lib/zod-problems.ts'
 import { withExample } from './records/examples.ts'
-import { isRequestTrace, REQUEST_COLUMNS, readRequestTrace } from './request-trace.ts'
+import { cellsOf, isRequestTrace, REQUEST_COLUMNS, readRequestTrace } from './request-trace.ts'
 
 /** Shortest period of a wave, a burst or a trace. */
 const MIN_PERIOD = SECOND
@@ -181,8 +181,8 @@ export class LoadTraceError extends Error {
 }
 
 /**
- * Reads a trace of load: CSV of two columns, seconds since the start of the world and requests/s. A header, empty lines
- * and further columns are ignored.
+ * Reads a trace of load: CSV of two columns, seconds since the start of the world and requests/s. A header, empty lines,
+ * further columns and quotes are ignored.
  *
  * @param name name of the trace in errors, for example its path
  * @throws LoadTraceError for an empty trace, a missing column, an invalid number, a negative rate, times that do not
@@ -200,7 +200,7 @@ export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
     const fail: Fail = (reason, advice) => {
       throw new LoadTraceError(name, i + 1, reason, advice)
     }
-    const [seconds = '', rate] = line.split(',').map(cell => cell.trim())
+    const [seconds = '', rate] = cellsOf(line)
     if (rate === undefined) {
       return fail(`expected two columns, 'seconds,requests/s', got ${formatValue(line.trim())}`, 'Add the missing one')
     }

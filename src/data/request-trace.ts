@@ -49,10 +49,17 @@ export const REQUEST_COLUMNS = (['seconds', 'prompt', 'answer'] as const)
   .map(column => NAMES[column].join(' or '))
   .join(', ')
 
+/** Returns the cells of a line of CSV, without the spaces and the quotes around them. */
+export function cellsOf(line: string): string[] {
+  if (!line.includes('"')) return line.split(',').map(cell => cell.trim())
+  const cells = `,${line}`.matchAll(/,\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))/g)
+  return Array.from(cells, ([, quoted, plain]) => (quoted?.replaceAll('""', '"') ?? plain!).trim())
+}
+
 /** Tells whether a text is a trace of single requests, and not one of rates. */
 export function isRequestTrace(text: string): boolean {
   const first = text.slice(0, text.indexOf('\n') + 1 || undefined).trim()
-  const { prompt, answer } = columnsOf(first.split(','))
+  const { prompt, answer } = columnsOf(cellsOf(first))
   return first.startsWith('{') || prompt >= 0 || answer >= 0
 }
 
@@ -140,12 +147,12 @@ function lettersOf(name: string): string {
 
 function csvRequests(text: string): TracedRequest[] {
   const [header = '', ...lines] = text.replace(/^\uFEFF/, '').split(/\r?\n/)
-  const columns = columnsOf(header.split(','))
+  const columns = columnsOf(cellsOf(header))
   if (Math.min(columns.seconds, columns.prompt, columns.answer) < 0)
     throw new RangeError(`line 1: its header needs ${REQUEST_COLUMNS}`)
   return lines.flatMap((line, i) => {
     if (line.trim() === '') return []
-    const cells = line.split(',')
+    const cells = cellsOf(line)
     return [toRequest(i + 2, cells[columns.seconds], cells[columns.prompt], cells[columns.answer])]
   })
 }
@@ -176,8 +183,6 @@ function toRequest(line: number, time: unknown, ...tokens: unknown[]): TracedReq
   const seconds = secondsOf(String(time ?? ''))
   const isCount = (number: number) => number >= 0 && number <= LIMITS.loadTokens
   if (Number.isFinite(seconds) && isCount(prompt) && isCount(answer)) return { seconds, prompt, answer }
-  if ([time, ...tokens].some(cell => String(cell).includes('"')))
-    throw new RangeError(`line ${line}: times and tokens cannot have quotes: remove them, and commas within numbers`)
   throw new RangeError(
     `line ${line}: it needs a time, tokens of the prompt and tokens of the answer, each at most ${LIMITS.loadTokens} (${REQUEST_COLUMNS})`,
   )

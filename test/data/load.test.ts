@@ -111,6 +111,8 @@ describe('a trace of load', () => {
     expect(parseLoadTrace('\uFEFFseconds, requests/s, note\r\n0, 5, quiet\r\n\r\n.5,0\r\n6e1,8.5,busy\r\n')).toEqual(
       points,
     )
+    expect(parseLoadTrace('"time, s","rate"\n"0","5"\n0.5,"0"\n"60", "8.5"')).toEqual(points)
+    expect(parseLoadTrace('"0","5"\n"0.5","0"\n60,8.5')).toEqual(points)
   })
 
   test.each([

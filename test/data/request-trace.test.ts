@@ -107,9 +107,12 @@ describe('a trace of requests', () => {
     expect(() => readRequestTrace(text)).toThrow('line 2: it needs a time, tokens of the prompt')
   })
 
-  test.each(['"0",100,10', '0,"1,000",10', '0,100,"10"'])('with the row %j is refused for its quotes', row => {
-    const text = `time,input_tokens,output_tokens\n${row}`
-    expect(() => readRequestTrace(text)).toThrow('line 2: times and tokens cannot have quotes: remove them, and commas')
+  test('of CSV can have quotes around each cell, also with commas and quotes in it', () => {
+    const lines = CSV.trim().split('\n')
+    const quoted = lines.map(line => `"a, ""b""", "${line.replaceAll(',', '","')}"`).join('\n')
+    expect(readRequestTrace(quoted)).toEqual(readRequestTrace(CSV))
+    expect(isRequestTrace(quoted)).toBe(true)
+    expect(() => readRequestTrace(`${CSV}0,"1,000",10`)).toThrow('line 5: it needs a time, tokens of the prompt')
   })
 
   test.each(['null', '""', 'true', '[]'])('of JSON with %s in place of tokens is refused', cell => {
