@@ -1,8 +1,11 @@
 /** The tools of an AI assistant, called by the client of the protocol's own SDK. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { wholeMessages } from '../../src/cli/commands/mcp.ts'
 import { controlTools, createToolServer } from '../../src/cli/mcp/tool-server.ts'
 import { tryParseJson } from '../../src/lib/json-text.ts'
@@ -10,6 +13,7 @@ import { eventLoopTurn } from '../../src/lib/real-time.ts'
 import { controlOperations } from '../../src/server/control/index.ts'
 import type { SimulatorOptions } from '../../src/simulator/options.ts'
 import { running } from '../server/http/running-server.ts'
+import { commanded } from './commanded.ts'
 
 /** Returns a client of the tools of a served world. */
 async function connected(options: SimulatorOptions = { fixtures: 'empty' }) {
@@ -31,6 +35,25 @@ async function connected(options: SimulatorOptions = { fixtures: 'empty' }) {
   }
   return { client, call, sim, url: server.url }
 }
+
+test.each([
+  ['missing.mjs', undefined, "Failed to find the flow 'missing.mjs': the file is missing."],
+  [
+    'empty.mjs',
+    "console.log('not of the protocol')",
+    'Failed to load the flow empty.mjs: it has no default export. Write',
+  ],
+  ['broken.mjs', 'export default (', 'Failed to load broken.mjs: '],
+])('--explore %s is refused at the start', async (name, text, message) => {
+  const folder = mkdtempSync(join(tmpdir(), 'mcp-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  if (text !== undefined) writeFileSync(join(folder, name), text)
+  vi.spyOn(process, 'cwd').mockReturnValue(folder)
+  onTestFinished(() => void vi.restoreAllMocks())
+  const { code, stdout, stderr } = await commanded(['mcp', '--explore', name])
+  expect([code, stdout]).toEqual([2, ''])
+  expect(stderr).toContain(message)
+})
 
 test('every operation of the control plane is a tool, but uploads, files and streams', async () => {
   const { client } = await connected()

@@ -10,7 +10,7 @@ import { type ArgumentsOf, flag } from '../flags.ts'
 import type { OwnTool } from '../mcp/explore-tool.ts'
 import { createToolServer, missingPackageError } from '../mcp/tool-server.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
-import { onSignals } from '../process-end.ts'
+import { exitProcess, onSignals } from '../process-end.ts'
 import { integer } from '../values.ts'
 
 export const command = 'mcp'
@@ -53,6 +53,7 @@ export async function handler(argv: Arguments): Promise<void> {
     )
   }
   // Before a server is open: an error ends the process.
+  if (argv.explore !== undefined) await requireFlow(argv.explore)
   const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js').catch(error => {
     throw missingPackageError(error)
   })
@@ -67,12 +68,30 @@ export async function handler(argv: Arguments): Promise<void> {
     ended.abort()
     await server.close()
     await own?.close()
+    // The module of a flow can keep timers and connections.
+    if (argv.explore !== undefined) exitProcess()
   }
   const input = Readable.from(wholeMessages(process.stdin, text => process.stdout.write(text)))
   // The assistant ends the tools by closing stdin.
   input.once('end', end)
   onSignals(() => void end())
   await server.connect(new StdioServerTransport(input))
+}
+
+/**
+ * Loads a flow, as each exploration will. What its module prints goes to stderr: stdout belongs to the protocol.
+ *
+ * @throws LoadError if it cannot be used
+ */
+async function requireFlow(path: string): Promise<void> {
+  const { loadFlowFile } = await import('../../workbench/scenario/runner/load-flow.ts')
+  const { write } = process.stdout
+  process.stdout.write = process.stderr.write.bind(process.stderr)
+  try {
+    await loadFlowFile(path)
+  } finally {
+    process.stdout.write = write
+  }
 }
 
 /** Returns the tool that explores a client, if one is given. */
