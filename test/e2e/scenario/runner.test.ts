@@ -45,6 +45,17 @@ describe('npx modelhost-sim run', () => {
       expect(old.stderr).toContain(
         `'./client.js' is CommonJS, because its package.json has no "type": "module". Rename it to .mjs, or add`,
       )
+      // Without "type": "module" beside it, Node 20 reads the file as CommonJS.
+      file('old/boom.ts', "throw new Error('boom')\n")
+      const thrown = spawn(file('old/throws.ts', "import './boom.ts'\n"))
+      expect(thrown).toMatchObject({ status: 2 })
+      expect(thrown.stderr).toMatch(/^Failed to load \S+throws\.ts: \S+old\/boom\.ts\S*: boom\. Fix it there\.\n$/)
+      file('syntax-of.mjs', "import './syntax.ts'\n")
+      const inner = spawn(join(home, 'syntax-of.mjs'))
+      expect(inner).toMatchObject({ status: 2 })
+      expect(inner.stderr).toMatch(
+        /syntax-of\.mjs: \S+syntax\.ts:2:10: syntax error: Unexpected "="\. Fix it there\.\n$/,
+      )
       const astray = (title: string, play: string) =>
         `import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('${title}', {}, ${play})\n`
       const hanging = spawn(

@@ -6,6 +6,7 @@ import * as nodeModule from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { escapeRegExp } from '../../../lib/patterns.ts'
+import { eventLoopTurn } from '../../../lib/real-time.ts'
 import { importWithFetch } from '../../explore/run/saved-fetch.ts'
 
 /** A scenario that cannot be loaded: a missing file, a file without scenarios, a syntax error. */
@@ -27,15 +28,23 @@ export async function importScript(file: string, folder: string): Promise<Record
     throw new Error('it calls process.exit while it is loaded')
   }
   try {
-    const isTypeScript = /\.m?ts$/.test(file)
-    if (isTypeScript || typeof IS_CLONE !== 'undefined') await registerTsx()
-    if (isTypeScript) registerModuleHook(file)
+    // A script in JavaScript can import TypeScript, which Node 20 does not read.
+    const needsTsx = /\.m?ts$/.test(file) || !('typescript' in process.features)
+    if (needsTsx || typeof IS_CLONE !== 'undefined') await registerTsx()
+    if (needsTsx) registerModuleHook(file)
     // Without work, a module that waits does so for ever, and the process would end without a word.
     const idle = once(process, 'beforeExit', settled).then(() => {
       throw new Error('a top-level await in it or in its imports never ends')
     })
     return await importWithFetch(() => Promise.race([import(/* @vite-ignore */ pathToFileURL(file).href), idle]))
   } catch (error) {
+    // Node 20 also rejects a promise of its own with the error of an imported file of CommonJS.
+    const rejectOther = (reason: unknown) => {
+      if (reason !== error) throw reason
+    }
+    process.on('unhandledRejection', rejectOther)
+    await eventLoopTurn()
+    process.off('unhandledRejection', rejectOther)
     const name = relative(folder, file)
     throw new LoadError(`Failed to load ${name}: ${describeLoadError(error, file, name, folder)}`, { cause: error })
   } finally {
@@ -116,10 +125,13 @@ function describeLoadError(error: unknown, file: string, name: string, folder: s
   }
   const isSyntax = error.name === 'SyntaxError' || /Transform failed/.test(error.message)
   const text = `${error.message}\n${error.stack ?? ''}`
-  const place = positionIn(text, file) ?? (isSyntax ? syntaxErrorPosition(file) : undefined)
+  const own = positionIn(text, file)
+  const imported = own === undefined ? placeOfImported(text, folder) : undefined
+  const place = own ?? (isSyntax && imported === undefined ? syntaxErrorPosition(file) : undefined)
   const what = isSyntax ? `syntax error: ${reason}` : reason
   const sentence = /[.!?]$/.test(what) ? what : `${what}.`
-  return place ? `${name}:${place}: ${sentence} Fix that line.` : `${sentence} Fix it.`
+  if (place !== undefined) return `${name}:${place}: ${sentence} Fix that line.`
+  return imported === undefined ? `${sentence} Fix it.` : `${imported}: ${sentence} Fix it there.`
 }
 
 /** Returns the name of the .js file with the syntax of modules that Node read as CommonJS. */
@@ -138,6 +150,21 @@ function findCommonJs(message: string, file: string, name: string): string | und
 function positionIn(text: string, file: string): string | undefined {
   const paths = [file, pathToFileURL(file).href].map(escapeRegExp)
   return new RegExp(`(?:${paths.join('|')}):(\\d+(?::\\d+)?)`).exec(text)?.[1]
+}
+
+/**
+ * Returns the file of the project that an error names first, relative to a folder, with its line if that is known. TSX
+ * gives Node 20 a file of CommonJS as one long line.
+ */
+function placeOfImported(text: string, folder: string): string | undefined {
+  const homes = [
+    `${pathToFileURL(folder).href}/`,
+    `${folder}${sep}`,
+    `filePath=${encodeURIComponent(`${folder}${sep}`)}`,
+  ]
+  const place = new RegExp(`(?:${homes.map(escapeRegExp).join('|')})([^\\s:]+)(:\\d+(?::\\d+)?)`).exec(text)
+  if (place === null || /node_modules|\.tmp/.test(place[1]!)) return undefined
+  return place[0].startsWith('filePath=') ? decodeURIComponent(place[1]!) : `${place[1]}${place[2]}`
 }
 
 /** Returns the position of a syntax error in JavaScript. Node prints it only when it reports the error itself. */
