@@ -92,7 +92,8 @@ function explainParseError(message: string, given: Given): string {
   const { args, flags, options } = given
   if (message.startsWith('Failed to ')) return message
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ')[0]
-  if (unknown !== undefined) return unknownArgument(unknown, args, flags)
+  // yargs shows an empty word in quotes.
+  if (unknown !== undefined) return unknownArgument(unknown === '""' ? '' : unknown, args, flags)
   const choice = /^Invalid values:\s+Argument: (\S+), Given: "(.*?)", Choices: (.*)$/s.exec(message)
   if (choice !== null) {
     const [, name = '', value = '', choices = ''] = choice

@@ -6,7 +6,7 @@ import { HIDDEN } from '../lib/text/secrets.ts'
 import { toSnakeCase } from '../lib/text/words.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
 import { type Config, configSchema } from './config.ts'
-import { anyText, OuterValue, type Read } from './values.ts'
+import { filledText, OuterValue, type Read } from './values.ts'
 
 /** A flag, declared as a property with its name. */
 export interface Flag<Value = unknown> extends Pick<Options, 'describe' | 'requiresArg'> {
@@ -58,7 +58,7 @@ export type ArgumentsOf<Declared> = {
 export function flag(describe: string): Flag<string | undefined>
 export function flag<Value>(describe: string, read: Read<Value>): Flag<Value | undefined>
 export function flag<Value>(describe: string, read: Read<Value>, fallback: string): Flag<Value>
-export function flag(describe: string, read: Read<unknown> = anyText, fallback?: string): Flag {
+export function flag(describe: string, read: Read<unknown> = filledText, fallback?: string): Flag {
   return { describe, read, isOuter: true, ...(fallback !== undefined && { fallback }) }
 }
 
@@ -66,7 +66,7 @@ export function flag(describe: string, read: Read<unknown> = anyText, fallback?:
 export function argument(describe: string): Flag<string | undefined>
 export function argument<Value>(describe: string, read: Read<Value>): Flag<Value | undefined>
 export function argument<Value>(describe: string, read: Read<Value>, fallback: string): Flag<Value>
-export function argument(describe: string, read: Read<unknown> = anyText, fallback?: string): Flag {
+export function argument(describe: string, read: Read<unknown> = filledText, fallback?: string): Flag {
   return { ...flag(describe, read, fallback!), isOuter: false }
 }
 

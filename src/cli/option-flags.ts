@@ -1,7 +1,7 @@
 /** The flags of `serve` that set options of the simulator, as the options declare them. */
 import { type FlagValue, OPTIONS, type OptionName, type SimulatorOptions } from '../simulator/options.ts'
 import { type Flags, flag, toggle } from './flags.ts'
-import { anyText, byteCount, integer, type Read, seed, texts, word } from './values.ts'
+import { byteCount, filledText, integer, type Read, seed, texts, word } from './values.ts'
 
 /** Returns the flags; those of some names if there are any. */
 export function optionFlags(names?: readonly string[]): object {
@@ -31,5 +31,5 @@ export function optionsFromFlags(argv: object): Pick<SimulatorOptions, Exclude<O
 
 function readerOf(value: Exclude<FlagValue, 'switch'>): Read<unknown> {
   if (typeof value !== 'string') return 'min' in value ? integer(value, value.example) : word(value)
-  return { text: anyText, texts, seed, bytes: byteCount }[value]
+  return { text: filledText, texts, seed, bytes: byteCount }[value]
 }

@@ -5,13 +5,13 @@ import { CONTROL_TOKEN_HEADER } from '../server/control/guards.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../server/http/server.ts'
 import { UsageError } from './command.ts'
 import { type ArgumentsOf, flag } from './flags.ts'
-import { anyText } from './values.ts'
+import { filledText } from './values.ts'
 
 /** The flags with the address of the server. */
 export const SERVER_FLAGS = {
   url: flag(
     'URL of the server, or the base_url of one of its worlds',
-    anyText,
+    filledText,
     `http://${DEFAULT_HOST}:${DEFAULT_PORT}`,
   ),
   'control-token': flag('Token of the control plane; required by a server that listens beyond loopback'),

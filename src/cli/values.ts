@@ -54,8 +54,8 @@ function once<Value>(read: (value: FlagValue, fail: (reason: string) => never) =
   }
 }
 
-/** Reads any text. */
-export const anyText = once(({ text }) => text)
+/** Reads any text except an empty one. */
+export const filledText = nonEmpty('it is empty. Give a value, or leave it out.')
 
 /** Reads an integer between two bounds. */
 export function integer({ min, max }: { min: number; max: number }, shown: number) {

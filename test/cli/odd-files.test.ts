@@ -18,6 +18,23 @@ test.each([
   [['run', circle], 2, `Failed to open '${circle}': its links lead in a circle.`],
   [['env', '--config', circle], 2, `Failed to open '${circle}': its links lead in a circle.`],
   [['simulate', '--for', '1h', '--fixtures', circle], 2, `Failed to read fixture '${circle}': the folder is missing.`],
+  [['validate', 'nofile'], 2, "Failed to read 'nofile': the file or folder is missing. Give a file with rows in JSON."],
+  [['validate', ''], 2, "Failed to read '': it is empty. Give a file of rows, or leave it out."],
+  [['validate', '--calibrate', ''], 2, "Failed to read --calibrate '': it is empty. Give a value, or leave it out."],
+  [
+    ['simulate', '--for', '1h', '--trace', ''],
+    2,
+    "Failed to read --trace '': it is empty. Give a value, or leave it out.",
+  ],
+  [['serve', '--host', ''], 2, "Failed to read --host '': it is empty. Give a value, or leave it out."],
+  [['judge', 'x', '--rules', ''], 2, "Failed to read --rules '': it is empty. Give a value, or leave it out."],
+  [['judge', plain, '--rules', folder], 2, `Failed to read --rules ${folder}: it is not a file. Give a module`],
+  [['exec', ''], 2, "Failed to read '': unknown argument. See --help for the arguments."],
+  [['exec', '--', ''], 2, 'Failed to run a command: it is missing. Give it after --, as in exec -- npm test.'],
+  [['explore', ''], 2, "Failed to load '': it is a folder. Give the module of a flow."],
+  [['merge', ''], 2, "Failed to read '': the file or folder is missing. Give files of --out."],
+  [['fixture', 'new', ''], 2, "Failed to write a world to '': the file or folder is missing. Give a folder"],
+  [['fixture', 'new', plain], 2, `Failed to write a world to '${plain}': its parent is not a folder. Give a folder`],
   [['exec', '--', plain], 2, `Failed to run '${plain}': it is not executable. Change that with chmod +x, or give its`],
 ])('%j exits with %i and one line', { tags: 'slow' }, async (args, code, message) => {
   const { stderr, ...end } = await commanded(args)

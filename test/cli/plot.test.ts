@@ -49,7 +49,7 @@ test('a name of a deployment cannot add elements to a picture', async () => {
 test.each([
   [['--plot', 'week.png'], "Failed to write --plot 'week.png': its name does not end in .svg."],
   [['--plot', 'src'], 'its name does not end in .svg.'],
-  [['--plot', ''], "Failed to write --plot '': the path is empty. Give the path of a file."],
+  [['--plot', ''], "Failed to read --plot '': it is empty. Give a value, or leave it out."],
   [['--plot', 'no/such/week.svg'], "Failed to write --plot 'no/such/week.svg': there is no folder"],
   [['--plot', 'package.json/week.svg'], 'is not a folder. Give a file in another folder.'],
   [['--plot', 'week.svg', '--series', './week.svg'], "--series and --plot name the same file './week.svg'."],

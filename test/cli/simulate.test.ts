@@ -154,7 +154,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': it must be longer than 0."],
   [['--for', '1h', '--series', 'no/such/x.csv'], "Failed to write --series 'no/such/x.csv': there is no folder"],
   [['--for', '1h', '--series', 'src'], "Failed to write --series 'src': it is a folder. Give a file in it."],
-  [['--for', '1h', '--series', ''], "Failed to write --series '': the path is empty. Give the path of a file."],
+  [['--for', '1h', '--series', ''], "Failed to read --series '': it is empty. Give a value, or leave it out."],
   [['--for', '1h', '--series', 'package.json/x/y'], "'package.json/x/y': its parent is not a folder."],
   [['--for', '1h', '--series', 'x'.repeat(300)], 'its name is too long. Give a file elsewhere.'],
   [['--for', '1h', '--series', 'package.json/x.csv'], 'is not a folder. Give a file in another folder.'],

@@ -2,15 +2,15 @@ import { loadFixture } from '../../data/fixtures/load.ts'
 import { DEFAULT_HOST, DEFAULT_PORT } from '../../server/http/server.ts'
 import { clientVariables } from '../../server/worlds/served-world.ts'
 import { type ArgumentsOf, flag } from '../flags.ts'
-import { anyText, integer } from '../values.ts'
+import { filledText, integer } from '../values.ts'
 
 export const command = 'env'
 export const describe = 'Print environment variables that point clients to a server'
 export const takesConfig = true
 export const flags = {
   port: flag('Port of the server', integer({ min: 1, max: 65_535 }, DEFAULT_PORT), String(DEFAULT_PORT)),
-  host: flag('Address of the server', anyText, DEFAULT_HOST),
-  fixtures: flag('Fixture that the server was started with', anyText, 'default'),
+  host: flag('Address of the server', filledText, DEFAULT_HOST),
+  fixtures: flag('Fixture that the server was started with', filledText, 'default'),
 }
 export const examples = [['export $($0 env)', 'in a shell: clients started from here use the simulator']]
 

@@ -47,7 +47,7 @@ interface Arguments extends ServeArguments {
 
 export async function handler(argv: Arguments): Promise<void> {
   const [program, ...args] = argv.otherCommand ?? []
-  if (program === undefined) {
+  if (!program) {
     throw new UsageError('Failed to run a command: it is missing. Give it after --, as in exec -- npm test.')
   }
   const folder = argv.record === undefined ? makeFolder() : undefined

@@ -5,6 +5,7 @@ import { basename, join, resolve } from 'node:path'
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { FixtureError } from '../../data/fixtures/problem-report.ts'
 import type { Fixture } from '../../data/records/fixture.ts'
+import { describeFileError } from '../../lib/errors.ts'
 import { shellQuote } from '../../lib/quote.ts'
 import { formatCount, plural } from '../../lib/text/numbers.ts'
 import { escapeControls } from '../../lib/text/words.ts'
@@ -109,7 +110,7 @@ function writeWorld(folder: string): void {
     for (const name of names) copyFileSync(join(source, name), join(folder, name), constants.COPYFILE_EXCL)
   } catch (error) {
     throw new UsageError(
-      `Failed to write a world to '${folder}': ${(error as Error).message}. Give a folder that you can write to.`,
+      `Failed to write a world to '${folder}': ${describeFileError(error)}. Give a folder that you can write to.`,
     )
   }
   const written = names.map(name => `wrote ${join(folder, name)}\n`)

@@ -1,6 +1,6 @@
 /** `modelhost-sim judge`: says what the clients of a running server, or of a recording, did wrong. */
 
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { given } from '../../lib/fields.ts'
 import { escapeXml, shellQuote, xmlAttribute } from '../../lib/quote.ts'
@@ -199,10 +199,10 @@ function formatJudgementJunit(
 async function loadOwnRules(path: string, folder: string): Promise<Map<string, ConductRule>> {
   const file = resolve(folder, path)
   const name = relative(folder, file)
-  if (!existsSync(file)) {
-    throw new LoadError(
-      `Failed to read --rules ${shellQuote(path)}: the file is missing. Give a module that exports rules.`,
-    )
+  const entry = statSync(file, { throwIfNoEntry: false })
+  if (!entry?.isFile()) {
+    const reason = entry === undefined ? 'the file is missing' : 'it is not a file'
+    throw new LoadError(`Failed to read --rules ${shellQuote(path)}: ${reason}. Give a module that exports rules.`)
   }
   const { default: ofDefault, ...exports } = await importScript(file, folder)
   if (isCheck(ofDefault)) {

@@ -28,7 +28,7 @@ import { EXIT_CODES, UsageError } from '../command.ts'
 import { type ArgumentsOf, configEndpoints, flag, toggle } from '../flags.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { onSignals } from '../process-end.ts'
-import { anyText, duration, integer, nonEmpty, origin, positive, texts, word } from '../values.ts'
+import { duration, filledText, integer, nonEmpty, origin, positive, texts, word } from '../values.ts'
 
 /** How many records `fill` makes. */
 const RECORDS = { min: 0, max: LIMITS.filledRecords }
@@ -74,7 +74,7 @@ export const flags = {
     ),
     variable: 'PORT',
   },
-  host: flag('Address to listen on; an address other than loopback requires a control token', anyText, DEFAULT_HOST),
+  host: flag('Address to listen on; an address other than loopback requires a control token', filledText, DEFAULT_HOST),
   ...optionFlags(),
   speed: flag(
     `Simulated seconds per real second of a scaled clock. Default: ${DEFAULT_SPEED}.`,

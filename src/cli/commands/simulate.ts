@@ -30,7 +30,7 @@ import { Progress } from '../progress.ts'
 import { formatReport } from '../report-text.ts'
 import { compareValues, formatComparison, type SteppedReport } from '../simulate/comparison.ts'
 import { type ComparedWorld, parseSetting } from '../simulate/setting.ts'
-import { anyText, duration, positive, seed } from '../values.ts'
+import { duration, filledText, positive, seed } from '../values.ts'
 
 /** Steps that a picture has at most, if no step is given: about one for three units of its width. */
 const MOST_STEPS = 200
@@ -75,8 +75,8 @@ const DEFAULT_STEP = 5 * MINUTE
 
 export const flags = {
   for: flag('Time to simulate: 24h, 7d, 1h30m. Required', duration('7d')),
-  fixtures: flag('Initial world: default, empty, fleet, full, two-nodes, or a folder', anyText, 'fleet'),
-  profile: flag('Provider profile: realistic, quick, rough, or a file', anyText, 'realistic'),
+  fixtures: flag('Initial world: default, empty, fleet, full, two-nodes, or a folder', filledText, 'fleet'),
+  profile: flag('Provider profile: realistic, quick, rough, or a file', filledText, 'realistic'),
   trace: flag('Load trace of the first deployment, or of NAME=FILE: requests or rates, as CSV or JSON lines'),
   'trace-skip': flag('Time at the beginning of --trace that is left out'),
   'trace-length': flag('How much of --trace is used, from there on'),

@@ -8,20 +8,20 @@ import { type ArgumentsOf, flag, toggle, words } from '../flags.ts'
 import { calibrate } from '../validate/calibration.ts'
 import type { ComparedRow } from '../validate/comparison.ts'
 import { compareRows, errorsByClass, publishedRows, readRows } from '../validate/rows.ts'
-import { anyText, texts } from '../values.ts'
+import { filledText, texts } from '../values.ts'
 
 export const command = 'validate [files..]'
 export const describe = 'Compare the engine with measurements, and show its errors'
 
 export const positional = {
-  files: { ...words('Files of rows. Without a file: the published rows of the package', []), coerce: texts },
+  files: { ...words('Files of rows. Without a file: the published rows of the package', []), coerce: filesOfRows },
 }
 export const flags = {
   json: toggle('Print the rows as one JSON object', false),
   calibrate: flag('File with rows of your own: fit the engine to them, and print the profile'),
   profile: flag(
     'Profile whose engine is compared, and that --calibrate extends: a name, or a file as --calibrate prints it',
-    anyText,
+    filledText,
     'realistic',
   ),
 }
@@ -32,6 +32,12 @@ export const examples = [
 ]
 
 const WORST = 10
+
+/** Refuses an empty word, which a shell makes of an unset variable: without a file, the published rows would be compared. */
+function filesOfRows(given: readonly string[]): string[] {
+  if (given.includes('')) throw new UsageError("Failed to read '': it is empty. Give a file of rows, or leave it out.")
+  return texts(given)
+}
 
 export function handler({
   files,

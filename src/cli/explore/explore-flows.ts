@@ -32,7 +32,7 @@ import { type ArgumentsOf, argument, toggle } from '../flags.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
 import { hashOf, playSharded, readShardRequest, SHARD_FLAGS, type ShardIo, type ShardRequest } from '../shards/play.ts'
-import { anyText, duration, integer, seed, word } from '../values.ts'
+import { duration, filledText, integer, seed, word } from '../values.ts'
 import { KNOWN_FLAG, KnownFindings } from './known.ts'
 import { countUntried, type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit, percent } from './report.ts'
 import {
@@ -150,7 +150,7 @@ export const EXPLORE_FLAGS = {
 
 /** Reads a number of runs, or real time. What is neither is refused with the name of the flow. */
 function readBudget(given: unknown, flag: string): number | Duration {
-  const budget = anyText(given, flag)
+  const budget = filledText(given, flag)
   return /^\d+$/.test(budget) ? Number(budget) : (budget as Duration)
 }
 

@@ -10,7 +10,7 @@ import { UsageError } from '../command.ts'
  * @param flag the flag that names the file, for errors. Default: an argument does
  */
 export function requireWritable(path: string, flag?: string): void {
-  const problem = path === '' ? 'the path is empty. Give the path of a file' : findProblem(path)
+  const problem = findProblem(path)
   if (problem !== undefined) throw new UsageError(`${failure(path, flag)}: ${problem}.`)
 }
 

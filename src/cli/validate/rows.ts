@@ -38,7 +38,7 @@ export function readRows(path: string): PublishedRow[] {
     parsed = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
     if (error instanceof SyntaxError) throw fail('it is not JSON. Give a list of rows')
-    throw fail(describeFileError(error))
+    throw fail(`${describeFileError(error)}. Give a file with rows in JSON`)
   }
   const rows = Array.isArray(parsed) ? parsed : (parsed as { rows?: unknown } | null)?.rows
   if (!Array.isArray(rows) || rows.length === 0)

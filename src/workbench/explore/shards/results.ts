@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { attempt, describeFileError } from '../../../lib/errors.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
+import { shellQuote } from '../../../lib/quote.ts'
 import { WITHOUT_JIT } from '../../../lib/zod-problems.ts'
 import { lockFile } from './lock.ts'
 
@@ -102,7 +103,7 @@ interface Results {
  */
 export function readResults(path: string): Results | undefined {
   const fail = (reason: string, advice = 'Give files of --out.'): never => {
-    throw new RangeError(`Failed to read ${path}: ${reason}. ${advice}`)
+    throw new RangeError(`Failed to read ${shellQuote(path)}: ${reason}. ${advice}`)
   }
   let bytes: Buffer
   try {

@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { nearestWord } from '../../../lib/did-you-mean.ts'
+import { shellQuote } from '../../../lib/quote.ts'
 import type { NamedFlow } from '../../explore/flow.ts'
 import { loadFlow } from './flow-files.ts'
 import { LoadError } from './import-script.ts'
@@ -27,7 +28,8 @@ export async function loadFlowFile(path: string, folder = process.cwd()): Promis
   const name = relative(folder, file)
   const stat = statSync(file, { throwIfNoEntry: false })
   if (stat === undefined) throw new LoadError(describeMissing(path, file, folder))
-  if (!stat.isFile()) throw new LoadError(`Failed to load ${path}: it is a folder. Give the module of a flow.`)
+  if (!stat.isFile())
+    throw new LoadError(`Failed to load ${shellQuote(path)}: it is a folder. Give the module of a flow.`)
   if (!SCRIPT_FILE.test(file)) {
     const advice = `Give a .ts, .mts, .js or .mjs file, or a program after --, as in: explore -- python3 client.py`
     throw new LoadError(`Failed to load ${name}: it is not a module. ${advice}`)
