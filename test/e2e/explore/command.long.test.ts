@@ -128,6 +128,22 @@ describe('a run', () => {
     expect(result.broken.map(({ invariant }) => invariant).filter(name => name === 'noLeak')).toEqual(broken)
   })
 
+  test('that crashes has its error with the place in its code, and what it left running and only printed', async () => {
+    const runner = runnerOf(`
+      const { deploy_id } = await create()
+      console.log(deploy_id)
+      const headers = { authorization: 'Bearer ' + MODELHOST_TOKEN }
+      const models = await fetch(MODELHOST_URL + '/v1/models', { headers }).then(answer => answer.json())
+      console.log(models.data.length)
+      await call('DELETE', '/deploy/' + deploy_id)`)
+    expect((await runner.run([])).telling).toMatchObject({ crash: undefined, printedOnly: [] })
+    const { telling, broken } = await runner.run([down(2)])
+    const crash = expect.stringMatching(/^TypeError: Cannot read .*, at client\.mjs:16$/)
+    expect(telling).toMatchObject({ grade: 'crash', crash, printedOnly: ['deployment'] })
+    expect(broken).toMatchObject([{ signature: 'recovers@listServedModels/crash' }])
+    expect(broken[0]!.words).toMatch(/'exit code 1: TypeError: Cannot read .*', at client\.mjs:16\.$/)
+  })
+
   test('that does not end in real time is killed with its group, and has not settled', async () => {
     const runner = runnerOf(
       `

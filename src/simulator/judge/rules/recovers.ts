@@ -1,5 +1,5 @@
 import { violationAt } from '../facts.ts'
-import { placeOfCrash } from '../recovery.ts'
+import { nameError, placeOfCrash } from '../recovery.ts'
 import { defineRule } from '../rule.ts'
 import { nameRequest, operationOf, quoteText } from '../words.ts'
 
@@ -23,7 +23,7 @@ export const recovers = defineRule({
     const hit = requests.find(({ fault }) => fault !== undefined) ?? requests.at(-1)
     if (hit === undefined) return []
     const { error } = end
-    const text = error instanceof Error ? `${error.name}: ${error.message}` : error
+    const text = nameError(error)
     const how =
       grade === 'crash'
         ? `The code of the client failed after ${nameRequest(hit)}: ${quoteText(text)}${placeOfCrash(error)}.`

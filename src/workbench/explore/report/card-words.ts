@@ -20,6 +20,7 @@ const AFTER = 'After faults of these operations, it ended with an error or did n
 /** The grades whose counts are always there. */
 const ALWAYS: ReadonlySet<string> = new Set(['usual', 'said', 'gaveUp', 'raw', 'crash'])
 const MAX_PLACES = 3
+const MAX_CRASHES = 5
 
 /**
  * Returns the lines of a card: one sentence about the client, then the counts.
@@ -27,13 +28,16 @@ const MAX_PLACES = 3
  * @param untried the number of single faults that were not run, before the budget was spent or the user stopped
  */
 export function describeCard(card: Card, findings: number, untried = 0): string[] {
-  const { passing, others, several, ended, said, unclear } = card
+  const { passing, others, several, crashes, printedOnly, ended, said, unclear } = card
   const lines = [
     ...gradeLine(passing, 'temporary fault', '', true),
     ...(ended.length === 0 ? [] : wrapText(`${AFTER} ${places(ended)}.`, WIDTH, '  ')),
     ...gradeLine(others, 'other fault', ''),
     ...gradeLine(several, 'run', ' with several faults'),
   ]
+  for (const { error, ...of } of crashes.slice(0, MAX_CRASHES)) lines.push(`  Crash: ${withRuns(error, of)}`)
+  if (crashes.length > MAX_CRASHES) lines.push(`  and ${crashes.length - MAX_CRASHES} more`)
+  if (printedOnly.length > 0) lines.push(`  Left running, printed only: ${places(printedOnly)}.`)
   if (said.length > 0) lines.push(`  It said what is missing in ${places(said)}.`)
   if (unclear.length > 0) {
     lines.push(
@@ -98,9 +102,15 @@ function gradeLine(grades: Grades, thing: string, more: string, isWhole = false)
 }
 
 function places(found: readonly (Card['said'][number] & Partial<Card['ended'][number]>)[]): string {
-  const named = found.slice(0, MAX_PLACES).map(({ place, runs, faults = [] }) => {
-    return `${place} (${[plural(runs, 'run'), faults.join(', ')].filter(Boolean).join(': ')})`
-  })
-  const more = found.length - MAX_PLACES
-  return [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ')
+  return atMost(found.map(one => withRuns(one.place, one)))
+}
+
+function withRuns(name: string, { runs, faults = [] }: { runs: number; faults?: readonly string[] }): string {
+  return `${name} (${[plural(runs, 'run'), atMost(faults)].filter(Boolean).join(': ')})`
+}
+
+/** Lists the first texts, and counts the others. */
+function atMost(texts: readonly string[]): string {
+  const more = texts.length - MAX_PLACES
+  return [...texts.slice(0, MAX_PLACES), ...(more > 0 ? [`${more} more`] : [])].join(', ')
 }

@@ -17,8 +17,9 @@ import type {
   Observation,
   ObservedRequest,
 } from '../../../simulator/judge/observation.ts'
-import { gradeOf } from '../../../simulator/judge/recovery.ts'
+import { describeCrash, gradeOf, printedBy } from '../../../simulator/judge/recovery.ts'
 import { DEFAULT_POLLS_AT_MOST } from '../../../simulator/judge/rules/polls-at-most.ts'
+import { kindWord } from '../../../simulator/judge/words.ts'
 import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import type { FlowOptions } from '../flow.ts'
@@ -84,6 +85,10 @@ export async function concludeRun(
   const entries = sim.journal.entries()
   const violations = judge(observation, invariants)
   const { losses, noise } = lossesOf(observation)
+  const grade = gradeOf(
+    observation,
+    losses.some(({ verdict }) => verdict === 'said'),
+  )
   const lineage = new Map<string, ReadonlySet<number>>()
   for (const violation of violations) {
     if (lineage.has(violation.signature)) continue
@@ -104,10 +109,8 @@ export async function concludeRun(
     telling: {
       ...tellingOf(losses, client.learned),
       noise,
-      grade: gradeOf(
-        observation,
-        losses.some(({ verdict }) => verdict === 'said'),
-      ),
+      ...{ grade, printedOnly: findPrintedOnly(observation) },
+      crash: grade === 'crash' && end.kind === 'threw' ? hideSecretsIn(sim, describeCrash(end.error)) : undefined,
       judged: base === undefined ? [] : judgedIn(observation, invariants),
     },
     created: observation.created.map(({ id, isAlive }) => ({ id, isAlive })),
@@ -167,6 +170,14 @@ function observe(
     return { grade, isUneven: learned.uneven.has(hit.operation) && plan.isFailure }
   })
   return observation
+}
+
+/** Returns the kinds of things that a command left alive when it failed, although it ends them without faults. */
+function findPrintedOnly({ end, base, created, owned }: Observation): string[] {
+  if (end.kind !== 'threw' || printedBy(end.error) === undefined) return []
+  const kept = new Set(base?.created.flatMap(({ kind, isAlive }) => (isAlive ? [kind] : [])))
+  const left = created.filter(({ kind, id, isAlive }) => isAlive && owned.has(id) && !kept.has(kind))
+  return [...new Set(left.map(({ kind }) => kindWord(kind)))]
 }
 
 /** Returns what said of losses, for the report and for other runs. */

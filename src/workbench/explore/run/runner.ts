@@ -129,6 +129,10 @@ export interface Boundary {
 /** What a run shows of how a client tells of losses and ends. Other runs of the client are judged by it. */
 export interface RunTelling {
   readonly grade: Grade
+  /** The error of the code of the client, with its place; undefined without a crash. */
+  readonly crash?: string | undefined
+  /** The kinds of things that a command left running without need, whose ids it only printed. */
+  readonly printedOnly?: readonly string[] | undefined
   /** Places that differ although nothing is lost. */
   readonly noise: readonly string[]
   /** Keys of places that tell, if nothing more certain does: other runs can show that they say nothing. */

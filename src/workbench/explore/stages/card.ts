@@ -1,9 +1,9 @@
 /** The card of an exploration: how the client ended under how many faults, and what was judged in how many runs. */
 
-import { groupBy } from '../../../lib/lists.ts'
 import { GRADES, type Grade } from '../../../simulator/judge/observation.ts'
 import { RULES, type RuleName } from '../../../simulator/judge/rules/index.ts'
 import type { InvariantSettings } from '../invariants.ts'
+import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { Point } from '../plan/space.ts'
 import type { RunTelling } from '../run/runner.ts'
 
@@ -25,6 +25,10 @@ export interface Card {
   }[]
   /** The operations whose temporary faults ended the client with an error, or let it not end, with up to three classes. */
   readonly ended: readonly { readonly place: string; readonly runs: number; readonly faults: readonly string[] }[]
+  /** The errors of the client's own code, each with the faults after which it came. */
+  readonly crashes: readonly { readonly error: string; readonly runs: number; readonly faults: readonly string[] }[]
+  /** The kinds of things that a command left running in this number of runs, and whose ids it only printed. */
+  readonly printedOnly: readonly { readonly place: string; readonly runs: number }[]
   /** The places of the result that said of losses, each with the number of runs. */
   readonly said: readonly { readonly place: string; readonly runs: number }[]
   /** The places that may have said of losses: only the user knows. */
@@ -41,15 +45,23 @@ export class CardWriter {
   readonly #others = noGrades()
   readonly #several = noGrades()
   readonly #judged = new Map<string, number>()
-  readonly #ended: Point[] = []
+  /** The faults of runs, by operation and by error. */
+  readonly #ended = new Map<string, string[]>()
+  readonly #crashes = new Map<string, string[]>()
+  readonly #printedOnly = new Map<string, number>()
   readonly #said = new Map<string, number>()
   readonly #unclear = new Map<string, number>()
 
-  /** @param point the single fault of the run; undefined for several faults */
-  add({ grade, judged, said, unclear }: RunTelling, point?: Point): void {
+  /** @param of the single fault of the run, or its plan with several faults */
+  add({ grade, crash, printedOnly = [], judged, said, unclear }: RunTelling, of: Point | Plan): void {
+    const point = 'item' in of ? of : undefined
+    const fault = 'item' in of ? `${of.operation} ${of.class}` : of.map(nameItem).join(' + ')
+    if (crash !== undefined) append(this.#crashes, crash, fault)
+    for (const kind of printedOnly) increment(this.#printedOnly, kind)
     const grades = point === undefined ? this.#several : passes(point) ? this.#passing : this.#others
     grades[grade]++
-    if (grades === this.#passing && grade !== 'usual' && grade !== 'said') this.#ended.push(point!)
+    if (point !== undefined && grades === this.#passing && grade !== 'usual' && grade !== 'said')
+      append(this.#ended, point.operation, point.class)
     for (const name of judged) increment(this.#judged, name)
     this.addTelling({ said, unclear })
   }
@@ -74,14 +86,16 @@ export class CardWriter {
       const { otherwise = 'no fault acted' } = rule
       return { name, runs, notJudged: settings[name] === false ? 'off' : runs > 0 ? undefined : otherwise }
     })
-    const ofOperation = groupBy(this.#ended, ({ operation }) => operation)
-    const ended = Array.from(ofOperation, ([place, points]) => {
-      const faults = [...new Set(points.map(point => point.class))].slice(0, 3)
-      return { place, runs: points.length, faults }
-    })
+    const ended = toFaults(this.#ended).map(({ name, runs, faults }) => ({
+      place: name,
+      runs,
+      faults: faults.slice(0, 3),
+    }))
+    const crashes = toFaults(this.#crashes).map(({ name, ...of }) => ({ error: name, ...of }))
     return {
       ...{ passing: this.#passing, others: this.#others, several: this.#several, invariants },
-      ...{ ended: ended.sort(byRuns), said: toPlaces(this.#said), unclear: toPlaces(this.#unclear) },
+      ...{ ended, crashes, said: toPlaces(this.#said), unclear: toPlaces(this.#unclear) },
+      printedOnly: toPlaces(this.#printedOnly),
     }
   }
 }
@@ -92,6 +106,12 @@ export function passes({ kind, maySurface, item }: Point): boolean {
   return (kind === 'request' || kind === 'outage') && maySurface === undefined
 }
 
+/** Names one of several faults, as in `getBatch status`. */
+function nameItem(item: PlanItem): string {
+  if ('crash' in item) return 'crash'
+  return 'command' in item ? item.command.verb : `${[item.fault.on].flat().join(' or ')} ${item.fault.fault.kind}`
+}
+
 /** Returns the number of runs of some grades. */
 export function countGrades(grades: Grades, ...wanted: readonly Grade[]): number {
   return wanted.reduce((sum, grade) => sum + grades[grade], 0)
@@ -99,6 +119,14 @@ export function countGrades(grades: Grades, ...wanted: readonly Grade[]): number
 
 function increment(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1)
+}
+
+function append(faults: Map<string, string[]>, name: string, fault: string): void {
+  faults.set(name, [...(faults.get(name) ?? []), fault])
+}
+
+function toFaults(faults: ReadonlyMap<string, readonly string[]>) {
+  return Array.from(faults, ([name, all]) => ({ name, runs: all.length, faults: [...new Set(all)] })).sort(byRuns)
 }
 
 function toPlaces(counts: ReadonlyMap<string, number>): { readonly place: string; readonly runs: number }[] {

@@ -196,7 +196,8 @@ export class Exploration {
     this.runsOf[stage]++
     this.novelty.add(result.features)
     if (result.loop !== undefined) this.learned?.loops.add(result.loop)
-    if (stage !== 'singles' && result.telling !== undefined && result.fired.size > 0) this.card.add(result.telling)
+    if (stage !== 'singles' && result.telling !== undefined && result.fired.size > 0)
+      this.card.add(result.telling, origin.plan)
     const found = this.findings.add(result, origin)
     this.#report(stage)
     for (const finding of found) {

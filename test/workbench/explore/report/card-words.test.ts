@@ -1,5 +1,6 @@
 /** The card names the faults after which a client ended with an error. */
 import { expect, test } from 'vitest'
+import type { Plan } from '../../../../src/workbench/explore/plan/plan.ts'
 import type { Point } from '../../../../src/workbench/explore/plan/space.ts'
 import { describeCard } from '../../../../src/workbench/explore/report/card-words.ts'
 import type { RunTelling } from '../../../../src/workbench/explore/run/runner.ts'
@@ -28,4 +29,32 @@ test('an operation has its classes of faults, at most three, those with the most
     'After faults of these operations, it ended with an error or did not end: createLlmDeployment (5 runs: status503, ' +
       'resetDone, hang), getDeployment (2 runs: hang).',
   )
+})
+
+test('a crash has its error with its faults, and a card lists five errors', () => {
+  const card = new CardWriter()
+  const point = (name: string) =>
+    ({ operation: 'getDeployment', class: name, kind: 'request', item: {} }) as unknown as Point
+  const telling = (crash: string) => ({ grade: 'crash', crash, judged: [] }) as unknown as RunTelling
+  for (const name of CLASSES) card.add(telling("KeyError: 'id', at client.py:3"), point(name))
+  const plan: Plan = [{ fault: { on: ['listFiles'], fault: { kind: 'reset' } } }, { crash: 1 }]
+  card.add(telling("KeyError: 'id', at client.py:3"), plan)
+  for (const line of [4, 5, 6, 7, 8, 9]) card.add(telling(`IndexError, at client.py:${line}`), point('empty'))
+  const { crashes, ...rest } = card.toCard({})
+  const faults = [...CLASSES.map(name => `getDeployment ${name}`), 'listFiles reset + crash']
+  expect(crashes).toHaveLength(7)
+  expect(crashes[0]).toEqual({ error: "KeyError: 'id', at client.py:3", runs: 6, faults })
+  const lines = describeCard({ crashes, ...rest }, 0).filter(line => /Crash|more$/.test(line))
+  expect(lines).toEqual([
+    `  Crash: KeyError: 'id', at client.py:3 (6 runs: ${faults.slice(0, 3).join(', ')}, 3 more)`,
+    ...[4, 5, 6, 7].map(line => `  Crash: IndexError, at client.py:${line} (1 run: getDeployment empty)`),
+    '  and 2 more',
+  ])
+})
+
+test('what a command left running and only printed has a line', () => {
+  const card = new CardWriter()
+  const telling = { grade: 'gaveUp', printedOnly: ['deployment'], judged: [] } as unknown as RunTelling
+  for (const _ of CLASSES) card.add(telling, [])
+  expect(describeCard(card.toCard({}), 0)).toContain('  Left running, printed only: deployment (5 runs).')
 })

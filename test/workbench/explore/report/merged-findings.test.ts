@@ -99,7 +99,21 @@ test('a line that fails after answers of several operations is one finding', asy
     }
     return [await count('/v1/batches'), await count('/v1/files')]
   }
-  const { findings } = await explore(careless, { fixtures: 'empty', faults: 'singles', classes: ['status503'] })
+  const { findings, card } = await explore(careless, { fixtures: 'empty', faults: 'singles', classes: ['status503'] })
+  // Both operations fail at one line.
+  expect(card.crashes).toEqual([
+    {
+      error: expect.stringMatching(/^TypeError: Cannot read .*\(reading 'length'\), at merged-findings\.test\.ts:\d+$/),
+      runs: 5,
+      faults: [
+        'listBatches status503',
+        'listFiles status503',
+        'listBatches status503 for 60s',
+        'listFiles status503 for 60s',
+        'listFiles tokenRevoked',
+      ],
+    },
+  ])
   expect(findings).toMatchObject([
     { signature: 'recovers@listBatches/crash', also: [{ signature: 'recovers@listFiles/crash' }] },
   ])
