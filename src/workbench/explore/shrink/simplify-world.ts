@@ -67,7 +67,6 @@ function replaceAt(root: unknown, [key, ...rest]: Place, value: unknown): unknow
 
 /** The fixtures without content, from the smallest one. */
 const SMALL_FIXTURES: readonly string[] = ['two-nodes', 'empty']
-const DEFAULT_FIXTURE = 'default'
 const DEFAULT_PROFILE = 'realistic'
 const DEFAULT_SEED = 1
 
@@ -122,7 +121,7 @@ export async function simplifyWorld(trials: Trials, world: FlowWorld, isSlow: bo
 const WORDS = { with: 'the added records', fixtures: 'the fixture', profile: 'the profile' } as const
 
 /** Returns the parts of a world that are not the simplest, each with what can be in their place, the simplest first. */
-function partsOf({ fixtures = DEFAULT_FIXTURE, with: added, seed, profile, weather }: FlowWorld): Simplification[][] {
+function partsOf({ fixtures, with: added, seed, profile, weather }: FlowWorld): Simplification[][] {
   const parts: Simplification[][] = []
   const pack = weather ?? loadProfile(profile).weather.pack
   const calm = pack === 'none' ? [] : [{ change: { weather: 'none' }, leftOut: [`the weather ${pack}`] }]
@@ -137,10 +136,9 @@ function partsOf({ fixtures = DEFAULT_FIXTURE, with: added, seed, profile, weath
     parts.push([{ change: { with: {} }, leftOut: ['all added records'] }])
   }
   if (typeof fixtures !== 'string' || !SMALL_FIXTURES.includes(fixtures)) {
-    const name = nameOf(fixtures)
-    parts.push(
-      SMALL_FIXTURES.map(small => ({ change: { fixtures: small }, leftOut: [`${name} (${small} is enough)`] })),
-    )
+    // Only what the user chose can be left out.
+    const leftOut = (small: string) => (fixtures === undefined ? [] : [`${nameOf(fixtures)} (${small} is enough)`])
+    parts.push(SMALL_FIXTURES.map(small => ({ change: { fixtures: small }, leftOut: leftOut(small) })))
   }
   // A snapshot has a seed of its own.
   if (seed !== undefined && String(seed) !== String(DEFAULT_SEED)) {

@@ -34,6 +34,9 @@ test('a plan of 20 items shrinks to the lost answer of the create, in a simpler 
   expect(shrunk).toMatchObject({ isMinimal: true, isRepeatable: true, world: { seed: 1, fixtures: 'two-nodes' } })
   expect(shrunk.plan).toEqual([PLAN[0]])
   expect(shrunk.runs).toBeLessThanOrEqual(25)
+  // A user cannot leave out a fixture that they did not choose.
+  const unchosen = (await shrink({ runner, plan: [PLAN[0]!], signature, world: { seed: 7 } }))!
+  expect(unchosen).toMatchObject({ world: { fixtures: 'two-nodes' }, leftOut: ['the seed 7 (1 is enough)'] })
   const { plan, world, result } = shrunk
   expect(shrunk.leftOut).toEqual(['the fixture default (two-nodes is enough)', 'the seed 7 (1 is enough)'])
   expect(
