@@ -23,13 +23,22 @@ export function formatUsd(microcents: Microcents): string {
 
 /** Says what a thing has cost in which time, and what it costs a day from there, as in `$6.48 in 2h 46m, $62 a day …`. */
 export function formatCost(
-  { sim }: Pick<Conduct, 'sim'>,
+  conduct: Pick<Conduct, 'sim' | 'end' | 'endedAt'>,
   { id, microcents, createdAt }: Pick<CreatedThing, 'id' | 'microcents' | 'createdAt'>,
 ): string {
-  const time = sim.clock.elapsed - createdAt
-  const rate = sim.world.ledger.meters.rateOf(id)
+  const { clock, world } = conduct.sim
+  const time = clock.elapsed - createdAt
+  const rate = world.ledger.meters.rateOf(id)
   const goesOn = rate > 0 ? `, ${formatUsd(rate * 24)} a day from there` : ''
-  return time <= 0 ? formatUsd(microcents) : `${formatUsd(microcents)} in ${formatDuration(time)}${goesOn}`
+  const span = untilJudged(conduct) || ` in ${formatDuration(time)}`
+  return time <= 0 ? formatUsd(microcents) : `${formatUsd(microcents)}${span}${goesOn}`
+}
+
+/** Says until when amounts count: the service of a run goes on after its client. `''` in a judgement of a log. */
+export function untilJudged({ sim, end, endedAt }: Pick<Conduct, 'sim' | 'end' | 'endedAt'>): string {
+  const after = sim.clock.elapsed - endedAt
+  const ended = end.kind === 'unsettled' ? 'was stopped' : 'ended'
+  return after > 0 ? ` until the run was judged, ${formatDuration(after)} after the client ${ended}` : ''
 }
 
 /** Formats a time as the time since the client started, as in `12m 5s`. */

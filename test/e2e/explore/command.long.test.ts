@@ -194,6 +194,7 @@ describe('a run', () => {
     const { broken } = await asking.run([])
     const { words } = broken.find(({ invariant }) => invariant === 'settles')!
     expect(words).toMatch(/it waits for (?:another answer: it sent \d+ requests|an answer to request \d+ \()/)
+    expect(words).toMatch(/ If the client has a longer limit of its own, try a longer --command-timeout\.$/)
   })
 
   test('that waits for more time of the world than it may is ended at once', async () => {

@@ -4,11 +4,12 @@ import { formatCount } from '../../../lib/text/numbers.ts'
 import { lastStartOf, requestEvidence, violationAt } from '../facts.ts'
 import type { ClientEnd, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
-import { formatSince, formatUsd, nameRequest, operationOf, startSentence } from '../words.ts'
+import { formatSince, formatUsd, nameRequest, operationOf, startSentence, untilJudged } from '../words.ts'
 
 /** The `readError` of a request that only the limit of the platform for an answer ended, as in Node's fetch. */
 const PLATFORM_TIMEOUT = 'UND_ERR_HEADERS_TIMEOUT'
 const NO_TIMEOUT = 'noTimeout'
+const LONGER = ' If the client has a longer limit of its own, try a longer --command-timeout.'
 
 /**
  * The client ends within the bound, and so does each of its requests by its own limit:
@@ -47,9 +48,13 @@ function findLateEnd(observation: Observation): Violation | undefined {
     : ' It sent no request.'
   const alive = end.kind === 'unsettled' ? created.filter(({ isAlive }) => isAlive) : []
   const cost = alive.reduce((sum, { microcents }) => sum + microcents, 0)
-  const costs = alive.length === 0 ? '' : ` Meanwhile ${alive.map(({ id }) => id).join(', ')} cost ${formatUsd(cost)}.`
+  const costs =
+    alive.length === 0
+      ? ''
+      : ` Meanwhile ${alive.map(({ id }) => id).join(', ')} cost ${formatUsd(cost)}${untilJudged(observation)}.`
+  const longer = end.kind === 'unsettled' && end.bound ? LONGER : ''
   const root = waitsForEver(observation) ? { rootCause: NO_TIMEOUT } : {}
-  return violationAt(request, how + last + costs, { subject: alive[0]?.id, ...root })
+  return violationAt(request, how + last + costs + longer, { subject: alive[0]?.id, ...root })
 }
 
 /** Tells whether a command ended at its bound of real time because of the first request that had no answer. */

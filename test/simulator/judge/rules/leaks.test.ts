@@ -28,7 +28,7 @@ test('a deployment that the result does not name is a leak, with its id, cost an
   const id = observation.created[0]!.id
   expect(onlyWords('noLeak', observation)).toMatch(
     new RegExp(
-      `^The deployment ${id} \\(running\\) goes on: \\$\\d+\\.\\d\\d in [\\dhms ]+, \\$[\\d.]+ a day from there\\. Request 1 \\(createLlmDeployment, 200\\) ` +
+      `^The deployment ${id} \\(running\\) goes on: \\$\\d+\\.\\d\\d until the run was judged, 1h after the client ended, \\$[\\d.]+ a day from there\\. Request 1 \\(createLlmDeployment, 200\\) ` +
         'created it 1m 30s after the start\\. The client returned without naming it in its result\\.$',
     ),
   )
@@ -63,7 +63,7 @@ test('a client that throws and knew the id did not clean up, which is not a seco
   expect(onlyWords('cleansUpOnThrow', observation)).toMatch(
     new RegExp(
       `^The client threw 'the poll failed' after 0s and did not delete what it had created\\. The deployment ${id} \\(\\w+\\) has ` +
-        'cost \\$\\d+\\.\\d+ in .+ a day from there, and the error does not name it\\. Its last request about it was request 2 ' +
+        'cost \\$\\d+\\.\\d+ until the run was judged, 15m after the client ended, \\$[\\d.]+ a day from there, and the error does not name it\\. Its last request about it was request 2 ' +
         '\\(getDeployment, 503\\)\\.$',
     ),
   )
