@@ -57,12 +57,14 @@ export function assertWritable(
   throw new UsageError(`${problem}: a scenario in TypeScript imports its flow, and a command has none. Leave it out.`)
 }
 
-/** Returns the line of a shell that plays scenarios again. If a command has our `sleep` in its PATH now, so has the line. */
+/** Returns the line of a shell that plays scenarios again. Our `sleep` and an active venv stay in the PATH of a command. */
 export function playLine({ flow }: ExploredClient, file: string, home: string): string {
-  const folder =
-    'command' in flow && process.env.PATH?.split(delimiter).find(one => /[\\/]clients[\\/]shell[\\/]?$/.test(one))
-  const place = folder && (folder.startsWith(`${home}${sep}`) ? `$PWD/${relative(home, folder)}` : folder)
-  return `${place ? `PATH="${place}:$PATH" ` : ''}npx modelhost-sim run ${shellQuote(file)}`
+  const { PATH = '', VIRTUAL_ENV } = process.env
+  const isNeeded = (folder: string) =>
+    /[\\/]clients[\\/]shell[\\/]?$/.test(folder) || folder === `${VIRTUAL_ENV}${sep}bin`
+  const folders = 'command' in flow ? [...new Set(PATH.split(delimiter).filter(isNeeded))] : []
+  const places = folders.map(one => (one.startsWith(`${home}${sep}`) ? `$PWD/${relative(home, one)}` : one))
+  return `${places.length > 0 ? `PATH="${places.join(':')}:$PATH" ` : ''}npx modelhost-sim run ${shellQuote(file)}`
 }
 
 function textIn(

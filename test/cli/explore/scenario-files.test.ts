@@ -34,8 +34,11 @@ test.each([
   ['/bin:/usr/bin', ''],
   ['/app/node_modules/modelhost-sim/clients/shell:/bin', 'PATH="$PWD/node_modules/modelhost-sim/clients/shell:$PATH" '],
   ['/bin:/opt/modelhost-sim/clients/shell', 'PATH="/opt/modelhost-sim/clients/shell:$PATH" '],
+  ['/app/.venv/bin:/bin:/venv/bin', 'PATH="$PWD/.venv/bin:$PATH" '],
+  ['/opt/clients/shell:/app/.venv/bin:/app/.venv/bin', 'PATH="/opt/clients/shell:$PWD/.venv/bin:$PATH" '],
 ])('a scenario of a command that was explored with the PATH %s is played with it', (path, before) => {
   vi.stubEnv('PATH', path)
+  vi.stubEnv('VIRTUAL_ENV', '/app/.venv')
   expect(playLine(SHELL, 'a b.yaml', '/app')).toBe(`${before}npx modelhost-sim run 'a b.yaml'`)
   expect(playLine({ ...SHELL, flow: { name: 'f' } as never }, 'b.yaml', '/app')).toBe('npx modelhost-sim run b.yaml')
 })
