@@ -26,12 +26,23 @@ export interface ExploredFlow {
 const MAX_LISTED = 10
 const KEEP = 'To keep each finding as a test, give --write and a folder.'
 
+/** What the runs of each stage are. */
+const RUNS = {
+  base: 'without faults',
+  singles: 'with one fault',
+  pairs: 'with two faults',
+  swarm: 'with a random plan',
+  shrinking: 'to shrink findings',
+} as const satisfies Readonly<Record<keyof FlowReport['runsOf'], string>>
+
 /** Returns the report for people. */
 export function formatFlow({ report, findings, fileOf, play }: ExploredFlow, knownFile: string): string {
   const { flow, runs, runsOf, points, surfaced } = report
   const { fresh, known, gone } = findings
+  const stages = (Object.keys(RUNS) as (keyof typeof RUNS)[]).filter(stage => runsOf[stage] > 0)
+  const named = stages.map(stage => `${formatCount(runsOf[stage])} ${RUNS[stage]}`).join(', ')
   const lines = [
-    `${flow}: ${plural(runs, 'run')}, ${plural(points, 'single fault')}, ${describeEnd(report)}`,
+    `${flow}: ${plural(runs, 'run')}${named && ` (${named})`}, ${plural(points, 'single fault')}, ${describeEnd(report)}`,
     ...describeCard(report.card, report.findings.length, countUntried(report)),
   ]
   const files = fresh.map(fileOf)

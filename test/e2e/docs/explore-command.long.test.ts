@@ -170,7 +170,7 @@ test('a wait for an answer that never comes is in a note', async () => {
   expect(runner.notes).toEqual([])
   await runner.run([{ fault: { on: 'listDeployments', nth: 1, fault: { kind: 'hang' } } }])
   expect(runner.notes).toEqual([
-    '1 of 2 runs waited for answers that never came, 5 s of real time in all. Make the limit on the time for one answer ' +
+    'Runs that waited for answers that never came: 1, 5 s of real time in all. Make the limit on the time for one answer ' +
       'a setting of the client, and give a shorter one: step 3 of docs/explore-command.md.',
   ])
 })

@@ -67,7 +67,9 @@ describe('a flow with a leak', () => {
   test('is described with what to do, and its scenarios are written', async () => {
     const { code, out } = await explore({ write: 'all found', junit: join(folder, 'junit.xml') })
     expect(code).toBe(1)
-    expect(out).toMatch(/^leaky: \d+ runs, \d+ single faults, each was run\n(?: {2}.+\n)+\n1\. /)
+    expect(out).toMatch(
+      /^leaky: \d+ runs \(2 without faults, .+\), \d+ single faults, each was run\n(?: {2}.+\n)+\n1\. /,
+    )
     const files = readdirSync(join(folder, 'all found'))
     expect(files.length).toBeGreaterThan(1)
     for (const file of files) {
@@ -214,7 +216,7 @@ describe('refuses', () => {
   test('is said after the report if it is in the way of the scenarios at the end alone', async () => {
     const { written, failure } = await failed({ write: 'found' }, () => write('found', 'a file'))
     expect(failure).toThrow("Failed to write --write 'found': ")
-    expect(written.out).toMatch(/^leaky: \d+ runs, /)
+    expect(written.out).toMatch(/^leaky: \d+ runs \(/)
   })
 })
 

@@ -157,7 +157,7 @@ class ProcessRunner implements FlowRunner {
     const slept = `Each run waits ${seconds} s of real time in the sleeps of the client, and each fault is a run. ${nameRunners()}`
     const left = `In ${plural(this.#leavingRuns, 'run')}, the command left a process in a session of its own, which held its output open. It was not waited for, and may still run. Make the command end what it starts.`
     const hung = Math.round(this.#hungMs.reduce((sum, ms) => sum + ms, 0) / 1000)
-    const waited = `${this.#hungMs.length} of ${this.runs} runs waited for answers that never came, ${hung} s of real time in all. Make the limit on the time for one answer a setting of the client, and give a shorter one: step 3 of docs/explore-command.md.`
+    const waited = `Runs that waited for answers that never came: ${this.#hungMs.length}, ${hung} s of real time in all. Make the limit on the time for one answer a setting of the client, and give a shorter one: step 3 of docs/explore-command.md.`
     return [
       ...(seconds < NOTED_SECONDS ? [] : [slept]),
       ...(this.#hungMs.length === 0 ? [] : [waited]),

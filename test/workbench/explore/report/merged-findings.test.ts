@@ -80,7 +80,9 @@ describe('a client that breaks a rule at several places by one cause', () => {
 test('a report without a run with a fault says that none was tried, and not that nothing was found', async () => {
   const report = await explore(hasty, { name: 'hasty', fixtures: 'empty', budget: 2 })
   const text = formatFlow(await sorted(report), '')
-  expect(text).toMatch(/^hasty: 2 runs, \d+ single faults, the budget is spent\n {2}No fault was tried\.\n/)
+  expect(text).toMatch(
+    /^hasty: 2 runs \(2 without faults\), \d+ single faults, the budget is spent\n {2}No fault was tried\.\n/,
+  )
   expect(text).not.toMatch(/0 findings|No finding/)
   const pairs = async (more: object) =>
     formatFlow(await sorted({ ...explored, findings: [], unreachedPairs: 3, ...more }), '')
