@@ -109,9 +109,8 @@ const Ramp = z
 
 /**
  * Rates from CSV (see `parseLoadTrace`), or single requests (see `readRequestTrace`), which replace lengths, burstiness and
- * spread. The rate of a line lasts until the next line, and that of the last line for
- * ever. With `repeat` the last line lasts as long as the line before it, and then the trace starts again from its
- * second 0.
+ * spread. The rate of a line lasts until the next line, and that of the last line for ever, or until `length` ends. With
+ * `repeat` the last line lasts as long as the line before it, and then the trace starts again from its second 0.
  */
 const Trace = z
   .strictObject({
@@ -140,7 +139,8 @@ const Trace = z
         addIssue(context, ['repeat'], `false for a trace of less than ${formatDuration(MIN_PERIOD)}`)
       }
     } catch (error) {
-      if (error instanceof RangeError) return addIssue(context, ['text'], `lines of requests (${error.message})`)
+      const form = isRequestTrace(text) ? 'requests' : "'seconds,requests/s'"
+      if (error instanceof RangeError) return addIssue(context, ['text'], `lines of ${form} (${error.message})`)
       if (!(error instanceof LoadTraceError)) throw error
       addIssue(context, ['text'], `lines of 'seconds,requests/s' (line ${error.line}: ${error.reason})`)
     }
@@ -262,16 +262,26 @@ export function compileLoad<Load extends OfferedLoad>(load: Load): Load {
   const start = skip === undefined ? 0 : micros(skip)
   const length = lasts === undefined ? Number.POSITIVE_INFINITY : micros(lasts)
   const cut = { from: start / SECOND, lasts: length / SECOND, isRepeated: repeat }
-  const trace = isRequestTrace(text) ? readRequestTrace(text, cut) : { text: cutRates(text, start, length) }
+  const trace = isRequestTrace(text) ? readRequestTrace(text, cut) : { text: cutRates(text, start, length, repeat) }
   const lines = parseLoadTrace(trace.text).map(({ at, rps: rate }) => `${at / SECOND},${rate * scale}`)
   return { ...rest, repeat, ...trace, text: lines.join('\n') } as unknown as Load
 }
 
-function cutRates(text: string, start: Micros, length: Micros): string {
+/**
+ * Returns the lines of a span. After its end the rate is 0, or the trace starts over if it is repeated.
+ *
+ * @throws RangeError for a span without time, or after the last line
+ */
+function cutRates(text: string, start: Micros, length: Micros, isRepeated: boolean): string {
   const points = parseLoadTrace(text)
+  if (length === 0 || start > points.at(-1)!.at) throw new RangeError('it has no rate in this span')
   const kept = points.filter(({ at }) => at > start && at < start + length)
-  const { rps: rate } = points.findLast(({ at }) => at <= start) ?? { rps: 0 }
-  return [{ at: start, rps: rate }, ...kept].map(({ at, rps }) => `${(at - start) / SECOND},${rps}`).join('\n')
+  kept.unshift({ at: start, rps: points.findLast(({ at }) => at <= start)?.rps ?? 0 })
+  const { at: last, rps } = kept.at(-1)!
+  // Repeated, the last line lasts as long as the line before. So a line halfway to the end makes the span the period.
+  if (!isRepeated && length <= MAX_TRACE_LENGTH) kept.push({ at: start + length, rps: 0 })
+  else if (isRepeated && start + length < tracePeriod(points)) kept.push({ at: (last + start + length) / 2, rps })
+  return kept.map(({ at, rps: rate }) => `${(at - start) / SECOND},${rate}`).join('\n')
 }
 
 function isNumber(text: string): boolean {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
-import { compileLoad, OfferedLoad } from '../../src/data/offered-load.ts'
+import { compileLoad, OfferedLoad, parseLoadTrace, tracePeriod } from '../../src/data/offered-load.ts'
 import { isRequestTrace, readRequestTrace } from '../../src/data/request-trace.ts'
 import { commanded } from '../cli/commanded.ts'
 
@@ -131,14 +131,25 @@ describe('a load from a trace', () => {
     })
     expect(OfferedLoad.parse(load)).toEqual(load)
     const rates = compileLoad(OfferedLoad.parse({ kind: 'trace', text: '0,5\n8,6\n12,7\n40,8', ...cut }))
-    expect(rates).toMatchObject({ text: '0,18\n2,21', prompt_tokens: 500 })
+    expect(rates).toMatchObject({ text: '0,18\n2,21\n15,0', prompt_tokens: 500 })
     const late = compileLoad(OfferedLoad.parse({ kind: 'trace', text: '100,5\n200,6', length: '50s' }))
-    expect(late).toMatchObject({ text: '0,0' })
+    expect(late).toMatchObject({ text: '0,0\n50,0' })
+    const repeated = { kind: 'trace', text: '0,5\n8,6\n12,7\n40,8', ...cut, repeat: true }
+    const { text } = compileLoad(OfferedLoad.parse(repeated)) as { text: string }
+    expect([text, tracePeriod(parseLoadTrace(text))]).toEqual(['0,18\n2,21\n8.5,21', 15_000_000])
+    const whole = compileLoad(OfferedLoad.parse({ ...repeated, length: '1h' }))
+    expect(whole).toMatchObject({ text: '0,18\n2,21\n30,24' })
   })
 
   test('is refused if no request is left of it, or if its rates are too high', () => {
     const problemOf = (load: object) => OfferedLoad.safeParse({ kind: 'trace', ...load }).error!.issues[0]!.message
     expect(problemOf({ text: CSV, skip: '1h' })).toBe('lines of requests (it has no request in this span)')
+    const noRate = "lines of 'seconds,requests/s' (it has no rate in this span)"
+    expect(problemOf({ text: '0,1\n300,2', skip: '2h' })).toBe(noRate)
+    expect([CSV, '0,1\n300,2'].map(text => problemOf({ text, length: '0s' }))).toEqual([
+      'lines of requests (it has no request in this span)',
+      noRate,
+    ])
     expect(problemOf({ text: '0,2e6', scale: 1000 })).toContain('requests/s of at most 1000000000')
   })
 
@@ -167,6 +178,16 @@ describe('a load from a trace', () => {
     expect([whole.stderr, repeated.stderr]).toEqual(['', ''])
     const unknown = await commanded(['simulate', '--for', '10m', '--trace', `acme/no=${file}`])
     expect(unknown.stderr).toContain('the world has no deployment acme/no. Give NAME=FILE')
+  })
+
+  test('of rates ends where it is cut, and simulate says so', async () => {
+    const folder = folderWith('0,1\n300,0\n', {})
+    const flags = ['--trace', join(folder, 'requests.csv'), '--trace-length', '1m', '--json']
+    const { stdout, stderr } = await commanded(['simulate', '--for', '10m', '--fixtures', folder, ...flags])
+    const { arrived } = JSON.parse(stdout).deployments[0].requests
+    expect(arrived).toBeGreaterThan(30)
+    expect(arrived).toBeLessThan(90)
+    expect(stderr).toContain(' ends after 1m of 10m. To repeat it, give --trace-repeat')
   })
 
   test('is cut, scaled and repeated by the flags of simulate as by the fields of a fixture', async () => {
