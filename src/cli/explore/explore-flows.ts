@@ -363,8 +363,11 @@ async function toOutcome(
     if (findings.has(signature) || isOfBase(signature)) continue
     const small = isKnown(signature) ? undefined : await shrink({ ...options, plan, inputs, signature })
     if (options.signal?.aborted && small?.isMinimal === false) throw new RunStopped()
+    // Another plan can break the same at another request.
+    const ofPlan = small?.result.broken.find(violation => violation.signature === signature)
     findings.set(signature, {
-      ...{ signature, words, ...given({ plan: small && [...small.plan], inputs: small?.inputs }) },
+      ...{ signature, words: ofPlan?.words ?? words },
+      ...given({ plan: small && [...small.plan], inputs: small?.inputs }),
     })
   }
   return { digest: result.digest, findings: [...findings.values()] }

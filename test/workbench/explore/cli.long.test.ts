@@ -260,6 +260,26 @@ test('seeds are divided among processes, and the same command continues', async 
   await expect(explore({ ...shared, shard: '1/2', seed: '2' })).rejects.toThrow('it is of other work (tests: leaky (')
 })
 
+test('the words of a finding of a shard are those of its printed plan', async () => {
+  write(
+    'client.ts',
+    `export default async ({ fetch, url, token }) => {
+      const body = JSON.stringify({ model_name: 'chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+      const headers = { authorization: \`Bearer \${token}\`, 'content-type': 'application/json' }
+      const answer = await fetch(\`\${url}/deploy/llm\`, { method: 'POST', headers, body })
+      return (await answer.json()).deploy_id
+    }`,
+  )
+  const { out } = await explore({ flows: ['client.ts'], faults: undefined, fixtures: 'empty', seeds: '4..4', out: 'o' })
+  const results = readFileSync(join(folder, 'o/results-1.ndjson'), 'utf8')
+  const { written, output } = commandOutput()
+  await merge({ files: [join(folder, 'o')], json: true }, output, folder)
+  for (const text of [out, results, written.out]) {
+    expect(text).toContain('(createLlmDeployment, 503)')
+    expect(text).toMatch(/"kind":"status","status":503\}/)
+  }
+})
+
 test('merge does not fail for known findings, and names them', async () => {
   await explore({ faults: undefined, seeds: '1..12', out: 'results' })
   const results = join(folder, 'results')

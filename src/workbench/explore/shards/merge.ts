@@ -6,7 +6,7 @@ import { runsOf } from './play-shard.ts'
 import { findDifference, keyOf, readResults, type SeedFinding, type SeedResult, type TestSeed } from './results.ts'
 import { parseSeedRange } from './shard.ts'
 
-/** A root cause, and how often it was found. Plan, inputs and replay are the smallest of all shards. */
+/** A root cause, and how often it was found. Words, plan, inputs and replay are those of the smallest plan of all shards. */
 export interface MergedFinding extends SeedFinding {
   readonly test: string
   /** Seeds that have it. */
@@ -126,7 +126,6 @@ export function collectFindings(
         count: new Set(group.map(({ seed }) => seed)).size,
         firstSeed: first!.seed,
         ...smallest.finding,
-        words: first!.finding.words,
       }
     })
     .sort((one, other) => other.count - one.count || (one.signature < other.signature ? -1 : 1))
