@@ -2,18 +2,15 @@ import { isInRange, parseRange } from './number-ranges.ts'
 
 /**
  * Returns whether a JSON value matches an expected one. An object matches if each expected field matches; it may have
- * other fields. A list matches if it has as many entries and each matches. A number matches a range that it is in, as
- * `50..`. Other values match if they are equal.
+ * other fields. A list matches if each expected entry matches one of its entries; an empty list matches an empty one
+ * alone. A number matches a range that it is in, as `50..`. Other values match if they are equal.
  *
  * @example holds({ status: 'running', instances: { running: 1, pending: 0 } }, { instances: { running: 1 } }) // true
  */
 export function matchesJsonSubset(value: unknown, expected: unknown): boolean {
   if (Array.isArray(expected)) {
-    return (
-      Array.isArray(value) &&
-      value.length === expected.length &&
-      expected.every((one, at) => matchesJsonSubset(value[at], one))
-    )
+    if (!Array.isArray(value) || expected.length === 0) return Array.isArray(value) && value.length === 0
+    return expected.every(one => value.some(entry => matchesJsonSubset(entry, one)))
   }
   if (typeof expected === 'object' && expected !== null) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false

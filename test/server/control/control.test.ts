@@ -257,6 +257,13 @@ describe('until', () => {
     expect(body.last.body).toContainEqual(expect.objectContaining({ deploy_id: id, status: 'running' }))
   })
 
+  test('finds the expected rows of a list within an object', async () => {
+    const { command, sim } = await running()
+    const where = { data: [{ id: 'acme/assistant' }] }
+    const { body } = await command('/_sim/clock/until', { get: '/v1/models', where, within: '1h' })
+    expect([body.reached, sim.clock.elapsed]).toEqual([true, 0])
+  })
+
   test.each([
     [{ get: '/deploi/x', where: { a: 1 } }, 'the service has no GET with this path'],
     [{ get: '/deploy/list', where: [{}], within: 'soon' }, 'Failed to read the duration'],
@@ -272,6 +279,9 @@ describe('until', () => {
       { get: '/deploy/2cZeTxVFN7tKxCCh', where: [{}] },
       'answers an object, and where is a list. Give where as an object',
     ],
+    [{ get: '/v1/batches', where: [{}] }, 'Give where as an object, as in {"object":"list"}.'],
+    [{ get: '/v1/batches', where: { data: [{ status: 'nope' }] } }, 'status is never "nope".'],
+    [{ get: '/v1/models', where: JSON.parse('{"__proto__":{"a":1}}') }, "unknown field '__proto__'."],
   ])('refuses %j', async (body, message) => {
     const { command, sim } = await running()
     const answer = await command('/_sim/clock/until', body)

@@ -1303,8 +1303,9 @@ class Control:
         `within`. Default: 24h. If the GET returns an object, `where` has fields that it must
         have. If it returns a list, `where` is an array, and each of its elements must match a
         row. Values must be equal. For a number, `where` can have a range as a text: "50..",
-        "..20" or "3..20". Of a nested object, `where` can have a part. If `within` passes
-        first, `reached` is false. `last` is the last response of the GET.
+        "..20" or "3..20". Of a nested object or list, `where` can have a part, and `[]` is an
+        empty list. If `within` passes first, `reached` is false. `last` is the last response of
+        the GET.
 
         Sends `POST /_sim/clock/until`.
         Refused with 400: an unknown path, a path whose first response is an error or has

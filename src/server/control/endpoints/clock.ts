@@ -132,7 +132,13 @@ export const nextClock = control({
 })
 
 /** The expected response of a GET: fields of an object, or rows of a list in any order. */
-const Where = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown()).min(1)])
+const Where = z.union([
+  // A record would leave out a field `__proto__`.
+  z
+    .custom<Record<string, unknown>>(value => kindOf(value) === 'an object')
+    .meta({ type: 'object', additionalProperties: {} }),
+  z.array(z.unknown()).min(1),
+])
 
 const GetResult = z.object({ status: z.int(), body: z.unknown() })
 
@@ -142,7 +148,7 @@ export const untilClock = control({
     'Move time until a GET of the service returns what `where` describes, for at most `within`. Default: 24h. If the ' +
     'GET returns an object, `where` has fields that it must have. If it returns a list, `where` is an array, and ' +
     'each of its elements must match a row. Values must be equal. For a number, `where` can have a range as a text: ' +
-    '"50..", "..20" or "3..20". Of a nested object, `where` can have a part. If `within` passes first, `reached` is false. `last` is the last response of the GET',
+    '"50..", "..20" or "3..20". Of a nested object or list, `where` can have a part, and `[]` is an empty list. If `within` passes first, `reached` is false. `last` is the last response of the GET',
   example: { body: { get: '/deploy/2cZeTxVFN7tKxCCh', where: { status: 'running' }, within: '15m' } },
   refusals: {
     400: 'an unknown path, a path whose first response is an error or has another type than where, a where that no answer can have, or an invalid duration',
@@ -171,7 +177,7 @@ export const untilClock = control({
         const problem = whyNever(schema, where)
         if (problem !== undefined) refuse(400, `Failed to wait: no answer of GET ${get} matches where: ${problem}`)
       }
-      return response.ok && matchesWhere(last.body, where)
+      return response.ok && matchesJsonSubset(last.body, where)
     }
     const { reached, result: happened } = await refuseInvalid(() => sim.clock.untilInSlices(look, { within }, signal))
     const { now, ...result } = toMoveView(sim, happened)
@@ -197,11 +203,14 @@ function assertComparable(
   }
   const [expectedKind, actualKind] = [kindOf(where), kindOf(body)]
   if (expectedKind === actualKind) return
+  const [row = {}] = Array.isArray(body) ? (body as unknown[]) : [body]
+  const simple = Object.entries(Object(row)).find(([, value]) => typeof value !== 'object')
+  const example = JSON.stringify(Object.fromEntries(simple ? [simple] : []))
   const remedy =
     actualKind === 'a list'
-      ? 'Give where as a list of what its rows should have, as in [{"status":"running"}].'
+      ? `Give where as a list of what its rows should have, as in [${example}].`
       : actualKind === 'an object'
-        ? 'Give where as an object, as in {"status":"running"}.'
+        ? `Give where as an object, as in ${example}.`
         : 'Give a path whose answer is JSON.'
   refuse(400, `Failed to wait: GET ${get} answers ${actualKind}, and where is ${expectedKind}. ${remedy}`)
 }
@@ -247,11 +256,6 @@ function whyNever(schema: unknown, expected: unknown, field = 'it'): string | un
 function kindOf(value: unknown): 'a list' | 'an object' | 'text' {
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' && value !== null ? 'an object' : 'text'
-}
-
-function matchesWhere(body: unknown, where: z.output<typeof Where>): boolean {
-  if (!Array.isArray(where)) return matchesJsonSubset(body, where)
-  return Array.isArray(body) && where.every(expected => body.some(row => matchesJsonSubset(row, expected)))
 }
 
 export const reset = control({
