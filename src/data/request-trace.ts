@@ -1,7 +1,7 @@
 /** Traces of single requests, in the public forms: CSV and JSON lines with a time, tokens of the prompt and of the answer. */
 import { elapsedAt } from '../kernel/clock.ts'
 import { SECOND } from '../kernel/duration.ts'
-import { tryParseJson } from '../lib/json-text.ts'
+import { parseJsonText, tryParseJson } from '../lib/json-text.ts'
 import { LIMITS } from '../lib/limits.ts'
 
 /** Requests of a trace are counted in bins of this many seconds, and their burstiness around means of `WINDOW` bins. */
@@ -141,13 +141,21 @@ function columnsOf(header: readonly string[]): Record<Column, number> {
   }
 }
 
+/** Returns the columns of a line. Rejects a known name that is there twice. */
+function uniqueColumnsOf(line: number, names: readonly string[]): Record<Column, number> {
+  const letters = names.map(lettersOf)
+  const twice = names.find((_, i) => COLUMNS.has(letters[i]!) && letters.indexOf(letters[i]!) < i)
+  if (twice !== undefined) throw new RangeError(`line ${line}: the column '${twice.trim()}' is there twice`)
+  return columnsOf(names)
+}
+
 function lettersOf(name: string): string {
   return name.toLowerCase().replace(/[^a-z]/g, '')
 }
 
 function csvRequests(text: string): TracedRequest[] {
   const [header = '', ...lines] = text.replace(/^\uFEFF/, '').split(/\r?\n/)
-  const columns = columnsOf(cellsOf(header))
+  const columns = uniqueColumnsOf(1, cellsOf(header))
   if (Math.min(columns.seconds, columns.prompt, columns.answer) < 0)
     throw new RangeError(`line 1: its header needs ${REQUEST_COLUMNS}`)
   return lines.flatMap((line, i) => {
@@ -163,8 +171,13 @@ function jsonRequests(text: string): TracedRequest[] {
     if (line.trim() === '') return []
     const value = tryParseJson(line)
     if (typeof value !== 'object' || value === null) throw new RangeError(`line ${i + 1}: it is not a JSON object`)
+    const parsed = parseJsonText(line, true)
+    if ('fault' in parsed) throw new RangeError(`line ${i + 1}: ${parsed.fault.reason}`)
     const fields = Object.entries(value)
-    const columns = columnsOf(fields.map(([name]) => name))
+    const columns = uniqueColumnsOf(
+      i + 1,
+      fields.map(([name]) => name),
+    )
     const cell = (place: number) => fields[place]?.[1] as unknown
     const time = cell(columns.seconds)
     const request = toRequest(

@@ -74,6 +74,10 @@ describe('a trace of requests', () => {
     expect(OfferedLoad.safeParse(load).error!.issues[0]!.message).toContain('at most 10 years')
   })
 
+  test('may have several columns of one other name', () => {
+    expect(readRequestTrace('time,input_tokens,output_tokens,note,note\n0,1,1,a,b').text).toBe('0,0.1\n10,0')
+  })
+
   test('differs from a trace of rates', () => {
     expect([CSV, JSONL, 'seconds,rps\n0,5', '0,5\n60,8'].map(isRequestTrace)).toEqual([true, true, false, false])
   })
@@ -94,6 +98,12 @@ describe('a trace of requests', () => {
     ['TIMESTAMP,ContextTokens,GeneratedTokens\nnoon,1,2', 'line 2: it needs a time, tokens of the prompt'],
     ['{"timestamp": 1, "input_length": 2}', 'line 1: it needs a time'],
     ['{"timestamp"', 'line 1: it is not a JSON object'],
+    [
+      '{"timestamp": 0, "timestamp": 9, "input_length": 2, "output_length": 2}',
+      'line 1: the key "timestamp" is there twice',
+    ],
+    ['{"time": 0, "input_length": 2, "output_length": 2, "Time": 9}', "line 1: the column 'Time' is there twice"],
+    ['Time,input_tokens,output_tokens,time\n0,1,1,9', "line 1: the column 'time' is there twice"],
   ])('%j is refused', (text, message) => {
     expect(() => readRequestTrace(text)).toThrow(message)
     expect(OfferedLoad.safeParse({ kind: 'trace', text }).success).toBe(false)
