@@ -1,11 +1,13 @@
 /** Reads the configuration file of the current folder, and shows where the value of each flag comes from. */
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type * as z from 'zod'
 import { HIDDEN } from '../lib/text/secrets.ts'
 import { escapeControls } from '../lib/text/words.ts'
 import { jsonPath, type Problem, problemsOf, WITHOUT_JIT } from '../lib/zod-problems.ts'
 import type { OwnEndpoints } from '../service/own-endpoints.ts'
 import { SNAPSHOT_ENDING } from '../simulator/checkpoint/file-ending.ts'
+import { PlainObject } from '../simulator/option-checks.ts'
 import type { SimulatorOptions } from '../simulator/options.ts'
 import { UsageError } from './command.ts'
 import { CONFIG_FILES, type Config, configSchema } from './config.ts'
@@ -54,22 +56,34 @@ export async function readConfig(args: readonly string[]): Promise<void> {
       `Failed to read --config '${file}': ${reason}. Give one in TypeScript, JavaScript, JSON or YAML.`,
     )
   }
-  const { $schema: _, endpoints, ...config } = await readFields(file)
-  const result = configSchema().safeParse(config, WITHOUT_JIT)
+  const { $schema: _, ...config } = await readFields(file)
+  const schema = configSchema().extend({ endpoints: (PlainObject as z.ZodType<OwnEndpoints>).optional() })
+  const result = schema.safeParse(config, WITHOUT_JIT)
   if (!result.success) {
-    const [{ path, text }] = problemsOf(configSchema(), config, result.error) as [Problem]
+    const [{ path, text }] = problemsOf(schema, config, result.error) as [Problem]
     const reason = path[0] === 'controlToken' ? 'expected a text. Fix that value.' : text
     throw new UsageError(`Failed to read ${file}: ${jsonPath(path)}: ${reason}`)
   }
-  // A stronger source that sets a flag leaves no meaning to what the file adds to its own value.
   const flags: Config = result.data
+  if (flags.endpoints !== undefined) await checkEndpoints(flags, file)
+  // A stronger source that sets a flag leaves no meaning to what the file adds to its own value.
   for (const [flag, fields] of Object.entries(DEPENDENT)) {
     const outside = valuesOf(flag, args)[0] ?? fromOutside(flag)?.text
     if (outside === undefined || outside === String(flags[flag as keyof Config])) continue
     if (flag === 'fixtures' && !outside.endsWith(SNAPSHOT_ENDING)) continue
     for (const field of fields) delete (flags as { -readonly [Name in keyof Config]: Config[Name] })[field]
   }
-  setConfig({ ...flags, ...(endpoints !== undefined && { endpoints: endpoints as OwnEndpoints }) }, file)
+  setConfig(flags, file)
+}
+
+/** @throws UsageError that names the file and the endpoint */
+async function checkEndpoints({ endpoints, documentedOnly }: Config, file: string): Promise<void> {
+  const { servedBy } = await import('../service/http/service.ts')
+  try {
+    servedBy({ endpoints, neighbours: !documentedOnly })
+  } catch (error) {
+    throw new UsageError((error as Error).message.replace('Failed to make a simulator: ', `Failed to read ${file}: $.`))
+  }
 }
 
 /** Returns the own endpoints of the given or usual configuration file, for a command that reads nothing else of it. */

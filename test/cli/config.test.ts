@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { flags } from '../../src/cli/commands/serve.ts'
 import { type Config, configSchema, defineConfig } from '../../src/cli/config.ts'
+import { createSimulator } from '../../src/index.ts'
 import { commanded } from './commanded.ts'
 
 function fileOf(name: string, text: string): string {
@@ -102,6 +103,8 @@ test.each([
   ['a.json', '{"port": 1,', 'Fix the JSON there.'],
   ['a.json', '{"port": 1, "port": 2}', 'the key "port" is there twice. Fix the JSON there.'],
   ['a.json', '[]', 'it holds no object. Give flags, as in { "fixtures": "empty" }.'],
+  ['a.json', '{"endpoints":5}', '$.endpoints: expected an object, got 5. Fix that value.'],
+  ['a.json', '{"endpoints":{"getPod":5}}', '$.endpoints.getPod: 5 is not an endpoint. Give the result of endpoint('],
   ['a.ts', 'export const port = 1', 'its default export is missing. Write export default { … } there.'],
 ])('refuses %s with %s', async (name, text, message) => {
   const file = fileOf(name, text)
@@ -109,6 +112,20 @@ test.each([
   expect(code).toBe(2)
   expect(stderr).toContain(`Failed to read ${file}: `)
   expect(stderr).toContain(message)
+})
+
+test.each([['replay'], ['judge']])('%s blames the configuration for invalid endpoints', async command => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  const recorded = sim.record()
+  await sim.fetch('http://sim/models')
+  recorded.stop()
+  const recording = fileOf('a.ndjson', recorded.text)
+  const file = fileOf('a.json', '{"endpoints":5}')
+  const { code, stderr } = await commanded([command, recording, '--config', file])
+  expect([code, stderr]).toEqual([
+    2,
+    `Failed to read ${file}: $.endpoints: expected an object, got 5. Fix that value.\n`,
+  ])
 })
 
 test('a flag checks the value of a file further, and the error names the field', async () => {
