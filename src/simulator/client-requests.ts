@@ -1,7 +1,7 @@
 /** The requests of the clients of one simulator: answered, delivered, and counted while they are in flight. */
 
 import { monotonicMs } from '../lib/real-time.ts'
-import { createInProcessRequest } from '../service/client/in-process-request.ts'
+import { createInProcessRequest, fetchContent } from '../service/client/in-process-request.ts'
 import type { Exchange } from '../service/http/exchange.ts'
 import { type IncomingRequest, NO_INCOMING } from '../service/http/incoming-request.ts'
 import {
@@ -92,6 +92,8 @@ export class ClientRequests implements RequestHooks<World>, ClockHost {
     input: Request | URL | string,
     init: RequestInit & IncomingRequest = {},
   ): Promise<Response> => {
+    const content = fetchContent(input, init)
+    if (content !== undefined) return content
     const isWhole = input instanceof Request && Object.keys(init).length === 0
     const request = isWhole ? input : createInProcessRequest(input, init)
     const answer = await this.answer(request, init)

@@ -43,7 +43,10 @@ export type PendingRequest = Omit<PendingRequestView, 'since' | 'until'> & {
  * await sim.clock.advance('10m')
  */
 export interface Simulator {
-  /** A `fetch` whose requests reach the simulator, whatever their host. Pass it to a client as its `fetch`. */
+  /**
+   * A `fetch` whose requests reach the simulator, whatever their host. Pass it to a client as its `fetch`. Node answers
+   * `data:` and `blob:` URLs, which no request is sent for.
+   */
   fetch(input: Request | URL | string, init?: RequestInit & FetchOptions): Promise<Response>
   readonly clock: SimulatorClock
   /** The fleet and its failures. */

@@ -143,3 +143,14 @@ describe('a received request', () => {
     expect(request.at > request.sentAt).toBe(true)
   })
 })
+
+test('a URL whose content is in the process is read as Node reads it, and the service gets nothing', async () => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  const url = URL.createObjectURL(new Blob(['a blob']))
+  for (const input of ['data:text/plain,hi', new URL('DATA:,hi'), new Request('data:,hi')]) {
+    expect(await (await sim.fetch(input)).text()).toBe('hi')
+  }
+  expect(await (await sim.fetch(url)).text()).toBe('a blob')
+  URL.revokeObjectURL(url)
+  expect(sim.requests).toEqual([])
+})

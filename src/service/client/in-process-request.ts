@@ -15,6 +15,15 @@ export function createInProcessRequest(input: Request | URL | string, init: Requ
   return url === undefined ? new Request(input, init) : (new InProcessRequest(url, init) as unknown as Request)
 }
 
+/** That of the process: a test can make the `fetch` of a simulator the global one. */
+const fetchOfProcess = globalThis.fetch
+
+/** Returns the answer to a request whose content is in this process, `data:` or `blob:`. Undefined: a service answers. */
+export function fetchContent(input: Request | URL | string, init?: RequestInit): Promise<Response> | undefined {
+  const url = input instanceof Request ? input.url : String(input)
+  return /^(?:data|blob):/i.test(url) ? fetchOfProcess(input, init) : undefined
+}
+
 function isPlain(init: RequestInit): boolean {
   const { method = 'GET', body, signal } = init
   for (const key in init) if (!PLAIN_KEYS.has(key)) return false

@@ -55,6 +55,13 @@ describe('a scenario that holds', () => {
     `)
   })
 
+  test('has no line of a URL whose content is in the process', async () => {
+    const { trace, failure } = await run(async ({ fetch, check }) => {
+      check(await (await fetch('data:text/plain,hi')).text(), 'hi')
+    })
+    expect([failure, trace]).toEqual([undefined, ['# a story (seed 7)', '0.000000 check 1 is=hi']])
+  })
+
   test('has no line and no effect of any number of reads', async () => {
     const story =
       (looks: number): Play =>

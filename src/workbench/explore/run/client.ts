@@ -2,7 +2,7 @@
 
 import { micros } from '../../../kernel/duration.ts'
 import { Cancellation, type CancelSignal } from '../../../lib/cancellation.ts'
-import { createInProcessRequest } from '../../../service/client/in-process-request.ts'
+import { createInProcessRequest, fetchContent } from '../../../service/client/in-process-request.ts'
 import { markAsOfWorld } from '../../../simulator/clock/fetch-tracker.ts'
 import { WireFaultResponse } from '../../../simulator/faults/wire-faults.ts'
 import type { ClientEnd } from '../../../simulator/judge/observation.ts'
@@ -46,8 +46,6 @@ export class Client {
   /** Requests without an answer. */
   readonly #open = new Set<ClientExchange>()
   end: ClientEnd | undefined
-  /** The global `fetch` outside of the run. */
-  readonly #fetchOfProcess = globalThis.fetch
 
   constructor(options: ClientOptions) {
     this.#options = options
@@ -132,9 +130,7 @@ export class Client {
   }
 
   readonly fetch = markAsOfWorld((input: Request | URL | string, init?: RequestInit) => {
-    // The content is in the process: nothing is sent.
-    const isHere = /^(?:data|blob):/i.test(input instanceof Request ? input.url : String(input))
-    return this.#whileRunning(isHere ? this.#fetchOfProcess(input, init) : this.#send(input, init))
+    return this.#whileRunning(fetchContent(input, init) ?? this.#send(input, init))
   })
 
   async #send(input: Request | URL | string, init: RequestInit = {}): Promise<Response> {

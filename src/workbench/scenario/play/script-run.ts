@@ -3,7 +3,7 @@
 import type { Micros } from '../../../kernel/duration.ts'
 import { formatJsonValue } from '../../../lib/differences.ts'
 import { createClientFor } from '../../../service/client/client.ts'
-import { createInProcessRequest } from '../../../service/client/in-process-request.ts'
+import { createInProcessRequest, fetchContent } from '../../../service/client/in-process-request.ts'
 import type { Operations } from '../../../service/endpoint.ts'
 import { operations } from '../../../service/index.ts'
 import type { CommandPath } from '../../../simulator/history/export/command-call.ts'
@@ -179,7 +179,8 @@ export class ScriptRun {
       every: (interval, act, options) =>
         this.#plan('every', [interval, options], () => this.#timeline.every(interval, act, options)),
       send: (what, options) => this.#send(what, options),
-      fetch: (input, init) => calls.afterCommands(() => sendRequest(createInProcessRequest(input, init))),
+      fetch: (input, init) =>
+        fetchContent(input, init) ?? calls.afterCommands(() => sendRequest(createInProcessRequest(input, init))),
       baseUrl: environment.baseUrl,
       token: sim.token,
     }
