@@ -97,6 +97,8 @@ export interface SizeLimit {
 export interface UploadRules<Scope, Form> {
   /** Name of the part that is the file. Default: `file`. */
   part?: string
+  /** Whether several files may come, each as a part with `[]` behind this name. Default: false. */
+  isList?: boolean
   /** Names of further parts that may be files, one each. */
   optionalParts?: readonly string[]
   fields: Form

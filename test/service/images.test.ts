@@ -75,6 +75,19 @@ test('an upload that is too large or too small for an answer keeps its proportio
   expect(await sizeFor(1, 90)).toEqual([64, 90])
 })
 
+test('an edit takes a list of images, each of which changes the result, and the size of the first', async () => {
+  const { client } = imageWorld()
+  const [image, other] = [await asFile(UPLOAD), await asFile(createPng({ width: 90, height: 80 }))]
+  const edit = async (images: File | File[]) =>
+    (await client.images.edit({ model: MODEL, prompt: 'Add a bridge.', image: images })).data![0]!.b64_json!
+  const made = await edit([image, other])
+  expect(decodePng(made)).toMatchObject({ width: 300, height: 200 })
+  expect(await edit([image])).toBe(await edit(image))
+  expect(new Set([made, await edit(image), await edit(Array(16).fill(image))]).size).toBe(3)
+  await expect(edit(Array(17).fill(image))).rejects.toThrow('400 there are more than 16 images')
+  await expect(edit([])).rejects.toThrow('422')
+})
+
 test('equal requests get equal images; another seed, model, prompt or upload gets another one', async () => {
   const make = async (about: { seed?: number; model?: string; prompt?: string; image?: Uint8Array<ArrayBuffer> }) => {
     const { seed = 1, model = MODEL, prompt = 'A river.', image } = about
@@ -182,6 +195,9 @@ describe('a refused request', () => {
       ['a broken mask', 'edits', { image: UPLOAD, mask: broken }, 400, /file of mask is invalid/],
       ['a mask as text', 'edits', { image: UPLOAD, mask: 'hello' }, 422, /"mask".*should be a file/],
       ['an image as text', 'edits', { image: 'hello' }, 422, /"image".*should be a file/],
+      ['a list of texts', 'edits', { 'image[]': 'hello' }, 422, /"image".*should be a file/],
+      ['a list for a variation', 'variations', { 'image[]': UPLOAD }, 422, /"image".*Field required/],
+      ['a broken image of a list', 'edits', { image: UPLOAD, 'image[]': broken }, 400, /file of image is invalid/],
       ['no image', 'variations', {}, 422, /"image".*Field required/],
       ['a size that is not a size', 'variations', { image: UPLOAD, size: '1x1' }, 400, /"param":"size"/],
       ['no images', 'variations', { image: UPLOAD, n: '0' }, 422, /greater than or equal to 1/],

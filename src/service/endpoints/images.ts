@@ -20,6 +20,8 @@ import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
 
 const MIN_SIDE = 64
+/** Of an edit, as in the contract of the OpenAI package. */
+const MAX_IMAGES = 16
 const DEFAULT_SIZE = { width: 1024, height: 1024 } as const
 const UPLOAD_LIMIT: SizeLimit = {
   bytes: LIMITS.imageUploadBytes,
@@ -102,9 +104,17 @@ export const createImageEdit = neighbour({
   ...COMPAT_INFERENCE,
   route: 'POST /v1/images/edits',
   summary: 'Make images from an image and a prompt',
-  assumptions: ['mask: an image of the same size as image; it changes the result', ...UPLOAD_ASSUMPTIONS],
+  assumptions: [
+    `image: also as image[], for up to ${MAX_IMAGES} images (more are 400); the first has the size that counts`,
+    'mask: an image of the same size as image; it changes the result',
+    ...UPLOAD_ASSUMPTIONS,
+  ],
   refusals: { ...UPLOAD_REFUSALS, 400: `${UPLOAD_REFUSALS[400]}, or the mask has another size` },
-  upload: { part: 'image', optionalParts: ['mask'], fields: { ...FORM_FIELDS, prompt }, limit: () => UPLOAD_LIMIT },
+  upload: {
+    ...{ part: 'image', isList: true, optionalParts: ['mask'] },
+    fields: { ...FORM_FIELDS, prompt },
+    limit: () => UPLOAD_LIMIT,
+  },
   returns: ImageList,
   example: {
     form: {
@@ -114,8 +124,9 @@ export const createImageEdit = neighbour({
     },
   },
   handle: ({ upload, request, ...scope }) => {
-    const { file, optionalFiles, model, prompt, n } = upload
-    const original = readSize(file, 'image')
+    const { files, optionalFiles, model, prompt, n } = upload
+    if (files.length > MAX_IMAGES) throw createFieldRefusal('image', `there are more than ${MAX_IMAGES} images`)
+    const [original] = files.map(file => readSize(file, 'image')) as [ImageSize]
     const { mask } = optionalFiles
     if (mask !== undefined) {
       const { width, height } = readSize(mask, 'mask')
@@ -125,7 +136,7 @@ export const createImageEdit = neighbour({
       }
     }
     const size = parseSize(upload.size) ?? fitSize(original)
-    const source = `${file.hash} ${mask?.hash ?? ''}`
+    const source = `${files.map(({ hash }) => hash).join(',')} ${mask?.hash ?? ''}`
     return answerImages(scope, request, { model, prompt, source, count: n, ...size })
   },
 })

@@ -19,6 +19,7 @@ export interface DeclaredEndpoint {
 
 interface Upload {
   readonly part?: string
+  readonly isList?: boolean
   readonly optionalParts?: readonly string[]
   readonly fields: Readonly<Record<string, z.ZodType>> | undefined
 }
@@ -56,13 +57,17 @@ export function formFields(upload: Upload): z.ZodType {
 }
 
 /** Returns the schema of a multipart form: that of its text fields, with the files. */
-export function addFilePart(form: Json, { part = 'file', optionalParts = [] }: Upload): Json {
+export function addFilePart(form: Json, { part = 'file', isList, optionalParts = [] }: Upload): Json {
   const file = { type: 'string', contentMediaType: 'application/octet-stream' }
   const optionalFiles = Object.fromEntries(optionalParts.map(name => [name, file]))
+  const list = isList && { [`${part}[]`]: { type: 'array', items: file, minItems: 1 } }
+  const required = (form.required as string[] | undefined) ?? []
   return {
     ...form,
-    properties: { ...(form.properties as Json), [part]: file, ...optionalFiles },
-    required: [...((form.required as string[] | undefined) ?? []), part],
+    properties: { ...(form.properties as Json), [part]: file, ...list, ...optionalFiles },
+    ...(list
+      ? { required, anyOf: [part, `${part}[]`].map(name => ({ required: [name] })) }
+      : { required: [...required, part] }),
   }
 }
 

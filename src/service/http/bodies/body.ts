@@ -43,10 +43,11 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
   }
   const contentType = context.header('content-type')
   if (endpoint.upload !== undefined) {
-    const { part, optionalParts, fields, limit, limitFor } = endpoint.upload
+    const { part, isList, optionalParts, fields, limit, limitFor } = endpoint.upload
     const required = requiredFields((fields ?? {}) as FieldSchemas)
     return multipart.readUpload(request, contentType, {
       part,
+      isList,
       optionalParts,
       required,
       limit: limit(scope as never),

@@ -26,6 +26,8 @@ export type UploadResult = { form: UploadForm } | { refused: RefusalError } | { 
 export interface UploadLimits {
   /** Name of the part that is the file. Default: `file`. */
   part?: string | undefined
+  /** Whether a part with `[]` behind that name is such a file, too. Default: false. */
+  isList?: boolean | undefined
   /** Names of further parts that may be files. */
   optionalParts?: readonly string[] | undefined
   /** Required text fields, for the errors of a body that is not a form. */
@@ -125,7 +127,6 @@ function isNode(): boolean {
 async function readStreamed(request: Request, contentType: string, limits: UploadLimits): Promise<UploadForm> {
   const Busboy = await loadParserClass()
   const form = emptyForm()
-  const part = filePartName(limits)
   const isRead = (name: string) => isFilePart(limits, name)
   const parser = new Busboy({
     headers: { 'content-type': contentType },
@@ -151,7 +152,7 @@ async function readStreamed(request: Request, contentType: string, limits: Uploa
     parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
       if (valueTruncated)
         fail(new Error(`the field '${name.slice(0, 64)}' is longer than ${LIMITS.formFieldBytes} bytes`))
-      addField(form, part, name, value)
+      addField(form, limits, name, value)
       limit = effectiveLimit(limits, form)
       checkLimit()
     })
@@ -164,7 +165,7 @@ async function readStreamed(request: Request, contentType: string, limits: Uploa
         if (failure === undefined && isRead(name)) content.add(chunk)
       })
       stream.on('end', () => {
-        if (isRead(name)) addFile(form, part, name, content.close(filename))
+        if (isRead(name)) addFile(form, limits, name, content.close(filename))
       })
     })
   })
@@ -213,15 +214,14 @@ function waitForDrain(
 /** In a browser's worker: the platform's parser, which holds the whole body. */
 async function readBuffered(request: Request, limits: UploadLimits): Promise<UploadForm> {
   const form = emptyForm()
-  const part = filePartName(limits)
   let parts = 0
   for (const [name, value] of await request.formData()) {
     if (++parts > LIMITS.formParts) throw new Error(`more than ${LIMITS.formParts} parts`)
-    if (typeof value === 'string') addField(form, part, name, value)
+    if (typeof value === 'string') addField(form, limits, name, value)
     else if (isFilePart(limits, name)) {
       const content = new FileAccumulator()
       content.add(new Uint8Array(await value.arrayBuffer()))
-      addFile(form, part, name, content.close(value.name))
+      addFile(form, limits, name, content.close(value.name))
     }
     const limit = effectiveLimit(limits, form)
     const files = [...form.files, ...Object.values(form.optionalFiles)]
@@ -247,12 +247,17 @@ function emptyForm(): UploadForm {
   return { ...records, files: [], file: undefined, fileAsText: false }
 }
 
-function isFilePart(limits: UploadLimits, name: string): boolean {
-  return name === filePartName(limits) || limits.optionalParts?.includes(name) === true
+function isMainPart(limits: UploadLimits, name: string | undefined): boolean {
+  const part = filePartName(limits)
+  return name === part || (limits.isList === true && name === `${part}[]`)
 }
 
-function addFile(form: UploadForm, part: string, name: string, file: UploadedFile): void {
-  if (name !== part) form.optionalFiles[name] = file
+function isFilePart(limits: UploadLimits, name: string): boolean {
+  return isMainPart(limits, name) || limits.optionalParts?.includes(name) === true
+}
+
+function addFile(form: UploadForm, limits: UploadLimits, name: string, file: UploadedFile): void {
+  if (!isMainPart(limits, name)) form.optionalFiles[name] = file
   else {
     form.files.push(file)
     form.file = file
@@ -260,8 +265,8 @@ function addFile(form: UploadForm, part: string, name: string, file: UploadedFil
 }
 
 /** @param name undefined for a part without a name */
-function addField(form: UploadForm, part: string, name: string | undefined, value: string): void {
-  if (name === part) {
+function addField(form: UploadForm, limits: UploadLimits, name: string | undefined, value: string): void {
+  if (isMainPart(limits, name)) {
     form.fileAsText = true
     return
   }
