@@ -172,6 +172,12 @@ export function fromOutside(flag: string, shared?: string): OuterValue | undefin
   return new OuterValue(String(value), `${field} in ${config.file}`, value => `${field}: ${value}`)
 }
 
+/** Returns what gave a flag its value: the flag itself, the variable, or the field of the configuration file. */
+export function sourceOf(name: string, value: unknown, { read }: Pick<Flag, 'read'> = { read: anyText }): string {
+  const outer = fromOutside(name)
+  return outer !== undefined && read !== 'switch' && read(outer, name) === value ? outer.name : `--${name}`
+}
+
 function requireKnownVariables(flags: readonly string[]): void {
   const variables = Object.keys(process.env).filter(name => name.startsWith(PREFIX))
   if (variables.length === 0) return

@@ -137,6 +137,24 @@ test('a flag checks the value of a file further, and the error names the field',
   ])
 })
 
+test.each([
+  ['clock: manual\nspeed: 5\n', 'set the clock: speed in FILE is for the clock scaled.'],
+  ['clock: manual\npollStep: 5m\n', 'set the clock: pollStep in FILE is for the clock on-poll.'],
+  ['clock: manual\nlatency: scaled\n', 'set the latency: latency in FILE scaled is for a scaled clock.'],
+  ['faults: none.json\n', "read faults in FILE 'none.json': the file or folder is missing."],
+  ['scenarios: none\n', "read scenarios in FILE 'none': the folder is missing."],
+])('%j is blamed on the file', async (text, message) => {
+  const file = fileOf('config.yaml', text)
+  const { code, stderr } = await commanded(['serve', '--port', '0', '--config', file])
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`Failed to ${message.replace('FILE', file)}`)])
+})
+
+test('a flag whose value differs from that of the file is blamed itself', async () => {
+  const file = fileOf('config.yaml', 'clock: manual\nspeed: 5\n')
+  const { stderr } = await commanded(['serve', '--config', file, '--speed', '6'])
+  expect(stderr).toContain('Failed to set the clock: --speed is for the clock scaled.')
+})
+
 test('a switch that a variable turns off has the variable as its source', async () => {
   const file = fileOf('config.yaml', 'check: true\n')
   const lines = await printed(['--config', file, '--maxStorage', '2g'], { MODELHOST_SIM_CHECK: '0' })

@@ -25,7 +25,7 @@ import { ScenarioLibrary } from '../../workbench/scenario/runner/library.ts'
 import { shippedFolder } from '../../workbench/scenario/runner/paths.ts'
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
-import { type ArgumentsOf, configEndpoints, flag, toggle } from '../flags.ts'
+import { type ArgumentsOf, configEndpoints, flag, sourceOf, toggle } from '../flags.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { onSignals } from '../process-end.ts'
 import { duration, filledText, integer, nonEmpty, origin, positive, texts, word } from '../values.ts'
@@ -210,7 +210,7 @@ export async function startServer(argv: ServeArguments, onRequest?: (request: Se
 function scenarioFolders(folder: string | undefined): string[] {
   if (folder !== undefined && !existsSync(folder)) {
     throw new UsageError(
-      `Failed to read --scenarios '${folder}': the folder is missing. Give one that holds scenarios in YAML or JSON.`,
+      `Failed to read ${sourceOf('scenarios', folder)} '${folder}': the folder is missing. Give one that holds scenarios in YAML or JSON.`,
     )
   }
   return [resolve(folder ?? 'scenarios'), shippedFolder('scenarios')].filter(existsSync)
@@ -226,12 +226,12 @@ function createServedSimulator(argv: ServeArguments): Simulator {
   ] as const) {
     if (given === undefined || clock === mode) continue
     throw new UsageError(
-      `Failed to set the clock: --${name} is for the clock ${mode}. Leave it out, or --clock ${mode}.`,
+      `Failed to set the clock: ${sourceOf(name, given, flags[name])} is for the clock ${mode}. Leave it out, or --clock ${mode}.`,
     )
   }
   if (clock === 'manual' && argv.latency === 'scaled') {
     throw new UsageError(
-      'Failed to set the latency: --latency scaled is for a scaled clock. Give --latency real, or --clock scaled.',
+      `Failed to set the latency: ${sourceOf('latency', 'scaled')} scaled is for a scaled clock. Give --latency real, or --clock scaled.`,
     )
   }
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
@@ -274,17 +274,18 @@ function createServedSimulator(argv: ServeArguments): Simulator {
 
 /** Reads the fault rules of a file. The simulator checks each rule. */
 function readRules(path: string): FaultRule[] {
+  const source = sourceOf('faults', path)
   let rules: unknown
   try {
     rules = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
     throw new UsageError(
-      `Failed to read --faults '${path}': ${describeFileError(error)}. Give a file with a JSON array of rules.`,
+      `Failed to read ${source} '${path}': ${describeFileError(error)}. Give a file with a JSON array of rules.`,
     )
   }
   if (!Array.isArray(rules)) {
     throw new UsageError(
-      `Failed to read --faults '${path}': it holds no JSON array. Give one of rules, as in [{"on":"*","chance":0.1,"fault":{"kind":"status","status":503}}].`,
+      `Failed to read ${source} '${path}': it holds no JSON array. Give one of rules, as in [{"on":"*","chance":0.1,"fault":{"kind":"status","status":503}}].`,
     )
   }
   return rules
@@ -294,9 +295,9 @@ function readRules(path: string): FaultRule[] {
 function readFill({ fixtures, models, deployments }: ServeArguments): SimulatorOptions['fill'] {
   if (models === undefined && deployments === undefined) return undefined
   if (isSnapshotFile(fixtures)) {
-    const which = models === undefined ? '--deployments' : '--models'
+    const [name, value] = models === undefined ? (['deployments', deployments] as const) : (['models', models] as const)
     throw new UsageError(
-      `Failed to make a simulator: records cannot be added beside the snapshot '${fixtures}'. Leave ${which} out.`,
+      `Failed to make a simulator: records cannot be added beside the snapshot '${fixtures}'. Leave ${sourceOf(name, value, flags[name])} out.`,
     )
   }
   return given({ models, deployments })
