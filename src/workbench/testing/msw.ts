@@ -115,7 +115,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 /**
  * Handlers that answer everything below `baseUrl` with the simulator. What `server.use()` puts before them wins.
  *
- * @throws RangeError if `baseUrl` is not an absolute http address
+ * @throws RangeError if `baseUrl` is not an absolute http address, or has a query, a fragment or a wildcard
  * @example
  * const server = setupServer(...handlers(sim, { baseUrl: 'https://api.example.test' }))
  * beforeAll(() => server.listen(listenOptions))
@@ -173,12 +173,12 @@ function isServedPath(sim: Simulator, method: string, target: string): boolean {
 function readBase(baseUrl: string): URL {
   const { location } = globalThis as { location?: { href: string } }
   const url = URL.canParse(baseUrl, location?.href) ? new URL(baseUrl, location?.href) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new RangeError(
-      `Failed to make handlers for '${baseUrl}': it is not an http address. Give one, as in 'https://api.example.test/v9'.`,
-    )
-  }
-  return url
+  const isHttp = url !== undefined && /^https?:$/.test(url.protocol)
+  if (isHttp && !/[?#*]/.test(baseUrl)) return url
+  const problem = isHttp ? 'it has a query, a fragment or a wildcard' : 'it is not an http address'
+  throw new RangeError(
+    `Failed to make handlers for '${baseUrl}': ${problem}. Give one, as in 'https://api.example.test/v9'.`,
+  )
 }
 
 /** Literal words win over parameters, so what has fewer parameters comes first. */

@@ -109,6 +109,15 @@ describe('a base address with a prefix', () => {
     )
     expect(() => handlers(sim, { baseUrl: 'file:///tmp' })).toThrow('it is not an http address')
   })
+
+  test.each(['https://x.test?a=1', 'https://x.test/v9#a', 'https://*.test', 'https://x.test/*'])(
+    'is refused when it is %s',
+    baseUrl => {
+      expect(() => handlers(sim, { baseUrl })).toThrow(
+        `Failed to make handlers for '${baseUrl}': it has a query, a fragment or a wildcard. Give one, as in `,
+      )
+    },
+  )
 })
 
 describe('unknown paths that fall through', () => {
