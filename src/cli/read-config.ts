@@ -47,14 +47,13 @@ const DEPENDENT: Readonly<Record<string, readonly (keyof Config)[]>> = {
  */
 export async function readConfig(args: readonly string[]): Promise<void> {
   const given = valuesOf('config', args)[0] ?? fromOutside('config')?.text
-  const file = given ?? CONFIG_FILES.find(isFile)
+  const file = given ?? CONFIG_FILES.find(path => existsSync(path))
   setConfig({}, '')
   if (file === undefined) return
   if (!isFile(file)) {
     const reason = existsSync(file) ? 'it is not a file' : 'the file is missing'
-    throw new UsageError(
-      `Failed to read --config '${file}': ${reason}. Give one in TypeScript, JavaScript, JSON or YAML.`,
-    )
+    const name = given === undefined ? file : `--config '${file}'`
+    throw new UsageError(`Failed to read ${name}: ${reason}. Give one in TypeScript, JavaScript, JSON or YAML.`)
   }
   const { $schema: _, ...config } = await readFields(file)
   const schema = configSchema().extend({ endpoints: (PlainObject as z.ZodType<OwnEndpoints>).optional() })

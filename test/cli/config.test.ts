@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { flags } from '../../src/cli/commands/serve.ts'
 import { type Config, configSchema, defineConfig } from '../../src/cli/config.ts'
@@ -69,6 +69,23 @@ test.each([
   process.chdir(join(file, '..'))
   try {
     expect(await printed(['exec'])).toContainEqual(['seed', '7', `seed in modelhost-sim.config.${ending}`])
+  } finally {
+    process.chdir(folder)
+  }
+})
+
+test('a folder that has the name of a configuration is refused', async () => {
+  const folder = process.cwd()
+  process.chdir(dirname(fileOf('package.json', '{}')))
+  try {
+    mkdirSync('modelhost-sim.config.ts')
+    expect((await commanded(['serve', '--print-config'])).stderr).toContain(
+      'Failed to read modelhost-sim.config.ts: it is not a file. Give one in TypeScript, ',
+    )
+    expect((await commanded(['init'])).stderr).toBe(
+      'Failed to write modelhost-sim.config.ts: it is a folder. Rename it, then run init again.\n',
+    )
+    expect(readdirSync('.')).toEqual(['modelhost-sim.config.ts', 'package.json'])
   } finally {
     process.chdir(folder)
   }
