@@ -29,20 +29,14 @@ export class LayeredMap<V> {
     else this.#top.set(key, null)
   }
 
+  /** Archives the layers. The top layer becomes one that never changes. */
   archive(archive: Archive): void {
-    this.#shared = archive.value(this.#shared)
-    this.#top = archive.value(this.#top)
-  }
-
-  fork(): LayeredMap<V> {
     if (this.#top.size > 0) {
       this.#shared = [...this.#shared, this.#top]
       this.#top = new Map()
       if (this.#shared.length > 8) this.#merge()
     }
-    const copy = new LayeredMap<V>()
-    copy.#shared = this.#shared
-    return copy
+    this.#shared = archive.value(this.#shared)
   }
 
   /** Joins the upper layers. The lowest layer is joined only if the others have half its size. */
@@ -123,15 +117,7 @@ export class AppendLog<T> {
 
   archive(archive: Archive): void {
     this.#fullBlocks = archive.value(this.#fullBlocks)
-    this.#lastBlock = archive.value(this.#lastBlock)
+    this.#lastBlock = archive.own(this.#lastBlock)
     this.#dropped = archive.value(this.#dropped)
-  }
-
-  fork(): AppendLog<T> {
-    const copy = new AppendLog<T>(this.limit)
-    copy.#fullBlocks = this.#fullBlocks
-    copy.#lastBlock = this.#lastBlock.slice()
-    copy.#dropped = this.#dropped
-    return copy
   }
 }

@@ -83,15 +83,8 @@ export class NumberLog {
     this.#droppedRows = archive.value(this.#droppedRows)
     this.#usedRows = archive.value(this.#usedRows)
     this.#fullBlocks = archive.value(this.#fullBlocks)
-    this.#lastBlock = archive.value(this.#lastBlock.subarray(0, this.#usedRows * this.#width))
-  }
-
-  fork(): NumberLog {
-    const copy = new NumberLog(this.#width, this.#limit)
-    copy.#fullBlocks = this.#fullBlocks
-    copy.#lastBlock = this.#lastBlock.slice(0, this.#usedRows * this.#width)
-    copy.#usedRows = this.#usedRows
-    copy.#droppedRows = this.#droppedRows
-    return copy
+    const lastBlock = archive.own(this.#lastBlock.subarray(0, this.#usedRows * this.#width))
+    // A writer keeps the free rows of its block.
+    if (archive.isReading) this.#lastBlock = lastBlock
   }
 }

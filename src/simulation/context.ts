@@ -1,7 +1,7 @@
 import type { Profile } from '../data/profiles/load.ts'
 import type { Fixture } from '../data/records/fixture.ts'
 import { Agenda, type EntryHandle } from '../kernel/agenda.ts'
-import type { Archive, Archived } from '../kernel/archive.ts'
+import { type Archive, type Archived, forkState } from '../kernel/archive.ts'
 import { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import { type DecidedBy, type EntryFields, Journal, type RequestEntry } from '../kernel/journal.ts'
@@ -82,7 +82,7 @@ export class SimulationContext implements Archived {
       this.agenda = origin.agenda.fork()
       this.journal = origin.journal.fork(options.journalLimit)
       this.store = origin.store.fork()
-      for (const [kind, counters] of origin.#counters) this.#counters.set(kind, counters.fork())
+      for (const [kind, counters] of origin.#counters) forkState([counters], [this.#countersOf(kind)])
       this.#mayHaveChanged = origin.#mayHaveChanged
       const originGeneration = new Generation()
       originGeneration.observer = origin.generation.observer

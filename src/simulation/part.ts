@@ -20,23 +20,16 @@ export abstract class Part<Parts = unknown, Ports = unknown> {
   }
 }
 
-/** A part that keeps its entities as rows of a table. A part that is made from an origin is a fork of it. */
+/** A part that keeps its entities as rows of a table. */
 export abstract class TablePart<R extends Row, Parts = unknown, Ports = unknown>
   extends Part<Parts, Ports>
   implements Archived
 {
   protected readonly table: Table<R>
 
-  constructor(
-    context: SimulationContext,
-    parts: Parts,
-    rowClass: RowClass<R>,
-    origin: TablePart<R, Parts, Ports> | undefined,
-  ) {
+  constructor(context: SimulationContext, parts: Parts, rowClass: RowClass<R>) {
     super(context, parts)
-    this.table = origin
-      ? origin.table.fork(origin.context.generation, context.generation)
-      : new Table(rowClass, context.generation)
+    this.table = new Table(rowClass, context)
   }
 
   archive(archive: Archive): void {

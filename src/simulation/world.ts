@@ -1,6 +1,6 @@
 import { loadProfile, type Profile } from '../data/profiles/load.ts'
 import type { Agenda } from '../kernel/agenda.ts'
-import { type Archive, type Archived, ArchiveReader, ArchiveWriter } from '../kernel/archive.ts'
+import { type Archive, type Archived, ArchiveReader, ArchiveWriter, forkState } from '../kernel/archive.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
 import type { DecidedBy, Entry, EntryFields, Journal, RequestEntry } from '../kernel/journal.ts'
@@ -101,7 +101,7 @@ export class World implements EventParts {
 
   readonly #context: SimulationContext
   readonly #tenants = new Tenants()
-  /** The parts with state, in the order of the archive. */
+  /** The parts with state, in the order of the archive. The context comes before them. */
   readonly #parts: Archived[] = []
   readonly #loop: Loop
   /** Attaches the observer of its steps to a fork of the world. */
@@ -121,7 +121,7 @@ export class World implements EventParts {
       },
       origin ? origin.#context : undefined,
     )
-    this.#context = this.#part(context)
+    this.#context = context
     this.seed = context.seed
     this.clock = context.clock
     this.agenda = context.agenda
@@ -132,64 +132,67 @@ export class World implements EventParts {
     this.maxStorageBytes = context.maxStorageBytes
 
     const tenants = this.#tenants
-    this.environment = this.#part(new Environment(origin?.environment))
-    this.history = this.#part(new UsageHistory(context, origin?.history))
-    this.deploymentLogs = this.#part(new DeploymentLogs(context, origin?.deploymentLogs))
-    this.ledger = this.#part(new Ledger(context, origin?.ledger))
+    this.environment = this.#part(new Environment())
+    this.history = this.#part(new UsageHistory(context))
+    this.deploymentLogs = this.#part(new DeploymentLogs(context))
+    this.ledger = this.#part(new Ledger(context))
     const { environment, history, deploymentLogs, ledger } = this
-    this.gpuQuotas = this.#part(new GpuQuotas(context, { ledger }, origin?.gpuQuotas))
-    this.apiTokens = this.#part(new ApiTokens(context, { ledger }, origin?.apiTokens))
-    this.access = this.#part(new AccountAccess(context, { ledger }, origin?.access))
+    this.gpuQuotas = this.#part(new GpuQuotas(context, { ledger }))
+    this.apiTokens = this.#part(new ApiTokens(context, { ledger }))
+    this.access = this.#part(new AccountAccess(context, { ledger }))
     this.voices = new Voices(context, { ledger })
-    this.ownRecords = this.#part(new OwnRecords(context, { ledger }, origin?.ownRecords))
+    this.ownRecords = this.#part(new OwnRecords(context, { ledger }))
     this.sshKeys = new SshKeys(context, { ledger })
-    this.nodes = this.#part(new Nodes(context, { environment, history, tenants }, origin?.nodes))
-    this.placement = this.#part(new Placement(context, { tenants }, origin?.placement))
+    this.nodes = this.#part(new Nodes(context, { environment, history, tenants }))
+    this.placement = this.#part(new Placement(context, { tenants }))
     const { access, gpuQuotas, apiTokens, nodes, placement } = this
     this.nodeAutoscaler = new NodeAutoscaler(context, { environment, nodes, placement, ledger })
     this.downloads = new Downloads(context, { environment, nodes, tenants })
     const { nodeAutoscaler, downloads } = this
     this.instances = this.#part(
-      new Instances(
-        context,
-        { environment, nodes, placement, downloads, gpuQuotas, history, deploymentLogs },
-        origin?.instances,
-      ),
+      new Instances(context, { environment, nodes, placement, downloads, gpuQuotas, history, deploymentLogs }),
     )
-    this.modelVersions = this.#part(new AccountModels(context, origin?.modelVersions))
+    this.modelVersions = this.#part(new AccountModels(context))
     const { instances, modelVersions } = this
     this.deployments = this.#part(
-      new Deployments(
-        context,
-        { environment, nodes, placement, instances, ledger, gpuQuotas, history, modelVersions },
-        origin?.deployments,
-      ),
+      new Deployments(context, { environment, nodes, placement, instances, ledger, gpuQuotas, history, modelVersions }),
     )
     const { deployments } = this
     this.autoscaler = new Autoscaler(context, { environment, deployments })
     this.loraAdapters = new LoraAdapters(context, { environment, deployments, instances, nodes, ledger })
-    this.rentals = this.#part(
-      new Rentals(context, { environment, nodes, placement, ledger, gpuQuotas, history }, origin?.rentals),
-    )
+    this.rentals = this.#part(new Rentals(context, { environment, nodes, placement, ledger, gpuQuotas, history }))
     const { autoscaler, loraAdapters, rentals } = this
     this.hostedInstances = new HostedInstances(context, { rentals })
     this.containers = new Containers(context, { rentals, ledger })
-    this.webhooks = this.#part(new Webhooks(context, origin?.webhooks))
+    this.webhooks = this.#part(new Webhooks(context))
     const { webhooks } = this
     this.inferenceRequests = this.#part(
-      new InferenceRequests(
-        context,
-        { access, deployments, instances, nodes, autoscaler, gpuQuotas, ledger, history, loraAdapters, webhooks },
-        origin?.inferenceRequests,
-      ),
+      new InferenceRequests(context, {
+        access,
+        deployments,
+        instances,
+        nodes,
+        autoscaler,
+        gpuQuotas,
+        ledger,
+        history,
+        loraAdapters,
+        webhooks,
+      }),
     )
-    this.files = this.#part(new Files(context, origin?.files))
+    this.files = this.#part(new Files(context))
     this.batches = this.#part(
-      new Batches(
-        context,
-        { files: this.files, deployments, instances, nodes, autoscaler, loraAdapters, ledger, history, deploymentLogs },
-        origin?.batches,
-      ),
+      new Batches(context, {
+        files: this.files,
+        deployments,
+        instances,
+        nodes,
+        autoscaler,
+        loraAdapters,
+        ledger,
+        history,
+        deploymentLogs,
+      }),
     )
     this.onEventError = origin?.onEventError && (() => {})
     this.batches.lineAnswerer = options.lineAnswerer ?? origin?.lineAnswerer?.fork()
@@ -210,10 +213,8 @@ export class World implements EventParts {
       batches: this.batches,
       files: this.files,
     }
-    this.commands = this.#part(new Commands(context, commandParts, origin?.commands))
-    this.weather = this.#part(
-      new Weather(context, { ledger, nodes, placement, commands: this.commands }, origin?.weather),
-    )
+    this.commands = this.#part(new Commands(context, commandParts))
+    this.weather = this.#part(new Weather(context, { ledger, nodes, placement, commands: this.commands }))
     connectParts(this, context, this.#tenants)
 
     this.#loop = new Loop(
@@ -224,10 +225,12 @@ export class World implements EventParts {
       this.bounds,
     )
     if (archived) {
-      readParts(this.#parts, archived.state)
+      readParts([context, ...this.#parts], archived.state)
       deepFreeze(profile)
-    } else if (!origin) startFromFixture(this, options.fixture)
-    else if (origin.#attachObserver) this.observeSteps(origin.#attachObserver)
+    } else if (origin) {
+      forkState(origin.#parts, this.#parts)
+      if (origin.#attachObserver) this.observeSteps(origin.#attachObserver)
+    } else startFromFixture(this, options.fixture)
   }
 
   /** Returns an independent copy of this world. Both share each row until one of them writes it. */
@@ -247,7 +250,7 @@ export class World implements EventParts {
   /** Returns the archive of this world for `fromArchive`. It is valid only until this world changes. */
   toArchive(): ArchivedWorld {
     const { seed, profile, maxStorageBytes, bounds, journal, clock } = this
-    const state = writeParts(this.#parts)
+    const state = writeParts([this.#context, ...this.#parts])
     return { seed, epochMs: clock.epochMs, profile, maxStorageBytes, bounds, journalLimit: journal.limit, state }
   }
 

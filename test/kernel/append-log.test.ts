@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forkState } from '../../src/kernel/archive.ts'
 import { AppendLog } from '../../src/kernel/layered-map.ts'
 
 test('the newest items stay in order and at their positions, and at most one block more', { tags: 'slow' }, () => {
@@ -25,7 +26,8 @@ test('a fork is independent, and drops as many items', () => {
   const log = new AppendLog<number>(1024)
   for (let i = 0; i < 2500; i++) log.push(i)
   const before = [...log]
-  const fork = log.fork()
+  const fork = new AppendLog<number>(1024)
+  forkState([log], [fork])
   for (let i = 0; i < 3000; i++) fork.push(-i)
   expect([...log]).toEqual(before)
   log.push(7)
@@ -39,7 +41,8 @@ test('what is dropped before a position are whole blocks, and both sides of a fo
     fc.property(fc.nat(5_000), fc.nat(5_000), (count, position) => {
       const log = new AppendLog<number>()
       for (let i = 0; i < count; i++) log.push(i)
-      const fork = log.fork()
+      const fork = new AppendLog<number>()
+      forkState([log], [fork])
       log.dropBefore(Math.min(position, count))
       const kept = [...log]
       expect(kept).toEqual(Array.from({ length: kept.length }, (_, i) => count - kept.length + i))

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forkState } from '../../src/kernel/archive.ts'
 import { NumberLog } from '../../src/kernel/number-log.ts'
 
 function rowsOf(log: NumberLog): number[][] {
@@ -13,7 +14,8 @@ test('both sides of a fork read the rows as they were added, also after further 
     fc.property(some, some, some, (before, mine, theirs) => {
       const log = new NumberLog(2)
       for (const one of before) log.push(one)
-      const fork = log.fork()
+      const fork = new NumberLog(2)
+      forkState([log], [fork])
       for (const [first, second] of mine) {
         expect(log.add()).toBe(log.length - 1)
         log.set(1, second)
@@ -32,7 +34,8 @@ test('both sides of a fork keep the newest rows, and at most one block more', ()
     fc.property(fc.integer({ min: 1, max: 3 }), fc.nat(2_000), fc.nat(2_000), (blocks, count, more) => {
       const log = new NumberLog(2, blocks * 256)
       for (let i = 0; i < count; i++) log.push([i, -i])
-      const fork = log.fork()
+      const fork = new NumberLog(2, blocks * 256)
+      forkState([log], [fork])
       for (let i = count; i < count + more; i++) fork.push([i, -i])
       for (const [one, length] of [
         [log, count],

@@ -55,7 +55,7 @@ test('a table refuses a class when a field has no kind of storage', () => {
       this.given = initial.given
     }
   }
-  expect(() => new Table(Forgetful, new Generation())).toThrow(
+  expect(() => new Table(Forgetful, { generation: new Generation() })).toThrow(
     /^Failed to describe Forgetful: 'forgotten' has no kind of storage\. Give it its first value by int32\(\)/,
   )
   expect(() => describeRow(ForgetfulConstructor)).toThrow("'given' has no kind of storage")

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { forkState } from '../../src/kernel/archive.ts'
 import { LayeredMap } from '../../src/kernel/layered-map.ts'
 import { Generation, Row } from '../../src/kernel/row.ts'
 import { Table } from '../../src/kernel/table.ts'
@@ -25,18 +26,23 @@ describe('tables', () => {
   test('share rows with their forks, and are independent of the writes of forks', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), steps => {
-        const tables: { table: Table<Counter>; model: Map<number, number> }[] = [
-          { table: new Table(Counter, new Generation()), model: new Map() },
+        const first = { generation: new Generation() }
+        const tables: { table: Table<Counter>; owner: { generation: Generation }; model: Map<number, number> }[] = [
+          { table: new Table(Counter, first), owner: first, model: new Map() },
         ]
         for (const one of steps) {
-          const { table, model } = tables[one.in % tables.length]!
+          const { table, owner, model } = tables[one.in % tables.length]!
           const alive = [...model.keys()]
           if (one.do === 'add') {
             const row = new Counter(table.generation, 'x')
             row.value = one.value
             model.set(table.add(row), one.value)
           } else if (one.do === 'fork') {
-            tables.push({ table: table.fork(new Generation(), new Generation()), model: new Map(model) })
+            const forkOwner = { generation: new Generation() }
+            const fork = new Table(Counter, forkOwner)
+            forkState([table], [fork])
+            owner.generation = new Generation()
+            tables.push({ table: fork, owner: forkOwner, model: new Map(model) })
           } else if (alive.length > 0) {
             const ordinal = alive[one.which % alive.length]!
             if (one.do === 'write') {
@@ -59,7 +65,7 @@ describe('tables', () => {
   })
 
   test('a slot that is used again counts its uses', () => {
-    const table = new Table(Counter, new Generation())
+    const table = new Table(Counter, { generation: new Generation() })
     const first = table.add(new Counter(table.generation, 'a'))
     expect(table.useCount(first)).toBe(1)
     table.remove(first)
@@ -88,7 +94,11 @@ describe('layers', () => {
           } else if (one.do === 'delete') {
             layers.delete(one.key)
             model.delete(one.key)
-          } else all.push({ layers: layers.fork(), model: new Map(model) })
+          } else {
+            const fork = new LayeredMap<number>()
+            forkState([layers], [fork])
+            all.push({ layers: fork, model: new Map(model) })
+          }
           for (const other of all) {
             for (const key of ['a', 'b', 'c', 'd']) expect(other.layers.get(key)).toBe(other.model.get(key))
           }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ArchiveReader, ArchiveWriter } from '../../src/kernel/archive.ts'
+import { ArchiveReader, ArchiveWriter, forkState } from '../../src/kernel/archive.ts'
 import type { SimulationContext } from '../../src/simulation/context.ts'
 import { CONTROLLER, DeploymentLogs } from '../../src/simulation/recording/deployment-logs.ts'
 
@@ -19,7 +19,8 @@ test('each line keeps its fields while older lines are dropped, in forks and aft
     }
   }
   append(logs, 20_000)
-  const fork = new DeploymentLogs(context, logs)
+  const fork = new DeploymentLogs(context)
+  forkState([logs], [fork])
   append(logs, 10)
   append(fork, 3_000)
   const archive = new ArchiveWriter()

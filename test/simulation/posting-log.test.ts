@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ArchiveReader, ArchiveWriter } from '../../src/kernel/archive.ts'
+import { ArchiveReader, ArchiveWriter, forkState } from '../../src/kernel/archive.ts'
 import type { LedgerEntry } from '../../src/simulation/account/ledger-types.ts'
 import { PostingLog } from '../../src/simulation/account/posting-log.ts'
 
@@ -28,7 +28,8 @@ test('postings are read as they were added, on both sides of a fork and after a 
     fc.property(some, some, some, fc.nat(100), fc.nat(100), (before, mine, theirs, from, to) => {
       const log = new PostingLog()
       for (const one of before) add(log, one)
-      const fork = new PostingLog(log)
+      const fork = new PostingLog()
+      forkState([log], [fork])
       for (const one of mine) add(log, one)
       for (const one of theirs) add(fork, one)
       expect([...log]).toEqual([...before, ...mine])

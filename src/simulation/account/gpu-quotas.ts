@@ -32,23 +32,19 @@ export class QuotaRequestRow extends Row {
 export class GpuQuotas extends TablePart<QuotaRequestRow, LedgerParts, AccountObserver> {
   /** By type; -1 means no limit. */
   #quotas: Int32Array
-  #held: Int32Array
+  #held = new Int32Array(GPU_TYPES.length)
   /** GPU types for which a tenant was refused, as bits. */
-  #waitingTypes: number
+  #waitingTypes = 0
 
-  constructor(context: SimulationContext, parts: LedgerParts, origin?: GpuQuotas) {
-    super(context, parts, QuotaRequestRow, origin)
-    this.#quotas = origin
-      ? origin.#quotas.slice()
-      : new Int32Array(GPU_TYPES.length).fill(context.profile.limits.defaultGpuLimit ?? -1)
-    this.#held = origin ? origin.#held.slice() : new Int32Array(GPU_TYPES.length)
-    this.#waitingTypes = origin ? origin.#waitingTypes : 0
+  constructor(context: SimulationContext, parts: LedgerParts) {
+    super(context, parts, QuotaRequestRow)
+    this.#quotas = new Int32Array(GPU_TYPES.length).fill(context.profile.limits.defaultGpuLimit ?? -1)
   }
 
   override archive(archive: Archive): void {
     super.archive(archive)
-    this.#quotas = archive.value(this.#quotas)
-    this.#held = archive.value(this.#held)
+    this.#quotas = archive.own(this.#quotas)
+    this.#held = archive.own(this.#held)
     this.#waitingTypes = archive.value(this.#waitingTypes)
   }
 

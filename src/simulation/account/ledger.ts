@@ -30,10 +30,9 @@ class BalanceCrossing {
   readonly #meters: Meters
   #event = 0
 
-  constructor(context: SimulationContext, meters: Meters, origin?: BalanceCrossing) {
+  constructor(context: SimulationContext, meters: Meters) {
     this.#context = context
     this.#meters = meters
-    if (origin) this.#event = origin.#event
   }
 
   archive(archive: Archive): void {
@@ -79,11 +78,7 @@ class BalanceCrossing {
 /** The costs of live requests by model. Their sum is rounded down, so it does not depend on single requests. */
 class RequestMeters {
   /** Σ tokens or units × price in force, and the part of it that is posted. */
-  readonly #meters: LayeredMap<{ readonly weighted: bigint; readonly charged: Microcents }>
-
-  constructor(origin?: RequestMeters) {
-    this.#meters = origin ? origin.#meters.fork() : new LayeredMap()
-  }
+  readonly #meters = new LayeredMap<{ readonly weighted: bigint; readonly charged: Microcents }>()
 
   archive(archive: Archive): void {
     this.#meters.archive(archive)
@@ -113,32 +108,24 @@ export class Ledger {
   readonly spending: SpendingLimit
   readonly #crossing: BalanceCrossing
   readonly #accounts: Table<AccountRow>
-  readonly #postings: PostingLog
-  readonly #requestMeters: RequestMeters
+  readonly #postings = new PostingLog()
+  readonly #requestMeters = new RequestMeters()
   /** Funds at the world's epoch. */
   #openingFunds: Microcents = 0
   #funds: Microcents = 0
   #tokens: Microcents = 0
 
-  constructor(context: SimulationContext, origin?: Ledger) {
+  constructor(context: SimulationContext) {
     this.#context = context
-    this.#accounts = origin
-      ? origin.#accounts.fork(origin.#context.generation, context.generation)
-      : new Table(AccountRow, context.generation)
-    this.#postings = new PostingLog(origin ? origin.#postings : undefined)
-    this.meters = new Meters(context, { postings: this.#postings }, origin ? origin.meters : undefined)
-    this.#crossing = new BalanceCrossing(context, this.meters, origin ? origin.#crossing : undefined)
-    this.past = new PastUsage(context, origin?.past)
+    this.#accounts = new Table(AccountRow, context)
+    this.meters = new Meters(context, { postings: this.#postings })
+    this.#crossing = new BalanceCrossing(context, this.meters)
+    this.past = new PastUsage(context)
     const { meters, past } = this
     const accounts = { accounts: this.#accounts }
-    this.spending = new SpendingLimit(context, { meters, past, postings: this.#postings }, origin?.spending)
-    this.topups = new Topups(context, accounts, origin ? origin.topups : undefined)
-    this.suspension = new Suspension(context, accounts, origin?.suspension)
-    this.#requestMeters = new RequestMeters(origin ? origin.#requestMeters : undefined)
-    if (!origin) return
-    this.#openingFunds = origin.#openingFunds
-    this.#funds = origin.#funds
-    this.#tokens = origin.#tokens
+    this.spending = new SpendingLimit(context, { meters, past, postings: this.#postings })
+    this.topups = new Topups(context, accounts)
+    this.suspension = new Suspension(context, accounts)
   }
 
   /** Connects the higher parts. The world calls it once. */

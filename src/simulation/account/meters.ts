@@ -24,7 +24,7 @@ interface MetersParts {
 /** The meters of the ledger: they measure GPU time, and post its rent. */
 export class Meters extends TablePart<MeterRow, MetersParts> {
   /** Closed intervals with a constant number of units: the previous one of the meter, from, to, units, price. */
-  readonly #intervals: NumberLog
+  readonly #intervals = new NumberLog(5)
   /** Micro-cents per hour of one GPU, by type. */
   #prices: Float64Array
   /** All meters together, not floored. The next crossing is computed from it. */
@@ -32,26 +32,19 @@ export class Meters extends TablePart<MeterRow, MetersParts> {
   #totalAccrued = new Accrual()
   #totalAccruedAt: Micros = 0
 
-  constructor(context: SimulationContext, parts: MetersParts, origin?: Meters) {
-    super(context, parts, MeterRow, origin)
-    this.#intervals = origin ? origin.#intervals.fork() : new NumberLog(5)
-    this.#prices = origin
-      ? origin.#prices.slice()
-      : Float64Array.from(GPU_TYPES, gpu =>
-          gpu === 'other' ? 0 : Math.round(context.profile.prices.centsPerHour[gpu] * MICROCENTS_PER_CENT),
-        )
-    if (!origin) return
-    this.#totalRate = origin.#totalRate
-    this.#totalAccrued = origin.#totalAccrued.copy()
-    this.#totalAccruedAt = origin.#totalAccruedAt
+  constructor(context: SimulationContext, parts: MetersParts) {
+    super(context, parts, MeterRow)
+    this.#prices = Float64Array.from(GPU_TYPES, gpu =>
+      gpu === 'other' ? 0 : Math.round(context.profile.prices.centsPerHour[gpu] * MICROCENTS_PER_CENT),
+    )
   }
 
   override archive(archive: Archive): void {
     super.archive(archive)
     this.#intervals.archive(archive)
-    this.#prices = archive.value(this.#prices)
+    this.#prices = archive.own(this.#prices)
     this.#totalRate = archive.value(this.#totalRate)
-    this.#totalAccrued = archive.value(this.#totalAccrued)
+    this.#totalAccrued = archive.own(this.#totalAccrued)
     this.#totalAccruedAt = archive.value(this.#totalAccruedAt)
   }
 

@@ -145,24 +145,21 @@ export class OwnRecordRow extends Row {
 
 /** The records of the tables of a user's endpoints. */
 export class OwnRecords extends TablePart<OwnRecordRow, LedgerParts> {
-  readonly #ordinals: LayeredMap<number>
+  readonly #ordinals = new LayeredMap<number>()
   /** The declarations of the tables that were used. They have functions, so a snapshot has none of them. */
-  readonly #declared: Map<string, RecordTable>
+  #declared = new Map<string, RecordTable>()
   /** The kinds of records that there were. */
-  #kinds: readonly string[]
-  #isCutOff: boolean
+  #kinds: readonly string[] = []
+  #isCutOff = false
 
-  constructor(context: SimulationContext, parts: LedgerParts, origin?: OwnRecords) {
-    super(context, parts, OwnRecordRow, origin)
-    this.#ordinals = origin ? origin.#ordinals.fork() : new LayeredMap()
-    this.#declared = new Map(origin ? origin.#declared : [])
-    this.#kinds = origin ? origin.#kinds : []
-    this.#isCutOff = origin ? origin.#isCutOff : false
+  constructor(context: SimulationContext, parts: LedgerParts) {
+    super(context, parts, OwnRecordRow)
   }
 
   override archive(archive: Archive): void {
     super.archive(archive)
     this.#ordinals.archive(archive)
+    this.#declared = archive.cache(this.#declared)
     this.#kinds = archive.value(this.#kinds)
     this.#isCutOff = archive.value(this.#isCutOff)
   }

@@ -1,7 +1,7 @@
 import type { Fixture } from '../../data/records/fixture.ts'
 import { type GpuType, parseGpuConfig } from '../../data/records/gpu-config.ts'
 import type { PastUsageRecord } from '../../data/records/history.ts'
-import { type Archive, copyState } from '../../kernel/archive.ts'
+import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import type { MeteredUsage } from './ledger-types.ts'
@@ -73,9 +73,8 @@ export class PastUsage {
   #rents: readonly PastRent[] = []
   #tokens: readonly PastTokens[] = []
 
-  constructor(context: SimulationContext, origin?: PastUsage) {
+  constructor(context: SimulationContext) {
     this.#context = context
-    if (origin) copyState(origin, this)
   }
 
   archive(archive: Archive): void {

@@ -14,15 +14,9 @@ const POSTING = { time: 0, kind: 1, microcents: 2, charge: 3, width: 4 } as cons
 
 /** The postings of the ledger. Every end of a stretch of GPU time adds one, so they are columns instead of objects. */
 export class PostingLog {
-  readonly #numbers: NumberLog
-  readonly #subjects: AppendLog<string>
-  readonly #charges: AppendLog<ChargedTokens | ChargedUnits>
-
-  constructor(origin?: PostingLog) {
-    this.#numbers = origin ? origin.#numbers.fork() : new NumberLog(POSTING.width)
-    this.#subjects = origin ? origin.#subjects.fork() : new AppendLog()
-    this.#charges = origin ? origin.#charges.fork() : new AppendLog()
-  }
+  readonly #numbers = new NumberLog(POSTING.width)
+  readonly #subjects = new AppendLog<string>()
+  readonly #charges = new AppendLog<ChargedTokens | ChargedUnits>()
 
   archive(archive: Archive): void {
     this.#numbers.archive(archive)

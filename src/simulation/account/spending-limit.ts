@@ -1,4 +1,4 @@
-import { type Archive, copyState } from '../../kernel/archive.ts'
+import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { SimulationContext } from '../context.ts'
 import { Part } from '../part.ts'
@@ -42,11 +42,6 @@ export class SpendingLimit extends Part<SpendingLimitParts> {
   /** Spent since the epoch when the period began. Negative by the use of the period before the epoch. */
   #spentBefore: Microcents = 0
   #periodEvent = 0
-
-  constructor(context: SimulationContext, parts: SpendingLimitParts, origin?: SpendingLimit) {
-    super(context, parts)
-    if (origin) copyState(origin, this)
-  }
 
   archive(archive: Archive): void {
     this.#limit = archive.value(this.#limit)

@@ -1,5 +1,4 @@
-import { type Archive, copyState } from '../../kernel/archive.ts'
-import type { SimulationContext } from '../context.ts'
+import type { Archive } from '../../kernel/archive.ts'
 import { Part } from '../part.ts'
 import type { AccountObserver, AccountRow, AccountTable, SuspensionReason } from './ledger-types.ts'
 import type { Microcents } from './money.ts'
@@ -13,11 +12,6 @@ export class Suspension extends Part<AccountTable, AccountObserver> {
   #graceEvent = 0
   /** The grace is over: nothing runs on the account any more, batches on shared capacity included. */
   #isCutOff = false
-
-  constructor(context: SimulationContext, parts: AccountTable, origin?: Suspension) {
-    super(context, parts)
-    if (origin) copyState(origin, this)
-  }
 
   archive(archive: Archive): void {
     this.#imposedReason = archive.value(this.#imposedReason)

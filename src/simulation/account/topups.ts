@@ -1,6 +1,5 @@
-import { type Archive, copyState } from '../../kernel/archive.ts'
+import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import type { SimulationContext } from '../context.ts'
 import { Part } from '../part.ts'
 import { drawTopupDecline, drawTopupDelay } from './chaos-draws.ts'
 import type { AccountRow, AccountTable, TopupRule } from './ledger-types.ts'
@@ -23,11 +22,6 @@ export class Topups extends Part<AccountTable> {
   #delay: Micros = 0
   /** Charges begun since the world did: the index of their draws. */
   #chargeCount = 0
-
-  constructor(context: SimulationContext, parts: AccountTable, origin?: Topups) {
-    super(context, parts)
-    if (origin) copyState(origin, this)
-  }
 
   archive(archive: Archive): void {
     this.#rule = archive.value(this.#rule)

@@ -156,21 +156,19 @@ export function doneLinesAt({ tokensBefore, lines }: BatchWork, position: number
 
 /** The rows of all batches, with an index by id and the list of active batches. */
 export class BatchTable<Parts = unknown, Ports = unknown> extends TablePart<BatchRow, Parts, Ports> {
-  readonly #byId: LayeredMap<number>
-  readonly #jsonTexts: (string | undefined)[]
+  readonly #byId = new LayeredMap<number>()
+  #jsonTexts: (string | undefined)[] = []
   /** Ordinals of the batches whose status is not terminal. */
-  #active: readonly number[]
+  #active: readonly number[] = []
 
-  constructor(context: SimulationContext, parts: Parts, origin: BatchTable<Parts, Ports> | undefined) {
-    super(context, parts, BatchRow, origin)
-    this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
-    this.#jsonTexts = origin ? origin.#jsonTexts.slice() : []
-    this.#active = origin ? origin.#active : []
+  constructor(context: SimulationContext, parts: Parts) {
+    super(context, parts, BatchRow)
   }
 
   override archive(archive: Archive): void {
     super.archive(archive)
     this.#byId.archive(archive)
+    this.#jsonTexts = archive.cache(this.#jsonTexts)
     this.#active = archive.value(this.#active)
   }
 

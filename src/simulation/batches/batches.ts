@@ -79,8 +79,8 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
   /** Answers the lines. It must be ready before the first event of a batch. */
   lineAnswerer: LineAnswerer | undefined
 
-  constructor(context: SimulationContext, parts: BatchesParts, origin?: Batches) {
-    super(context, parts, origin)
+  constructor(context: SimulationContext, parts: BatchesParts) {
+    super(context, parts)
     this.pacing = new BatchPacing(context, parts, this)
   }
 

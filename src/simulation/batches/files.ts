@@ -70,13 +70,11 @@ export interface NewFile extends FileContent {
 
 /** Uploaded files and output files of batches. A file is removed at its `expires_at`. */
 export class Files extends TablePart<FileRow> {
-  readonly #byId: LayeredMap<number>
-  #storedBytes: number
+  readonly #byId = new LayeredMap<number>()
+  #storedBytes = 0
 
-  constructor(context: SimulationContext, origin?: Files) {
-    super(context, undefined, FileRow, origin)
-    this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
-    this.#storedBytes = origin ? origin.#storedBytes : 0
+  constructor(context: SimulationContext) {
+    super(context, undefined, FileRow)
   }
 
   override archive(archive: Archive): void {

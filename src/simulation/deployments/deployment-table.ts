@@ -8,23 +8,21 @@ import { type DeploymentRecord, DeploymentRow, isTerminal } from './deployment-r
 
 /** The rows of the deployments, their lookup by id and by name, and their records. */
 export class DeploymentTable<Parts = unknown, Ports = unknown> extends TablePart<DeploymentRow, Parts, Ports> {
-  readonly #byId: LayeredMap<number>
+  readonly #byId = new LayeredMap<number>()
   /** The newest deployment of each model name: its ordinal, or `~ordinal` if it was deleted. */
-  readonly #newestByName: LayeredMap<number>
+  readonly #newestByName = new LayeredMap<number>()
   /** The JSON text of each record, until a visible change. */
-  readonly #jsonCache: (string | undefined)[]
+  #jsonCache: (string | undefined)[] = []
 
-  constructor(context: SimulationContext, parts: Parts, origin: DeploymentTable<Parts, Ports> | undefined) {
-    super(context, parts, DeploymentRow, origin)
-    this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
-    this.#newestByName = origin ? origin.#newestByName.fork() : new LayeredMap()
-    this.#jsonCache = origin ? origin.#jsonCache.slice() : []
+  constructor(context: SimulationContext, parts: Parts) {
+    super(context, parts, DeploymentRow)
   }
 
   override archive(archive: Archive): void {
     super.archive(archive)
     this.#byId.archive(archive)
     this.#newestByName.archive(archive)
+    this.#jsonCache = archive.cache(this.#jsonCache)
   }
 
   get generation(): Generation {

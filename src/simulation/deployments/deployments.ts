@@ -41,8 +41,8 @@ export class Deployments
   readonly failures: DeploymentFailures
   readonly #creation: DeploymentCreation
 
-  constructor(context: SimulationContext, parts: DeploymentsParts, origin?: Deployments) {
-    super(context, parts, origin)
+  constructor(context: SimulationContext, parts: DeploymentsParts) {
+    super(context, parts)
     this.#creation = new DeploymentCreation(context, parts, this)
     this.scaling = new DeploymentScaling(context, parts, this)
     this.failures = new DeploymentFailures(context, parts, this, this.scaling)

@@ -31,8 +31,8 @@ export interface InstancesParts extends InstanceStartupParts {
 export class Instances extends TablePart<InstanceRow, InstancesParts, InstancesPorts> implements TenantKind {
   readonly #startup: InstanceStartup
 
-  constructor(context: SimulationContext, parts: InstancesParts, origin?: Instances) {
-    super(context, parts, InstanceRow, origin)
+  constructor(context: SimulationContext, parts: InstancesParts) {
+    super(context, parts, InstanceRow)
     this.#startup = new InstanceStartup(context, parts, this)
   }
 

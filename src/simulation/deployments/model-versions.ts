@@ -54,11 +54,10 @@ export interface AccountModel {
 
 /** The account's own models: each deployment makes a version of one. A model without versions is gone. */
 export class AccountModels extends TablePart<AccountModelRow> {
-  readonly #byName: LayeredMap<number>
+  readonly #byName = new LayeredMap<number>()
 
-  constructor(context: SimulationContext, origin?: AccountModels) {
-    super(context, undefined, AccountModelRow, origin)
-    this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
+  constructor(context: SimulationContext) {
+    super(context, undefined, AccountModelRow)
   }
 
   override archive(archive: Archive): void {

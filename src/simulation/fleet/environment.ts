@@ -34,15 +34,7 @@ const HEALTHY: EnvironmentState = {
 
 /** The hub, the image registry, the stock of GPUs, the autoscaler: up, or not. */
 export class Environment {
-  #state: EnvironmentState
-
-  constructor(from?: Environment) {
-    this.#state = from ? from.#state : HEALTHY
-  }
-
-  fork(): Environment {
-    return new Environment(this)
-  }
+  #state = HEALTHY
 
   archive(archive: Archive): void {
     this.#state = archive.value(this.#state)

@@ -63,27 +63,22 @@ export interface NodesParts {
 /** The nodes and their GPUs, with an index of free GPUs by type. */
 export class Nodes extends TablePart<NodeRow, NodesParts, NodeProvisioner> {
   readonly #read = (ordinal: number): Readonly<NodeRow> => this.table.read(ordinal)
-  #byType: GpuTypeIndex[]
+  #byType: GpuTypeIndex[] = []
   /** The GPU types whose index belongs to this world alone, as bits. Forks share the others. */
   #ownTypes = 0
-  readonly #byName: LayeredMap<number>
+  readonly #byName = new LayeredMap<number>()
   /** Replaced, never modified, because forks share it. */
-  #groups: readonly GroupState[]
+  #groups: readonly GroupState[] = []
   /** The number of slowed nodes. */
-  #slowCount: number
+  #slowCount = 0
 
-  constructor(context: SimulationContext, parts: NodesParts, origin?: Nodes) {
-    super(context, parts, NodeRow, origin)
-    this.#byType = origin ? origin.#byType.slice() : []
-    if (origin) origin.#ownTypes = 0
-    this.#byName = origin ? origin.#byName.fork() : new LayeredMap()
-    this.#groups = origin ? origin.#groups : []
-    this.#slowCount = origin ? origin.#slowCount : 0
+  constructor(context: SimulationContext, parts: NodesParts) {
+    super(context, parts, NodeRow)
   }
 
   override archive(archive: Archive): void {
     super.archive(archive)
-    this.#byType = archive.value(this.#byType)
+    this.#byType = archive.own(this.#byType)
     this.#ownTypes = 0
     this.#byName.archive(archive)
     this.#groups = archive.value(this.#groups)

@@ -1,5 +1,4 @@
 import type { Archive } from '../../kernel/archive.ts'
-import type { SimulationContext } from '../context.ts'
 import { Part } from '../part.ts'
 import type { NodeProvisioner, Tenants } from './tenants.ts'
 
@@ -15,23 +14,15 @@ export interface PlacementParts {
  */
 export class Placement extends Part<PlacementParts, NodeProvisioner> {
   /** Tenants by ordinal, rentals below zero. Shared with forks until one side changes it. */
-  #queue: Set<number>
-  #isShared: boolean
+  #queue = new Set<number>()
+  #isShared = false
   #roundEvent = 0
   /** The tenant whose placement threw in the last round. */
   #failedTenant: number | undefined
 
-  constructor(context: SimulationContext, parts: PlacementParts, origin?: Placement) {
-    super(context, parts)
-    this.#queue = origin ? origin.#queue : new Set()
-    this.#isShared = origin !== undefined
-    if (origin) origin.#isShared = true
-    this.#roundEvent = origin ? origin.#roundEvent : 0
-  }
-
   archive(archive: Archive): void {
     this.#queue = archive.value(this.#queue)
-    this.#isShared = archive.value(this.#isShared)
+    this.#isShared = true
     this.#roundEvent = archive.value(this.#roundEvent)
   }
 

@@ -87,7 +87,7 @@ export interface InferenceRequestsParts extends RequestServingParts {
 export class InferenceRequests extends TablePart<InferenceRow, InferenceRequestsParts> implements RequestWork {
   readonly #models: ModelSources
   /** The number of all accepted requests: it gives the order of queues. */
-  #nextSequence: number
+  #nextSequence = 0
   readonly #counts = new RequestCounts()
   readonly #serving: RequestServing
   readonly #admission: AdmissionState
@@ -97,25 +97,20 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
   #countedAt: Micros = -1
   #countsByHash = new Map<string, number>()
 
-  constructor(context: SimulationContext, parts: InferenceRequestsParts, origin?: InferenceRequests) {
-    super(context, parts, InferenceRow, origin)
+  constructor(context: SimulationContext, parts: InferenceRequestsParts) {
+    super(context, parts, InferenceRow)
     this.#serving = new RequestServing(context, parts, this.#counts)
     this.#admission = { ...parts, context, counts: this.#counts, serving: this.#serving }
     const { store, profile, clock } = context
     this.#models = { deployments: parts.deployments, store, profile, clock }
-    this.#nextSequence = origin === undefined ? 0 : origin.#nextSequence
-    if (!origin) return
-    this.#countedAt = origin.#countedAt
-    this.#countsByHash = new Map(origin.#countsByHash)
-    this.#rebuildCounts()
   }
 
   override archive(archive: Archive): void {
     super.archive(archive)
     this.#nextSequence = archive.value(this.#nextSequence)
     this.#countedAt = archive.value(this.#countedAt)
-    this.#countsByHash = new Map(archive.value([...this.#countsByHash]))
-    this.#rebuildCounts()
+    this.#countsByHash = archive.own(this.#countsByHash)
+    if (archive.isReading) this.#rebuildCounts()
   }
 
   /** The number of running and waiting requests. */

@@ -72,8 +72,8 @@ export interface WebhookSender {
 export class Webhooks extends TablePart<WebhookRow> {
   sender: WebhookSender | undefined
 
-  constructor(context: SimulationContext, origin?: Webhooks) {
-    super(context, undefined, WebhookRow, origin)
+  constructor(context: SimulationContext) {
+    super(context, undefined, WebhookRow)
   }
 
   /** Schedules the first attempt for the result of a request that ends now. */

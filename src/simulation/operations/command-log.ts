@@ -16,13 +16,8 @@ const KEPT_COMMANDS = 1024
 
 /** The commands that the user of a world executed, for reports. They are not part of the digest. */
 export class CommandLog {
-  readonly #commands: AppendLog<ExecutedCommand>
-  readonly #times: NumberLog
-
-  constructor(origin?: CommandLog) {
-    this.#commands = origin ? origin.#commands.fork() : new AppendLog(KEPT_COMMANDS)
-    this.#times = origin ? origin.#times.fork() : new NumberLog(1)
-  }
+  readonly #commands = new AppendLog<ExecutedCommand>(KEPT_COMMANDS)
+  readonly #times = new NumberLog(1)
 
   archive(archive: Archive): void {
     this.#commands.archive(archive)

@@ -270,13 +270,12 @@ export class ScheduledCommandRow extends Row {
 export class Commands extends TablePart<ScheduledCommandRow, CommandsParts> {
   readonly #targets: CommandTargets
   /** The executed commands, those of weather aside. */
-  readonly log: CommandLog
+  readonly log = new CommandLog()
   /** Called with each command of the user that was executed or scheduled. A fork has no listener. */
   onScheduled: ((command: Command, delay: number, repetition: Repetition | undefined) => void) | undefined
 
-  constructor(context: SimulationContext, parts: CommandsParts, origin?: Commands) {
-    super(context, parts, ScheduledCommandRow, origin)
-    this.log = new CommandLog(origin?.log)
+  constructor(context: SimulationContext, parts: CommandsParts) {
+    super(context, parts, ScheduledCommandRow)
     const { profile, store } = context
     this.#targets = {
       ...parts,

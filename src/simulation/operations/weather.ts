@@ -87,8 +87,8 @@ interface Strike {
  * Without a pack in the profile, none comes.
  */
 export class Weather extends TablePart<WeatherSourceRow, WeatherParts> {
-  constructor(context: SimulationContext, parts: WeatherParts, origin?: Weather) {
-    super(context, parts, WeatherSourceRow, origin)
+  constructor(context: SimulationContext, parts: WeatherParts) {
+    super(context, parts, WeatherSourceRow)
   }
 
   /** Starts the weather. Called once, after the fleet is built. */

@@ -41,22 +41,17 @@ const KINDS_WITHOUT_FIELDS: ReadonlySet<string> = new Set(['deployment.created',
  */
 export class DeploymentLogs {
   readonly #context: SimulationContext
-  readonly #lines: NumberLog
+  readonly #lines = new NumberLog(LINE.width, LIMITS.logLines)
   /** The values of the fields of all lines: an object for each line would take more, and the collector would copy it. */
-  readonly #values: AppendLog<EntryFields[string]>
+  readonly #values = new AppendLog<EntryFields[string]>()
   /** The forms that occurred so far, in the order of their first line. */
   #forms: readonly LineForm[] = []
   /** What the last line of each kind was like. It is a cache. */
-  #lastOfKind = new Map<string, KindOfLines>()
+  readonly #lastOfKind = new Map<string, KindOfLines>()
   #oldestLine = 0
 
-  constructor(context: SimulationContext, origin?: DeploymentLogs) {
+  constructor(context: SimulationContext) {
     this.#context = context
-    this.#lines = origin ? origin.#lines.fork() : new NumberLog(LINE.width, LIMITS.logLines)
-    this.#values = origin ? origin.#values.fork() : new AppendLog()
-    if (!origin) return
-    this.#forms = origin.#forms
-    this.#oldestLine = origin.#oldestLine
   }
 
   archive(archive: Archive): void {
@@ -64,7 +59,6 @@ export class DeploymentLogs {
     this.#values.archive(archive)
     this.#forms = archive.value(this.#forms)
     this.#oldestLine = this.#lines.oldest
-    this.#lastOfKind = new Map()
   }
 
   /** Appends a line of an instance or of the controller of a deployment. */

@@ -64,29 +64,21 @@ const EMPTY_TOTALS: ServingTotals = { served: EMPTY_FLOW, capacityTime: 0, usedT
  */
 export class UsageHistory {
   readonly #context: SimulationContext
-  readonly #statuses: NumberLog
-  readonly #servingSegments: NumberLog
-  readonly #instanceTimelines: NumberLog
-  readonly #requests: RequestLog
+  readonly #statuses = new NumberLog(STATUS.width)
+  readonly #servingSegments = new NumberLog(SEGMENT.width)
+  readonly #instanceTimelines = new NumberLog(TIMELINE.width)
+  readonly #requests = new RequestLog()
   /** Done lines of batches. */
-  readonly #batchLines: NumberLog
-  readonly #countedEvents: NumberLog
+  readonly #batchLines = new NumberLog(LINES.width)
+  readonly #countedEvents = new NumberLog(EVENT.width)
   /** The number of available GPUs of a type from a time on. */
-  readonly #capacities: NumberLog
-  readonly #rentalPeriods: NumberLog
+  readonly #capacities = new NumberLog(CAPACITY.width)
+  readonly #rentalPeriods = new NumberLog(PERIOD.width)
   /** Used again for each new segment. */
   readonly #segmentTotals = new SegmentTotals()
 
-  constructor(context: SimulationContext, origin?: UsageHistory) {
+  constructor(context: SimulationContext) {
     this.#context = context
-    this.#statuses = origin ? origin.#statuses.fork() : new NumberLog(STATUS.width)
-    this.#servingSegments = origin ? origin.#servingSegments.fork() : new NumberLog(SEGMENT.width)
-    this.#instanceTimelines = origin ? origin.#instanceTimelines.fork() : new NumberLog(TIMELINE.width)
-    this.#requests = new RequestLog(origin ? origin.#requests : undefined)
-    this.#batchLines = origin ? origin.#batchLines.fork() : new NumberLog(LINES.width)
-    this.#countedEvents = origin ? origin.#countedEvents.fork() : new NumberLog(EVENT.width)
-    this.#capacities = origin ? origin.#capacities.fork() : new NumberLog(CAPACITY.width)
-    this.#rentalPeriods = origin ? origin.#rentalPeriods.fork() : new NumberLog(PERIOD.width)
   }
 
   archive(archive: Archive): void {

@@ -18,14 +18,9 @@ type RecordedRequests = Pick<RecordedDeployment, 'requests' | 'lastRequestsLine'
 
 /** The totals of the single requests of deployments, and how long the requests took. */
 export class RequestLog {
-  readonly #totals: NumberLog
+  readonly #totals = new NumberLog(TOTALS.width)
   /** How many requests of an interval took how long. */
-  readonly #times: NumberLog
-
-  constructor(origin?: RequestLog) {
-    this.#totals = origin ? origin.#totals.fork() : new NumberLog(TOTALS.width)
-    this.#times = origin ? origin.#times.fork() : new NumberLog(TIMES.width)
-  }
+  readonly #times = new NumberLog(TIMES.width)
 
   archive(archive: Archive): void {
     this.#totals.archive(archive)

@@ -59,13 +59,12 @@ const EXPANSION = purpose('rental.expansion')
  * and it is lost with its machine, its node or its GPUs.
  */
 export class Rentals extends TablePart<RentalRow, RentalsParts> implements TenantKind {
-  readonly #byId: LayeredMap<number>
+  readonly #byId = new LayeredMap<number>()
   readonly #resources: RentalResources
 
-  constructor(context: SimulationContext, parts: RentalsParts, origin?: Rentals) {
-    super(context, parts, RentalRow, origin)
+  constructor(context: SimulationContext, parts: RentalsParts) {
+    super(context, parts, RentalRow)
     this.#resources = new RentalResources(context, parts)
-    this.#byId = origin ? origin.#byId.fork() : new LayeredMap()
   }
 
   override archive(archive: Archive): void {

@@ -48,14 +48,9 @@ class UserRecord extends Part<LedgerParts> {
 
 /** The costs of the newest requests to models, by request id. */
 class RequestCosts {
-  readonly #ids: AppendLog<string>
+  readonly #ids = new AppendLog<string>(LIMITS.requestCosts)
   /** Nano-dollars, at the positions of the ids. */
-  readonly #costs: NumberLog
-
-  constructor(origin?: RequestCosts) {
-    this.#ids = origin ? origin.#ids.fork() : new AppendLog(LIMITS.requestCosts)
-    this.#costs = origin ? origin.#costs.fork() : new NumberLog(1, LIMITS.requestCosts)
-  }
+  readonly #costs = new NumberLog(1, LIMITS.requestCosts)
 
   archive(archive: Archive): void {
     this.#ids.archive(archive)
@@ -85,13 +80,12 @@ export class AccountAccess {
   readonly userRecord: UserRecord
   readonly rateLimits: RateLimits
   readonly scopedTokens: ScopedTokens
-  readonly requestCosts: RequestCosts
+  readonly requestCosts = new RequestCosts()
 
-  constructor(context: SimulationContext, parts: LedgerParts, origin?: AccountAccess) {
+  constructor(context: SimulationContext, parts: LedgerParts) {
     this.userRecord = new UserRecord(context, parts)
-    this.rateLimits = new RateLimits(context, parts, origin?.rateLimits)
-    this.scopedTokens = new ScopedTokens(context, parts, origin?.scopedTokens)
-    this.requestCosts = new RequestCosts(origin?.requestCosts)
+    this.rateLimits = new RateLimits(context, parts)
+    this.scopedTokens = new ScopedTokens(context, parts)
   }
 
   archive(archive: Archive): void {

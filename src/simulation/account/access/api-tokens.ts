@@ -6,7 +6,6 @@ import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { escapeRegExp } from '../../../lib/patterns.ts'
 import { hideSecrets, type Replacement } from '../../../lib/text/secrets.ts'
 import { CommandError } from '../../command-error.ts'
-import type { SimulationContext } from '../../context.ts'
 import type { JournalKindName } from '../../journal-kinds.ts'
 import { Part } from '../../part.ts'
 import type { LedgerParts } from '../ledger.ts'
@@ -19,15 +18,9 @@ const MIN_HIDDEN = 6
 /** The account's API tokens: what its owner makes and deletes, and what is done to them by hand, by id or name. */
 export class ApiTokens extends Part<LedgerParts> {
   /** Tokens that were revoked and can be restored. Replaced, never edited. */
-  #revoked: ReadonlyMap<string, ApiToken>
+  #revoked: ReadonlyMap<string, ApiToken> = new Map()
   /** Values of tokens that were deleted. Replaced, never edited. */
-  #deleted: ReadonlySet<string>
-
-  constructor(context: SimulationContext, parts: LedgerParts, origin?: ApiTokens) {
-    super(context, parts)
-    this.#revoked = origin ? origin.#revoked : new Map()
-    this.#deleted = origin ? origin.#deleted : new Set()
-  }
+  #deleted: ReadonlySet<string> = new Set()
 
   archive(archive: Archive): void {
     this.#revoked = archive.value(this.#revoked)

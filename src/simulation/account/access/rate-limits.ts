@@ -47,15 +47,13 @@ export class RateLimits extends TablePart<RateLimitRequestRow, LedgerParts> {
   /** The minute of the tally, counted from the epoch. */
   #minute = -1
   /** Tokens that were accepted in this minute, by model and API token. */
-  readonly #tally: Map<string, number>
+  #tally = new Map<string, number>()
 
-  constructor(context: SimulationContext, parts: LedgerParts, origin?: RateLimits) {
+  constructor(context: SimulationContext, parts: LedgerParts) {
     const { requestsInFlight, tokensPerMinute } = context.profile.limits
-    super(context, parts, RateLimitRequestRow, origin)
-    this.#requests = origin ? origin.#requests : requestsInFlight
-    this.#tokensPerMinute = origin ? origin.#tokensPerMinute : (tokensPerMinute ?? -1)
-    this.#tally = new Map(origin ? origin.#tally : [])
-    if (origin) this.#minute = origin.#minute
+    super(context, parts, RateLimitRequestRow)
+    this.#requests = requestsInFlight
+    this.#tokensPerMinute = tokensPerMinute ?? -1
   }
 
   override archive(archive: Archive): void {
@@ -63,9 +61,7 @@ export class RateLimits extends TablePart<RateLimitRequestRow, LedgerParts> {
     this.#requests = archive.value(this.#requests)
     this.#tokensPerMinute = archive.value(this.#tokensPerMinute)
     this.#minute = archive.value(this.#minute)
-    const tally = archive.value([...this.#tally])
-    this.#tally.clear()
-    for (const [key, tokens] of tally) this.#tally.set(key, tokens)
+    this.#tally = archive.own(this.#tally)
   }
 
   /** Requests in flight per model and API token; Infinity without a limit. */

@@ -7,7 +7,6 @@ import { purpose } from '../../../kernel/random.ts'
 import { fromBase64url, toBase64url } from '../../../lib/bytes.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
 import { isCredential } from '../../../lib/text/secrets.ts'
-import type { SimulationContext } from '../../context.ts'
 import { Part } from '../../part.ts'
 import type { LedgerParts } from '../ledger.ts'
 import { MICROCENTS_PER_USD, type Microcents } from '../money.ts'
@@ -47,12 +46,7 @@ export interface ReadScopedToken {
  */
 export class ScopedTokens extends Part<LedgerParts> {
   /** Micro-cents that were spent with each scoped token that has a spending limit. */
-  readonly #spent: LayeredMap<Microcents>
-
-  constructor(context: SimulationContext, parts: LedgerParts, origin?: ScopedTokens) {
-    super(context, parts)
-    this.#spent = origin ? origin.#spent.fork() : new LayeredMap()
-  }
+  readonly #spent = new LayeredMap<Microcents>()
 
   archive(archive: Archive): void {
     this.#spent.archive(archive)
