@@ -1,4 +1,5 @@
 import type { Archive, Archived } from '../kernel/archive.ts'
+import { LayeredMap } from '../kernel/layered-map.ts'
 import type { Row, RowClass } from '../kernel/row.ts'
 import { Table } from '../kernel/table.ts'
 import type { SimulationContext } from './context.ts'
@@ -56,5 +57,38 @@ export abstract class TablePart<R extends Row, Parts = unknown, Ports = unknown>
 
   entries(): Generator<[number, Readonly<R>]> {
     return this.table.entries()
+  }
+}
+
+/** A part whose rows are found by their ids. */
+export abstract class IndexedPart<R extends Row, Parts = unknown, Ports = unknown> extends TablePart<R, Parts, Ports> {
+  readonly #byId = new LayeredMap<number>()
+
+  override archive(archive: Archive): void {
+    super.archive(archive)
+    this.#byId.archive(archive)
+  }
+
+  /** Returns the ordinal of a row; undefined for an unknown id. */
+  ordinalOf(id: string): number | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** Returns a row; undefined for an unknown id. */
+  findById(id: string): Readonly<R> | undefined {
+    const ordinal = this.ordinalOf(id)
+    return ordinal === undefined ? undefined : this.table.read(ordinal)
+  }
+
+  /** Adds a row. Its id leads to it from now on. */
+  addRow(row: R): number {
+    const ordinal = this.table.add(row)
+    this.#byId.set(row.id, ordinal)
+    return ordinal
+  }
+
+  protected removeRow(ordinal: number): void {
+    this.#byId.delete(this.table.read(ordinal).id)
+    this.table.remove(ordinal)
   }
 }

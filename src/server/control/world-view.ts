@@ -41,8 +41,5 @@ export function pendingRequestsOf(sim: Simulator): z.input<typeof PendingRequest
 
 /** Returns the name of the model of a deployment, or the name of a rental; otherwise the id. */
 export function nameOfThing({ deployments, rentals }: World, id: string): string {
-  const deployment = deployments.ordinalOf(id)
-  if (deployment !== undefined) return deployments.read(deployment).plan.modelName
-  const rental = rentals.ordinalOf(id)
-  return rental === undefined ? id : rentals.read(rental).name
+  return deployments.findById(id)?.plan.modelName ?? rentals.findById(id)?.name ?? id
 }

@@ -1,12 +1,11 @@
 import type { BatchStatus } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
-import { LayeredMap } from '../../kernel/layered-map.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import type { SimulationContext } from '../context.ts'
 import { type LiveLoad, spareSeconds } from '../load/serving.ts'
-import { TablePart } from '../part.ts'
+import { IndexedPart } from '../part.ts'
 import type { BatchLines } from './batch-lines.ts'
 import type { FileContent } from './files.ts'
 import type { BatchEndpoint, BatchError } from './input-lines.ts'
@@ -155,8 +154,7 @@ export function doneLinesAt({ tokensBefore, lines }: BatchWork, position: number
 }
 
 /** The rows of all batches, with an index by id and the list of active batches. */
-export class BatchTable<Parts = unknown, Ports = unknown> extends TablePart<BatchRow, Parts, Ports> {
-  readonly #byId = new LayeredMap<number>()
+export class BatchTable<Parts = unknown, Ports = unknown> extends IndexedPart<BatchRow, Parts, Ports> {
   #jsonTexts: (string | undefined)[] = []
   /** Ordinals of the batches whose status is not terminal. */
   #active: readonly number[] = []
@@ -167,7 +165,6 @@ export class BatchTable<Parts = unknown, Ports = unknown> extends TablePart<Batc
 
   override archive(archive: Archive): void {
     super.archive(archive)
-    this.#byId.archive(archive)
     this.#jsonTexts = archive.cache(this.#jsonTexts)
     this.#active = archive.value(this.#active)
   }
@@ -177,13 +174,8 @@ export class BatchTable<Parts = unknown, Ports = unknown> extends TablePart<Batc
     return this.#active
   }
 
-  ordinalOf(id: string): number | undefined {
-    return this.#byId.get(id)
-  }
-
-  addRow(row: BatchRow): number {
-    const ordinal = this.table.add(row)
-    this.#byId.set(row.id, ordinal)
+  override addRow(row: BatchRow): number {
+    const ordinal = super.addRow(row)
     this.#active = [...this.#active, ordinal]
     return ordinal
   }

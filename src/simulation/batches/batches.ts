@@ -91,8 +91,8 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
 
   /** Returns the model of the lines of a batch; undefined for an unknown id. */
   modelOf(id: string): string | undefined {
-    const ordinal = this.ordinalOf(id)
-    return ordinal === undefined ? undefined : (this.table.read(ordinal).work?.model ?? '')
+    const row = this.findById(id)
+    return row && (row.work?.model ?? '')
   }
 
   /** Returns all batches, oldest first. */

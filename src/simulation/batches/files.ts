@@ -1,11 +1,10 @@
 import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
-import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import type { SimulationContext } from '../context.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
-import { TablePart } from '../part.ts'
+import { IndexedPart } from '../part.ts'
 
 const ID = purpose('file.id')
 
@@ -69,8 +68,7 @@ export interface NewFile extends FileContent {
 }
 
 /** Uploaded files and output files of batches. A file is removed at its `expires_at`. */
-export class Files extends TablePart<FileRow> {
-  readonly #byId = new LayeredMap<number>()
+export class Files extends IndexedPart<FileRow> {
   #storedBytes = 0
 
   constructor(context: SimulationContext) {
@@ -79,7 +77,6 @@ export class Files extends TablePart<FileRow> {
 
   override archive(archive: Archive): void {
     super.archive(archive)
-    this.#byId.archive(archive)
     this.#storedBytes = archive.value(this.#storedBytes)
   }
 
@@ -89,8 +86,8 @@ export class Files extends TablePart<FileRow> {
   }
 
   get(id: string): FileHandle | undefined {
-    const ordinal = this.#byId.get(id)
-    return ordinal === undefined ? undefined : toHandle(this.table.read(ordinal))
+    const row = this.findById(id)
+    return row && toHandle(row)
   }
 
   /** Returns all files, oldest first. */
@@ -111,8 +108,7 @@ export class Files extends TablePart<FileRow> {
     const content = { chunks, bytes, hash }
     const initial = { filename, purpose: file.purpose, createdAt, expiresAt, bytes, content }
     const row = new FileRow(this.table.generation, id, initial)
-    const ordinal = this.table.add(row)
-    this.#byId.set(id, ordinal)
+    const ordinal = this.addRow(row)
     this.#storedBytes += bytes
     this.context.record(row, 'file.created', { filename, bytes: identity.bytes, hash })
     row.expiryEvent = this.context.scheduleAt(Math.max(expiresAt, this.context.clock.now), 'file.expired', ordinal)
@@ -126,7 +122,7 @@ export class Files extends TablePart<FileRow> {
 
   /** Deletes a file. A batch that reads the file keeps its bytes. Returns false for an unknown file. */
   delete(id: string): boolean {
-    const ordinal = this.#byId.get(id)
+    const ordinal = this.ordinalOf(id)
     if (ordinal === undefined || !this.table.read(ordinal).content) return false
     this.context.cancel(this.table.read(ordinal).expiryEvent)
     this.#end(ordinal, 'file.deleted')

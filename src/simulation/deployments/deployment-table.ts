@@ -3,12 +3,11 @@ import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import type { Generation } from '../../kernel/row.ts'
 import type { SimulationContext } from '../context.ts'
-import { TablePart } from '../part.ts'
+import { IndexedPart } from '../part.ts'
 import { type DeploymentRecord, DeploymentRow, isTerminal } from './deployment-row.ts'
 
 /** The rows of the deployments, their lookup by id and by name, and their records. */
-export class DeploymentTable<Parts = unknown, Ports = unknown> extends TablePart<DeploymentRow, Parts, Ports> {
-  readonly #byId = new LayeredMap<number>()
+export class DeploymentTable<Parts = unknown, Ports = unknown> extends IndexedPart<DeploymentRow, Parts, Ports> {
   /** The newest deployment of each model name: its ordinal, or `~ordinal` if it was deleted. */
   readonly #newestByName = new LayeredMap<number>()
   /** The JSON text of each record, until a visible change. */
@@ -20,17 +19,12 @@ export class DeploymentTable<Parts = unknown, Ports = unknown> extends TablePart
 
   override archive(archive: Archive): void {
     super.archive(archive)
-    this.#byId.archive(archive)
     this.#newestByName.archive(archive)
     this.#jsonCache = archive.cache(this.#jsonCache)
   }
 
   get generation(): Generation {
     return this.table.generation
-  }
-
-  ordinalOf(deploy_id: string): number | undefined {
-    return this.#byId.get(deploy_id)
   }
 
   liveOrdinalOf(modelName: string): number | undefined {
@@ -45,9 +39,8 @@ export class DeploymentTable<Parts = unknown, Ports = unknown> extends TablePart
   }
 
   /** Adds a row. Its id and its model name lead to it from now on. */
-  addRow(row: DeploymentRow): number {
-    const ordinal = this.table.add(row)
-    this.#byId.set(row.id, ordinal)
+  override addRow(row: DeploymentRow): number {
+    const ordinal = super.addRow(row)
     this.#newestByName.set(row.plan.modelName, ordinal)
     return ordinal
   }

@@ -1,11 +1,9 @@
 import type { DeploymentType, ModelTask } from '../../data/records/enums.ts'
-import type { Archive } from '../../kernel/archive.ts'
-import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { withItem } from '../../lib/lists.ts'
 import type { SimulationContext } from '../context.ts'
-import { TablePart } from '../part.ts'
+import { IndexedPart } from '../part.ts'
 
 const VERSION = purpose('model.version')
 
@@ -53,28 +51,20 @@ export interface AccountModel {
 }
 
 /** The account's own models: each deployment makes a version of one. A model without versions is gone. */
-export class AccountModels extends TablePart<AccountModelRow> {
-  readonly #byName = new LayeredMap<number>()
-
+export class AccountModels extends IndexedPart<AccountModelRow> {
   constructor(context: SimulationContext) {
     super(context, undefined, AccountModelRow)
   }
 
-  override archive(archive: Archive): void {
-    super.archive(archive)
-    this.#byName.archive(archive)
-  }
-
   /** The account's model of this name, while it has a version. */
   get(modelName: string): AccountModel | undefined {
-    const ordinal = this.#byName.get(modelName)
-    const row = ordinal === undefined ? undefined : this.table.read(ordinal)
+    const row = this.findById(modelName)
     return row && row.versions.length > 0 ? toAccountModel(row) : undefined
   }
 
   /** Tells whether the account ever had a model of this name. */
   has(modelName: string): boolean {
-    return this.#byName.get(modelName) !== undefined
+    return this.ordinalOf(modelName) !== undefined
   }
 
   /** By name. */
@@ -88,17 +78,13 @@ export class AccountModels extends TablePart<AccountModelRow> {
   /** Adds a version, drawn unless it is given, and returns it. A version that the model has is not added again. */
   addVersion(modelName: string, task: ModelTask, type: DeploymentType, givenVersion?: string): string {
     if (givenVersion !== undefined && this.get(modelName)?.versions.includes(givenVersion)) return givenVersion
-    const row = this.table.writable(this.#byName.get(modelName) ?? this.#add(modelName, task, type))
+    const row = this.table.writable(
+      this.ordinalOf(modelName) ?? this.addRow(new AccountModelRow(this.table.generation, modelName, { task, type })),
+    )
     const version = givenVersion ?? this.#drawVersion(row)
     row.versions = withItem(row.versions, version)
     this.context.record(row, 'model.versionAdded', { version: version.slice(0, 8) })
     return version
-  }
-
-  #add(modelName: string, task: ModelTask, type: DeploymentType): number {
-    const ordinal = this.table.add(new AccountModelRow(this.table.generation, modelName, { task, type }))
-    this.#byName.set(modelName, ordinal)
-    return ordinal
   }
 
   #drawVersion(row: AccountModelRow): string {
@@ -110,7 +96,7 @@ export class AccountModels extends TablePart<AccountModelRow> {
 
   /** Changes the visibility and the details of a model that has versions. */
   describe(modelName: string, isPublic: boolean, details: ModelDetails): void {
-    const row = this.table.writable(this.#byName.get(modelName)!)
+    const row = this.table.writable(this.ordinalOf(modelName)!)
     row.isPublic = isPublic
     row.details = details
     this.context.record(row, 'model.described', { public: isPublic })
@@ -118,7 +104,7 @@ export class AccountModels extends TablePart<AccountModelRow> {
 
   /** Removes a version, or `ALL`, and returns what was removed. What runs one of them stays: `Deployments` deletes it. */
   removeVersions(modelName: string, version: string): readonly string[] {
-    const ordinal = this.#byName.get(modelName)
+    const ordinal = this.ordinalOf(modelName)
     if (ordinal === undefined) return []
     const row = this.table.writable(ordinal)
     const removed = version === 'ALL' ? row.versions : row.versions.filter(other => other === version)

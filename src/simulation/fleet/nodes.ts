@@ -3,10 +3,9 @@ import { GPU_TYPES, type GpuType, gpuIndex } from '../../data/records/gpu-config
 import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
-import { LayeredMap } from '../../kernel/layered-map.ts'
 import { withItem, withoutItem } from '../../lib/lists.ts'
 import type { SimulationContext } from '../context.ts'
-import { TablePart } from '../part.ts'
+import { IndexedPart } from '../part.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Environment } from './environment.ts'
 import {
@@ -61,12 +60,11 @@ export interface NodesParts {
 }
 
 /** The nodes and their GPUs, with an index of free GPUs by type. */
-export class Nodes extends TablePart<NodeRow, NodesParts, NodeProvisioner> {
+export class Nodes extends IndexedPart<NodeRow, NodesParts, NodeProvisioner> {
   readonly #read = (ordinal: number): Readonly<NodeRow> => this.table.read(ordinal)
   #byType: GpuTypeIndex[] = []
   /** The GPU types whose index belongs to this world alone, as bits. Forks share the others. */
   #ownTypes = 0
-  readonly #byName = new LayeredMap<number>()
   /** Replaced, never modified, because forks share it. */
   #groups: readonly GroupState[] = []
   /** The number of slowed nodes. */
@@ -80,7 +78,6 @@ export class Nodes extends TablePart<NodeRow, NodesParts, NodeProvisioner> {
     super.archive(archive)
     this.#byType = archive.own(this.#byType)
     this.#ownTypes = 0
-    this.#byName.archive(archive)
     this.#groups = archive.value(this.#groups)
     this.#slowCount = archive.value(this.#slowCount)
   }
@@ -103,9 +100,7 @@ export class Nodes extends TablePart<NodeRow, NodesParts, NodeProvisioner> {
           const row = new NodeRow(this.table.generation, `${poolGroup.prefix}-${i}`, { group })
           row.images = images
           row.weights = weights
-          const ordinal = this.table.add(row)
-          this.#byName.set(row.id, ordinal)
-          byType[gpuIndex(poolGroup.gpu)]!.push(ordinal)
+          byType[gpuIndex(poolGroup.gpu)]!.push(this.addRow(row))
         }
         groups.push({ group, nextNumber: poolGroup.count, spotUnavailableUntil: 0, spotReturnEvent: 0 })
       }
@@ -118,10 +113,6 @@ export class Nodes extends TablePart<NodeRow, NodesParts, NodeProvisioner> {
   /** Returns how many nodes used a slot so far. */
   useCount(ordinal: number): number {
     return this.table.useCount(ordinal)
-  }
-
-  ordinalOf(name: string): number | undefined {
-    return this.#byName.get(name)
   }
 
   get groups(): readonly GroupState[] {
@@ -253,8 +244,7 @@ export class Nodes extends TablePart<NodeRow, NodesParts, NodeProvisioner> {
     const { group, nextNumber } = state
     const row = new NodeRow(this.table.generation, `${group.prefix}-${nextNumber}`, { group })
     row.state = 'provisioning'
-    const ordinal = this.table.add(row)
-    this.#byName.set(row.id, ordinal)
+    const ordinal = this.addRow(row)
     this.#groups = this.#groups.with(groupIndex, { ...state, nextNumber: nextNumber + 1 })
     const type = gpuIndex(group.gpu)
     const ordinals = [...this.#byType[type]!.ordinals, ordinal].sort((a, b) => a - b)
@@ -270,8 +260,7 @@ export class Nodes extends TablePart<NodeRow, NodesParts, NodeProvisioner> {
     const ordinals = [...this.#byType[type]!.ordinals].filter(other => other !== ordinal)
     this.#setIndex(type, buildGpuTypeIndex(ordinals, this.#read))
     this.#recordCapacity(type)
-    this.#byName.delete(row.id)
-    this.table.remove(ordinal)
+    this.removeRow(ordinal)
   }
 
   /** Counts the nodes of each group. */

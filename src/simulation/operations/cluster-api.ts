@@ -165,9 +165,9 @@ export function createClusterControls(world: () => ClusterParts): ClusterControl
     node: nodeControls,
     nodeOf(id) {
       const { deployments, instances, rentals, nodes } = world()
-      const rental = rentals.ordinalOf(id)
+      const rental = rentals.findById(id)
       if (rental !== undefined) {
-        const { kind, node, state } = rentals.read(rental)
+        const { kind, node, state } = rental
         if (node >= 0) return nodeControls(nodes.read(node).id)
         if (kind === 'hosted') {
           throw new CommandError(
@@ -177,13 +177,13 @@ export function createClusterControls(world: () => ClusterParts): ClusterControl
         const hint = state === 'creating' || state === 'starting' ? ' Advance the clock past its placement first.' : ''
         throw new CommandError(`Failed to find a node of ${kind} '${id}': it is ${state} and has no GPUs.${hint}`)
       }
-      const deployment = deployments.ordinalOf(id)
+      const deployment = deployments.findById(id)
       if (deployment === undefined) {
         throw new CommandError(
           `Failed to find a node of '${id}': no deployment or container has that id. Check the id.`,
         )
       }
-      for (const instance of deployments.read(deployment).instances) {
+      for (const instance of deployment.instances) {
         const { node } = instances.read(instance)
         if (node >= 0) return nodeControls(nodes.read(node).id)
       }

@@ -1,7 +1,5 @@
 import { draw } from '../../data/profiles/distribution.ts'
 import { CONTAINER_STATES, HOSTED_STATES } from '../../data/records/enums.ts'
-import type { Archive } from '../../kernel/archive.ts'
-import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
@@ -9,7 +7,7 @@ import { imageRefusal } from '../fleet/known-repositories.ts'
 import { bitCount } from '../fleet/node-row.ts'
 import type { GpuRequest, TenantKind } from '../fleet/tenants.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
-import { TablePart } from '../part.ts'
+import { IndexedPart } from '../part.ts'
 import type { Loss } from '../recording/instance-timeline.ts'
 import { createRow, formatShortage, hasFreeMachine } from './rental-creation.ts'
 import { RentalResources, type RentalsParts } from './rental-resources.ts'
@@ -58,18 +56,12 @@ const EXPANSION = purpose('rental.expansion')
  * Hosted instances have machines of their own. The same placement rounds serve all. A rental is billed while it runs,
  * and it is lost with its machine, its node or its GPUs.
  */
-export class Rentals extends TablePart<RentalRow, RentalsParts> implements TenantKind {
-  readonly #byId = new LayeredMap<number>()
+export class Rentals extends IndexedPart<RentalRow, RentalsParts> implements TenantKind {
   readonly #resources: RentalResources
 
   constructor(context: SimulationContext, parts: RentalsParts) {
     super(context, parts, RentalRow)
     this.#resources = new RentalResources(context, parts)
-  }
-
-  override archive(archive: Archive): void {
-    super.archive(archive)
-    this.#byId.archive(archive)
   }
 
   gpuRequestOf(ordinal: number): GpuRequest {
@@ -85,10 +77,6 @@ export class Rentals extends TablePart<RentalRow, RentalsParts> implements Tenan
     return undefined
   }
 
-  ordinalOf(id: string): number | undefined {
-    return this.#byId.get(id)
-  }
-
   /** Returns the ordinals of the rentals of a kind in the given states, sorted by creation time, then id. */
   list(kind: RentalKind, includesState: (state: RentalState) => boolean): number[] {
     const rentals: { ordinal: number; row: Readonly<RentalRow> }[] = []
@@ -101,7 +89,7 @@ export class Rentals extends TablePart<RentalRow, RentalsParts> implements Tenan
 
   /** Creates a rental, which waits for its machine or GPUs. The API has validated `spec`. */
   create(spec: RentalSpec): number {
-    const ordinal = this.#addRow(spec)
+    const ordinal = this.#create(spec)
     this.#resources.requestPlace(ordinal, this.table.writable(ordinal))
     return ordinal
   }
@@ -111,7 +99,7 @@ export class Rentals extends TablePart<RentalRow, RentalsParts> implements Tenan
    * container. A hosted instance gets its machine even if the capacity of its plan is less.
    */
   addFromFixture(spec: RentalSpec, fixture: FixtureRental): boolean {
-    const ordinal = this.#addRow(spec, fixture)
+    const ordinal = this.#create(spec, fixture)
     const { state } = fixture
     if (!countsAgainstQuota(state)) return true
     if (state === 'creating') {
@@ -269,10 +257,9 @@ export class Rentals extends TablePart<RentalRow, RentalsParts> implements Tenan
     }
   }
 
-  #addRow(spec: RentalSpec, fixture?: FixtureRental): number {
+  #create(spec: RentalSpec, fixture?: FixtureRental): number {
     const row = createRow(this.context, this.table.generation, spec, fixture)
-    const ordinal = this.table.add(row)
-    this.#byId.set(row.id, ordinal)
+    const ordinal = this.addRow(row)
     this.#resources.openMeter(row)
     this.context.markVisibleChange()
     return ordinal

@@ -48,9 +48,8 @@ function describeOutage({ clock }: World, { lost, back }: Outage): string[] {
 }
 
 const findDeployment: Finder = ({ world }, id, causes) => {
-  const ordinal = world.deployments.ordinalOf(id)
-  if (ordinal === undefined) return undefined
-  const row = world.deployments.read(ordinal)
+  const row = world.deployments.findById(id)
+  if (row === undefined) return undefined
   const isServed = row.plan.hasInstances && !isTerminal(row.status) && !isParked(row)
   const wait = isServed ? waitOf(world, row) : undefined
   const isMissing = wait?.cause === 'quota' || wait?.cause === 'suspension'
@@ -92,9 +91,8 @@ const findInstance: Finder = ({ world }, id, causes) => {
 }
 
 const findRental: Finder = ({ world }, id) => {
-  const ordinal = world.rentals.ordinalOf(id)
-  if (ordinal === undefined) return undefined
-  const row = world.rentals.read(ordinal)
+  const row = world.rentals.findById(id)
+  if (row === undefined) return undefined
   const noun = row.kind === 'hosted' ? 'hosted instance' : 'container'
   const sentences = [`${formatValue(id)} is a ${noun} named ${formatValue(row.name)}.`, `Its state is ${row.state}.`]
   if (row.kind === 'container') {
@@ -118,7 +116,7 @@ const findBatch: Finder = ({ world }, id) => {
   if (counts !== null) {
     sentences.push(`It has completed ${counts.completed} of its ${counts.total} lines, and ${counts.failed} failed.`)
   }
-  sentences.push(...describeIdleBatch(world, world.batches.read(world.batches.ordinalOf(id)!)))
+  sentences.push(...describeIdleBatch(world, world.batches.findById(id)!))
   if (status === 'in_progress' || status === 'validating') {
     sentences.push(`Its completion window ends at ${world.clock.iso(expires_at * 1e6 - world.clock.epochMs * 1000)}.`)
   }

@@ -54,9 +54,8 @@ function stateOf(sim: Simulator, kind: CreatedKind, id: string): Pick<CreatedThi
     return { status, isAlive: status !== 'deleted' && BATCH_LIFECYCLE.inProgress.has(status) }
   }
   if (kind === 'hosted' || kind === 'container') {
-    const ordinal = world.rentals.ordinalOf(id)
-    if (ordinal === undefined) return { status: 'deleted', isAlive: false }
-    const { state } = world.rentals.read(ordinal)
+    const { state } = world.rentals.findById(id) ?? {}
+    if (state === undefined) return { status: 'deleted', isAlive: false }
     return { status: state, isAlive: !isTerminalStatus({ sim }, kind, state) }
   }
   if (kind === 'deployment' || kind === 'adapter') {

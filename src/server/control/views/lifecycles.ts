@@ -116,10 +116,10 @@ function toMark(entry: Entry): z.input<typeof MarkSchema> {
 
 /** Returns the instances of a deployment from each time on, without times before the start of the world. */
 function replicasOf({ world }: Simulator, id: string) {
-  const ordinal = world.deployments.ordinalOf(id)
-  if (ordinal === undefined) return []
+  const row = world.deployments.findById(id)
+  if (row === undefined) return []
   const steps: { time: number; ready: number; starting: number }[] = []
-  for (const { at, ready, pending } of instanceCounts(world, world.deployments.read(ordinal))) {
+  for (const { at, ready, pending } of instanceCounts(world, row)) {
     if (!Number.isFinite(at)) continue
     const step = { time: Math.max(0, at), ready, starting: pending }
     if (steps.at(-1)?.time === step.time) steps.pop()

@@ -201,9 +201,9 @@ export function priorStatesOf(world: World) {
 }
 
 function deploymentState({ deployments, history }: World, id: string, before: Micros): PriorState | undefined {
-  const ordinal = deployments.ordinalOf(id)
-  if (ordinal === undefined) return undefined
-  for (const { at, status } of history.statuses(deployments.read(ordinal))) {
+  const row = deployments.findById(id)
+  if (row === undefined) return undefined
+  for (const { at, status } of history.statuses(row)) {
     if (at < before) return { name: status, begin: Math.max(0, at) }
   }
   return undefined
@@ -234,8 +234,6 @@ function batchState({ batches }: World, id: string, before: Micros): PriorState 
 }
 
 function rentalState({ rentals }: World, id: string): PriorState | undefined {
-  const ordinal = rentals.ordinalOf(id)
-  if (ordinal === undefined) return undefined
-  const { state, since } = rentals.read(ordinal)
-  return { name: state, begin: Math.max(0, since) }
+  const row = rentals.findById(id)
+  return row && { name: row.state, begin: Math.max(0, row.since) }
 }

@@ -133,10 +133,9 @@ function toOwner(sim: Simulator, { id, kind, burnPerHour, spent, gpus }: moneyTr
 
 /** Returns what one instance of a deployment costs; null if the deployment has ended. */
 function instanceOf({ deployments, ledger }: World, id: string) {
-  const ordinal = deployments.ordinalOf(id)
-  if (ordinal === undefined) return null
-  const { gpu, numGpus, status, minInstances, maxInstances } = deployments.read(ordinal)
-  if (isTerminal(status)) return null
+  const row = deployments.findById(id)
+  if (row === undefined || isTerminal(row.status)) return null
+  const { gpu, numGpus, minInstances, maxInstances } = row
   return {
     microcents_per_hour: ledger.meters.priceCentsPerHour(gpu) * MICROCENTS_PER_CENT * numGpus,
     ...{ gpus: numGpus, min_instances: minInstances, max_instances: maxInstances },

@@ -110,7 +110,7 @@ function relatedTo(world: World, kind: ThingKind, id: string): Related[] {
     case 'instance':
       return relatedToInstance(world, id)
     case 'container': {
-      const { node } = world.rentals.read(world.rentals.ordinalOf(id)!)
+      const { node } = world.rentals.findById(id)!
       return node < 0 ? [] : [{ id: world.nodes.read(node).id, kind: 'node', relation: 'runs on' }]
     }
     case 'batch':
@@ -127,7 +127,7 @@ function relatedTo(world: World, kind: ThingKind, id: string): Related[] {
         return [{ id: batch.id, kind: 'batch', relation: isRead ? 'is read by' : 'is written by' }]
       })
     case 'node':
-      return world.nodes.read(world.nodes.ordinalOf(id)!).tenants.map(tenant => {
+      return world.nodes.findById(id)!.tenants.map(tenant => {
         if (tenant < 0)
           return { id: world.rentals.read(toRentalOrdinal(tenant)).id, kind: 'container', relation: 'runs' }
         return { id: world.instances.read(tenant).id, kind: 'instance', relation: 'runs' }
@@ -142,7 +142,7 @@ function relatedTo(world: World, kind: ThingKind, id: string): Related[] {
 }
 
 function relatedToDeployment({ deployments, instances, nodes, batches }: World, id: string): Related[] {
-  const row = deployments.read(deployments.ordinalOf(id)!)
+  const row = deployments.findById(id)!
   const { base, modelName } = row.plan
   const own = row.instances.map(instance => instances.read(instance))
   const places = new Set(own.flatMap(({ node }) => (node < 0 ? [] : [nodes.read(node).id])))
