@@ -6,9 +6,8 @@ import { quote } from '../../lib/quote.ts'
 import { type Steps, withoutPause } from '../../lib/slices.ts'
 import { VERSION } from '../../lib/version.ts'
 import type { OwnEndpoints } from '../../service/own-endpoints.ts'
-import { findLineProblem } from './line-schemas.ts'
 import { createCrc32, formatCrc32 } from './line-writer.ts'
-import { type HeaderLine, type Numbered, RECORDING_VERSION, type StepLines } from './lines.ts'
+import { findLineProblem, type HeaderLine, type Numbered, RECORDING_VERSION, type StepLines } from './lines.ts'
 import { StepReader } from './repetitions.ts'
 
 /** A recording cannot be read or replayed. */
