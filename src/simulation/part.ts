@@ -5,7 +5,7 @@ import { Table } from '../kernel/table.ts'
 import type { SimulationContext } from './context.ts'
 
 /** A part of a world. It calls the parts below it, and through its ports what lies above it. */
-export abstract class Part<Parts = unknown, Ports = unknown> {
+export abstract class Part<Parts = void, Ports = unknown> {
   protected readonly context: SimulationContext
   protected readonly parts: Parts
   protected ports!: Ports
@@ -22,15 +22,15 @@ export abstract class Part<Parts = unknown, Ports = unknown> {
 }
 
 /** A part that keeps its entities as rows of a table. */
-export abstract class TablePart<R extends Row, Parts = unknown, Ports = unknown>
+export abstract class TablePart<R extends Row, Parts = void, Ports = unknown>
   extends Part<Parts, Ports>
   implements Archived
 {
-  protected readonly table: Table<R>
+  protected abstract readonly table: Table<R>
 
-  constructor(context: SimulationContext, parts: Parts, rowClass: RowClass<R>) {
-    super(context, parts)
-    this.table = new Table(rowClass, context)
+  /** Returns an empty table, for the field `table`. */
+  protected tableOf(rowClass: RowClass<R>): Table<R> {
+    return new Table(rowClass, this.context)
   }
 
   archive(archive: Archive): void {
@@ -61,7 +61,7 @@ export abstract class TablePart<R extends Row, Parts = unknown, Ports = unknown>
 }
 
 /** A part whose rows are found by their ids. */
-export abstract class IndexedPart<R extends Row, Parts = unknown, Ports = unknown> extends TablePart<R, Parts, Ports> {
+export abstract class IndexedPart<R extends Row, Parts = void, Ports = unknown> extends TablePart<R, Parts, Ports> {
   readonly #byId = new LayeredMap<number>()
 
   override archive(archive: Archive): void {

@@ -3,7 +3,6 @@ import { GPU_TYPES, type GpuType, gpuIndex } from '../../data/records/gpu-config
 import type { Archive } from '../../kernel/archive.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import { TablePart } from '../part.ts'
 import type { LedgerParts } from './ledger.ts'
@@ -30,16 +29,12 @@ export class QuotaRequestRow extends Row {
 
 /** How many GPUs of each type the account may hold, and how many it holds or has asked for. */
 export class GpuQuotas extends TablePart<QuotaRequestRow, LedgerParts, AccountObserver> {
+  protected readonly table = this.tableOf(QuotaRequestRow)
   /** By type; -1 means no limit. */
-  #quotas: Int32Array
+  #quotas = new Int32Array(GPU_TYPES.length).fill(this.context.profile.limits.defaultGpuLimit ?? -1)
   #held = new Int32Array(GPU_TYPES.length)
   /** GPU types for which a tenant was refused, as bits. */
   #waitingTypes = 0
-
-  constructor(context: SimulationContext, parts: LedgerParts) {
-    super(context, parts, QuotaRequestRow)
-    this.#quotas = new Int32Array(GPU_TYPES.length).fill(context.profile.limits.defaultGpuLimit ?? -1)
-  }
 
   override archive(archive: Archive): void {
     super.archive(archive)

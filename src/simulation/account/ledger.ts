@@ -3,8 +3,8 @@ import type { Archive } from '../../kernel/archive.ts'
 import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { Table } from '../../kernel/table.ts'
-import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
+import { Part } from '../part.ts'
 import {
   type AccountObserver,
   AccountRow,
@@ -25,15 +25,8 @@ import { Suspension } from './suspension.ts'
 import { Topups } from './topups.ts'
 
 /** The event of the moment at which the balance reaches the next level that matters. */
-class BalanceCrossing {
-  readonly #context: SimulationContext
-  readonly #meters: Meters
+class BalanceCrossing extends Part<{ readonly meters: Meters }> {
   #event = 0
-
-  constructor(context: SimulationContext, meters: Meters) {
-    this.#context = context
-    this.#meters = meters
-  }
 
   archive(archive: Archive): void {
     this.#event = archive.value(this.#event)
@@ -46,9 +39,9 @@ class BalanceCrossing {
 
   /** Cancels the event and accrues the meters to now, before `timeOf`. */
   reset(): void {
-    this.#context.cancel(this.#event)
+    this.context.cancel(this.#event)
     this.#event = 0
-    this.#meters.accrueTotal(this.#context.clock.now)
+    this.parts.meters.accrueTotal(this.context.clock.now)
   }
 
   /**
@@ -59,19 +52,19 @@ class BalanceCrossing {
    * @param withoutRent funds less the cost of tokens
    */
   timeOf(level: Microcents, withoutRent: Microcents): Micros {
-    const { now } = this.#context.clock
-    const left = this.#meters.timeUntil(withoutRent - level)
+    const { now } = this.context.clock
+    const left = this.parts.meters.timeUntil(withoutRent - level)
     if (left > 0) return now + left
-    const above = withoutRent - this.#meters.totalRent() - level
+    const above = withoutRent - this.parts.meters.totalRent() - level
     // Floors of many meters may keep the balance a few micro-cents above: look again when one more has run.
-    if (above <= 0 || this.#meters.totalRate === 0) return above <= 0 ? now : Number.POSITIVE_INFINITY
-    return now + Math.floor((above * HOUR) / this.#meters.totalRate) + 1
+    if (above <= 0 || this.parts.meters.totalRate === 0) return above <= 0 ? now : Number.POSITIVE_INFINITY
+    return now + Math.floor((above * HOUR) / this.parts.meters.totalRate) + 1
   }
 
   /** Schedules the event. `at` is the minimum of `timeOf` over the levels that matter. */
   schedule(at: Micros): void {
     if (at === Number.POSITIVE_INFINITY) return
-    this.#event = this.#context.scheduleAt(Math.max(at, this.#context.clock.now), 'account.crossing')
+    this.#event = this.context.scheduleAt(Math.max(at, this.context.clock.now), 'account.crossing')
   }
 }
 
@@ -98,38 +91,28 @@ class RequestMeters {
  * The account's money: integer micro-cents, metered lazily. Reads compute and never post; what is posted for a thing is
  * always `floor(Σ GPU-µs × µ¢/h ÷ 3.6e9)` minus what was posted before, so the sum never depends on when it was posted.
  */
-export class Ledger {
-  readonly #context: SimulationContext
-  /** What was used before the epoch. Neither the balance nor the entries contain it. */
-  readonly past: PastUsage
-  readonly meters: Meters
-  readonly topups: Topups
-  readonly suspension: Suspension
-  readonly spending: SpendingLimit
-  readonly #crossing: BalanceCrossing
-  readonly #accounts: Table<AccountRow>
+export class Ledger extends Part<void, AccountObserver> {
+  readonly #accounts = new Table(AccountRow, this.context)
   readonly #postings = new PostingLog()
   readonly #requestMeters = new RequestMeters()
+  readonly meters = new Meters(this.context, { postings: this.#postings })
+  readonly #crossing = new BalanceCrossing(this.context, { meters: this.meters })
+  /** What was used before the epoch. Neither the balance nor the entries contain it. */
+  readonly past = new PastUsage(this.context)
+  readonly spending = new SpendingLimit(this.context, {
+    meters: this.meters,
+    past: this.past,
+    postings: this.#postings,
+  })
+  readonly topups = new Topups(this.context, { accounts: this.#accounts })
+  readonly suspension = new Suspension(this.context, { accounts: this.#accounts })
   /** Funds at the world's epoch. */
   #openingFunds: Microcents = 0
   #funds: Microcents = 0
   #tokens: Microcents = 0
 
-  constructor(context: SimulationContext) {
-    this.#context = context
-    this.#accounts = new Table(AccountRow, context)
-    this.meters = new Meters(context, { postings: this.#postings })
-    this.#crossing = new BalanceCrossing(context, this.meters)
-    this.past = new PastUsage(context)
-    const { meters, past } = this
-    const accounts = { accounts: this.#accounts }
-    this.spending = new SpendingLimit(context, { meters, past, postings: this.#postings })
-    this.topups = new Topups(context, accounts)
-    this.suspension = new Suspension(context, accounts)
-  }
-
   /** Connects the higher parts. The world calls it once. */
-  connect(ports: AccountObserver): void {
+  override connect(ports: AccountObserver): void {
     this.suspension.connect(ports)
   }
 
@@ -198,12 +181,12 @@ export class Ledger {
   /** Sets the remaining funds by a posting of the difference. It needs no card, and can suspend or resume the account. */
   setFunds(cents: number): void {
     const microcents = Math.round(cents * MICROCENTS_PER_CENT) - this.balance
-    this.#context.recordCommand(this.account, 'funds.set', { cents })
+    this.context.recordCommand(this.account, 'funds.set', { cents })
     if (microcents === 0) return
     this.#funds += microcents
-    this.#postings.push(this.#context.clock.now, 'adjustment', this.uid, microcents)
+    this.#postings.push(this.context.clock.now, 'adjustment', this.uid, microcents)
     if (microcents > 0) this.#onMoneyAdded('funds')
-    this.#context.markVisibleChange()
+    this.context.markVisibleChange()
     this.#scheduleCrossing()
   }
 
@@ -222,7 +205,7 @@ export class Ledger {
 
   /** Records the deletion of the account, and ends its top-ups. Its funds stay. */
   onAccountDeleted(): void {
-    this.#context.record(this.account, 'account.deleted')
+    this.context.record(this.account, 'account.deleted')
     const { rule } = this.topups
     if (rule.enabled) this.setTopupRule({ ...rule, enabled: false })
   }
@@ -234,10 +217,10 @@ export class Ledger {
 
   /** Sets the limit on the use of a billing period, which can suspend or resume the account at once. */
   setSpendingLimit(limit: Microcents | undefined): void {
-    this.#context.record(this.account, 'spendingLimit.set', { microcents: limit ?? null })
+    this.context.record(this.account, 'spendingLimit.set', { microcents: limit ?? null })
     this.spending.set(limit, this.#spent)
     this.#applySpendingLimit()
-    this.#context.markVisibleChange()
+    this.context.markVisibleChange()
   }
 
   #chargeUse(
@@ -249,7 +232,7 @@ export class Ledger {
     if (microcents === 0) return
     this.#tokens += microcents
     this.spending.onCharged(microcents)
-    this.#postings.push(this.#context.clock.now, kind, subject, -microcents, charged)
+    this.#postings.push(this.context.clock.now, kind, subject, -microcents, charged)
     this.#scheduleCrossing()
   }
 
@@ -261,7 +244,7 @@ export class Ledger {
   /** Sets the price of a GPU type from now on. Earlier time keeps its price. */
   setPrice(gpu: GpuType, centsPerHour: number): void {
     this.meters.setPrice(gpu, centsPerHour)
-    this.#context.recordCommand(this.account, 'price.set', { gpu, cents_per_hour: centsPerHour })
+    this.context.recordCommand(this.account, 'price.set', { gpu, cents_per_hour: centsPerHour })
     this.#scheduleCrossing()
   }
 
@@ -279,13 +262,13 @@ export class Ledger {
 
   /** Returns the billed seconds of each deployment and rental between two Unix times, before the epoch too. */
   secondsBilled(fromUnix: number, toUnix: number): Record<string, number> {
-    const [from, to] = [this.#context.clock.fromUnix(fromUnix), this.#context.clock.fromUnix(toUnix)]
+    const [from, to] = [this.context.clock.fromUnix(fromUnix), this.context.clock.fromUnix(toUnix)]
     return toBilledSeconds(this.meters.billedUnitTimes(from, to), this.past.rentUsage(from, to))
   }
 
   /** Postings between two moments, and what runs and is not posted yet, computed to now. */
   entries(from: Micros = Number.NEGATIVE_INFINITY, to: Micros = Number.POSITIVE_INFINITY): LedgerEntry[] {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     const postings = this.#postings.between(from, to)
     return now < from || now > to ? postings : [...postings, ...this.meters.openEntries()]
   }
@@ -337,7 +320,7 @@ export class Ledger {
 
   /** The balance at which an account counts as out of funds: zero, less what it may overdraw. */
   get #emptyBalance(): Microcents {
-    return -this.#context.profile.policies.overdraftCents * MICROCENTS_PER_CENT
+    return -this.context.profile.policies.overdraftCents * MICROCENTS_PER_CENT
   }
 
   /** Charges the card for a top-up, and posts it if the card is accepted. */
@@ -349,10 +332,10 @@ export class Ledger {
   #addMoney(kind: 'funds' | 'topup', cents: number): void {
     const microcents = cents * MICROCENTS_PER_CENT
     this.#funds += microcents
-    this.#postings.push(this.#context.clock.now, kind, this.uid, microcents)
-    this.#context.record(this.account, kind === 'topup' ? 'topup.charged' : 'funds.added', { cents })
+    this.#postings.push(this.context.clock.now, kind, this.uid, microcents)
+    this.context.record(this.account, kind === 'topup' ? 'topup.charged' : 'funds.added', { cents })
     this.#onMoneyAdded(kind)
-    this.#context.markVisibleChange()
+    this.context.markVisibleChange()
     this.#scheduleCrossing()
   }
 

@@ -2,7 +2,6 @@ import { GPU_TYPES, type GpuType, gpuIndex } from '../../data/records/gpu-config
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
-import type { SimulationContext } from '../context.ts'
 import { TablePart } from '../part.ts'
 import { Accrual, NO_ACCRUAL } from './accrual.ts'
 import { type LedgerEntry, type MeteredUsage, MeterRow } from './ledger-types.ts'
@@ -23,21 +22,17 @@ interface MetersParts {
 
 /** The meters of the ledger: they measure GPU time, and post its rent. */
 export class Meters extends TablePart<MeterRow, MetersParts> {
+  protected readonly table = this.tableOf(MeterRow)
   /** Closed intervals with a constant number of units: the previous one of the meter, from, to, units, price. */
   readonly #intervals = new NumberLog(5)
   /** Micro-cents per hour of one GPU, by type. */
-  #prices: Float64Array
+  #prices = Float64Array.from(GPU_TYPES, gpu =>
+    gpu === 'other' ? 0 : Math.round(this.context.profile.prices.centsPerHour[gpu] * MICROCENTS_PER_CENT),
+  )
   /** All meters together, not floored. The next crossing is computed from it. */
   #totalRate = 0
   #totalAccrued = new Accrual()
   #totalAccruedAt: Micros = 0
-
-  constructor(context: SimulationContext, parts: MetersParts) {
-    super(context, parts, MeterRow)
-    this.#prices = Float64Array.from(GPU_TYPES, gpu =>
-      gpu === 'other' ? 0 : Math.round(context.profile.prices.centsPerHour[gpu] * MICROCENTS_PER_CENT),
-    )
-  }
 
   override archive(archive: Archive): void {
     super.archive(archive)

@@ -9,7 +9,6 @@ import { deepFreeze } from '../../lib/fields.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
 import { describeProblems, parseOwnFields } from '../../lib/zod-problems.ts'
-import type { SimulationContext } from '../context.ts'
 import { TablePart } from '../part.ts'
 import type { LedgerParts } from './ledger.ts'
 
@@ -145,16 +144,13 @@ export class OwnRecordRow extends Row {
 
 /** The records of the tables of a user's endpoints. */
 export class OwnRecords extends TablePart<OwnRecordRow, LedgerParts> {
+  protected readonly table = this.tableOf(OwnRecordRow)
   readonly #ordinals = new LayeredMap<number>()
   /** The declarations of the tables that were used. They have functions, so a snapshot has none of them. */
   #declared = new Map<string, RecordTable>()
   /** The kinds of records that there were. */
   #kinds: readonly string[] = []
   #isCutOff = false
-
-  constructor(context: SimulationContext, parts: LedgerParts) {
-    super(context, parts, OwnRecordRow)
-  }
 
   override archive(archive: Archive): void {
     super.archive(archive)

@@ -3,7 +3,7 @@ import { type GpuType, parseGpuConfig } from '../../data/records/gpu-config.ts'
 import type { PastUsageRecord } from '../../data/records/history.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
-import type { SimulationContext } from '../context.ts'
+import { Part } from '../part.ts'
 import type { MeteredUsage } from './ledger-types.ts'
 import {
   gpuTimeCost,
@@ -67,15 +67,10 @@ export interface PastTokenUsage {
  * Each figure of a window is the difference of two running totals that are rounded down, so adjoining windows add up.
  * Windows end at the epoch: their later part is empty.
  */
-export class PastUsage {
-  readonly #context: SimulationContext
+export class PastUsage extends Part {
   #openedAt: Micros = 0
   #rents: readonly PastRent[] = []
   #tokens: readonly PastTokens[] = []
-
-  constructor(context: SimulationContext) {
-    this.#context = context
-  }
 
   archive(archive: Archive): void {
     this.#openedAt = archive.value(this.#openedAt)
@@ -85,7 +80,7 @@ export class PastUsage {
 
   /** Reads the past from a fixture. Ids, models and times were checked when it was loaded. */
   open(fixture: Fixture): void {
-    const { clock } = this.#context
+    const { clock } = this.context
     const billed = billedThings(fixture)
     const rents: PastRent[] = []
     const tokens: PastTokens[] = []
@@ -161,7 +156,7 @@ export class PastUsage {
   }
 
   #stretch(record: PastUsageRecord, from: string): PastStretch {
-    const { clock } = this.#context
+    const { clock } = this.context
     return {
       from: clock.elapsedAt(from),
       to: record.to === undefined ? 0 : clock.elapsedAt(record.to),
@@ -173,7 +168,7 @@ export class PastUsage {
   #pastRent(record: Extract<PastUsageRecord, { kind: 'rent' }>, billed: ReadonlyMap<string, BilledThing>): PastRent {
     const { id, instances, requests } = record
     const { kind, gpu, numGpus, ownCents, createdAt } = billed.get(id)!
-    const gpuCents = gpu === 'other' ? 0 : this.#context.profile.prices.centsPerHour[gpu]
+    const gpuCents = gpu === 'other' ? 0 : this.context.profile.prices.centsPerHour[gpu]
     const cents = record.cents_per_hour ?? ownCents ?? gpuCents
     return {
       ...{ id, kind, gpu, instances, requests },
@@ -185,7 +180,7 @@ export class PastUsage {
 
   #pastTokens(record: Extract<PastUsageRecord, { kind: 'tokens' }>, defaultTokenId = ''): PastTokens {
     const { model, from, token_id = defaultTokenId, price_share } = record
-    const price = tokenPriceOf(this.#context.store, model, price_share) ?? { input: 0, output: 0 }
+    const price = tokenPriceOf(this.context.store, model, price_share) ?? { input: 0, output: 0 }
     return { ...this.#stretch(record, from), model, tokenId: token_id, price }
   }
 }

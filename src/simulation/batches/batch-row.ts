@@ -3,7 +3,6 @@ import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import type { EntityKey } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import type { SimulationContext } from '../context.ts'
 import { type LiveLoad, spareSeconds } from '../load/serving.ts'
 import { IndexedPart } from '../part.ts'
 import type { BatchLines } from './batch-lines.ts'
@@ -155,13 +154,10 @@ export function doneLinesAt({ tokensBefore, lines }: BatchWork, position: number
 
 /** The rows of all batches, with an index by id and the list of active batches. */
 export class BatchTable<Parts = unknown, Ports = unknown> extends IndexedPart<BatchRow, Parts, Ports> {
+  protected readonly table = this.tableOf(BatchRow)
   #jsonTexts: (string | undefined)[] = []
   /** Ordinals of the batches whose status is not terminal. */
   #active: readonly number[] = []
-
-  constructor(context: SimulationContext, parts: Parts) {
-    super(context, parts, BatchRow)
-  }
 
   override archive(archive: Archive): void {
     super.archive(archive)

@@ -72,17 +72,12 @@ export interface BatchesPorts {
 
 /** The batches. Each line is validated, runs on the available tokens per second, and is written to an output file. */
 export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
-  readonly pacing: BatchPacing
+  readonly pacing = new BatchPacing(this.context, this.parts, this)
   readonly #findTarget: FindTarget = (model, endpoint) => this.pacing.findCurrentTarget(model, endpoint)
   /** The long work that was done before its event fires, and the last journal entry before it. */
   #doneWork: { readonly of: string; readonly result: unknown; readonly seq: number } | undefined
   /** Answers the lines. It must be ready before the first event of a batch. */
   lineAnswerer: LineAnswerer | undefined
-
-  constructor(context: SimulationContext, parts: BatchesParts) {
-    super(context, parts)
-    this.pacing = new BatchPacing(context, parts, this)
-  }
 
   get(id: string): Batch | undefined {
     const ordinal = this.ordinalOf(id)

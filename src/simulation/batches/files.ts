@@ -2,7 +2,6 @@ import type { Archive } from '../../kernel/archive.ts'
 import { type Micros, SECOND } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
-import type { SimulationContext } from '../context.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
 import { IndexedPart } from '../part.ts'
 
@@ -69,11 +68,8 @@ export interface NewFile extends FileContent {
 
 /** Uploaded files and output files of batches. A file is removed at its `expires_at`. */
 export class Files extends IndexedPart<FileRow> {
+  protected readonly table = this.tableOf(FileRow)
   #storedBytes = 0
-
-  constructor(context: SimulationContext) {
-    super(context, undefined, FileRow)
-  }
 
   override archive(archive: Archive): void {
     super.archive(archive)

@@ -2,20 +2,16 @@ import type { DeploymentStatus } from '../../data/records/enums.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import type { Generation } from '../../kernel/row.ts'
-import type { SimulationContext } from '../context.ts'
 import { IndexedPart } from '../part.ts'
 import { type DeploymentRecord, DeploymentRow, isTerminal } from './deployment-row.ts'
 
 /** The rows of the deployments, their lookup by id and by name, and their records. */
 export class DeploymentTable<Parts = unknown, Ports = unknown> extends IndexedPart<DeploymentRow, Parts, Ports> {
+  protected readonly table = this.tableOf(DeploymentRow)
   /** The newest deployment of each model name: its ordinal, or `~ordinal` if it was deleted. */
   readonly #newestByName = new LayeredMap<number>()
   /** The JSON text of each record, until a visible change. */
   #jsonCache: (string | undefined)[] = []
-
-  constructor(context: SimulationContext, parts: Parts) {
-    super(context, parts, DeploymentRow)
-  }
 
   override archive(archive: Archive): void {
     super.archive(archive)

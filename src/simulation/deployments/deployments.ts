@@ -1,5 +1,4 @@
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
-import type { SimulationContext } from '../context.ts'
 import type { Placement } from '../fleet/placement.ts'
 import { Deployment, type DeploymentControls } from './deployment.ts'
 import { DeploymentCreation, type DeploymentCreationParts, type NewDeploymentPlan } from './deployment-creation.ts'
@@ -37,16 +36,9 @@ export class Deployments
   extends DeploymentTable<DeploymentsParts, DeploymentsPorts>
   implements DeploymentControls, InstanceOwner
 {
-  readonly scaling: DeploymentScaling
-  readonly failures: DeploymentFailures
-  readonly #creation: DeploymentCreation
-
-  constructor(context: SimulationContext, parts: DeploymentsParts) {
-    super(context, parts)
-    this.#creation = new DeploymentCreation(context, parts, this)
-    this.scaling = new DeploymentScaling(context, parts, this)
-    this.failures = new DeploymentFailures(context, parts, this, this.scaling)
-  }
+  readonly #creation = new DeploymentCreation(this.context, this.parts, this)
+  readonly scaling = new DeploymentScaling(this.context, this.parts, this)
+  readonly failures = new DeploymentFailures(this.context, this.parts, this, this.scaling)
 
   /** Connects the parts above. The world calls it once. */
   override connect(ports: DeploymentsPorts): void {

@@ -4,7 +4,6 @@ import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import { withItem, withoutItem } from '../../lib/lists.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
-import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventName, type EventOf } from '../events.ts'
 import { bitCount } from '../fleet/node-row.ts'
 import type { Placement } from '../fleet/placement.ts'
@@ -29,12 +28,8 @@ export interface InstancesParts extends InstanceStartupParts {
 
 /** The instances of all deployments: pending → placed → pulling → loading → warming → ready → draining → gone. */
 export class Instances extends TablePart<InstanceRow, InstancesParts, InstancesPorts> implements TenantKind {
-  readonly #startup: InstanceStartup
-
-  constructor(context: SimulationContext, parts: InstancesParts) {
-    super(context, parts, InstanceRow)
-    this.#startup = new InstanceStartup(context, parts, this)
-  }
+  protected readonly table = this.tableOf(InstanceRow)
+  readonly #startup = new InstanceStartup(this.context, this.parts, this)
 
   /** Connects the parts above. The world calls it once. */
   override connect(ports: InstancesPorts): void {

@@ -78,12 +78,7 @@ export interface LoraAdaptersParts {
  */
 export class LoraAdapters extends Part<LoraAdaptersParts> implements AdapterFollower {
   /** Which of them are loaded on which instance. */
-  readonly slots: AdapterSlots
-
-  constructor(context: SimulationContext, parts: LoraAdaptersParts) {
-    super(context, parts)
-    this.slots = new AdapterSlots(context, parts)
-  }
+  readonly slots = new AdapterSlots(this.context, this.parts)
 
   /** Creates an adapter and starts it. */
   create(spec: AdapterSpec): Deployment {

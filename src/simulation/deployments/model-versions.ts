@@ -2,7 +2,6 @@ import type { DeploymentType, ModelTask } from '../../data/records/enums.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { withItem } from '../../lib/lists.ts'
-import type { SimulationContext } from '../context.ts'
 import { IndexedPart } from '../part.ts'
 
 const VERSION = purpose('model.version')
@@ -52,9 +51,7 @@ export interface AccountModel {
 
 /** The account's own models: each deployment makes a version of one. A model without versions is gone. */
 export class AccountModels extends IndexedPart<AccountModelRow> {
-  constructor(context: SimulationContext) {
-    super(context, undefined, AccountModelRow)
-  }
+  protected readonly table = this.tableOf(AccountModelRow)
 
   /** The account's model of this name, while it has a version. */
   get(modelName: string): AccountModel | undefined {

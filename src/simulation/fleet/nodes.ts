@@ -4,7 +4,6 @@ import type { EntryHandle } from '../../kernel/agenda.ts'
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { withItem, withoutItem } from '../../lib/lists.ts'
-import type { SimulationContext } from '../context.ts'
 import { IndexedPart } from '../part.ts'
 import type { UsageHistory } from '../recording/history.ts'
 import type { Environment } from './environment.ts'
@@ -61,6 +60,7 @@ export interface NodesParts {
 
 /** The nodes and their GPUs, with an index of free GPUs by type. */
 export class Nodes extends IndexedPart<NodeRow, NodesParts, NodeProvisioner> {
+  protected readonly table = this.tableOf(NodeRow)
   readonly #read = (ordinal: number): Readonly<NodeRow> => this.table.read(ordinal)
   #byType: GpuTypeIndex[] = []
   /** The GPU types whose index belongs to this world alone, as bits. Forks share the others. */
@@ -69,10 +69,6 @@ export class Nodes extends IndexedPart<NodeRow, NodesParts, NodeProvisioner> {
   #groups: readonly GroupState[] = []
   /** The number of slowed nodes. */
   #slowCount = 0
-
-  constructor(context: SimulationContext, parts: NodesParts) {
-    super(context, parts, NodeRow)
-  }
 
   override archive(archive: Archive): void {
     super.archive(archive)

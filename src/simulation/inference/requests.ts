@@ -5,7 +5,6 @@ import type { AccountAccess } from '../account/access/account-access.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
 import { type RequestCost, tokenCostOf, tokenPriceOf, unitCostOf, unitPriceOf } from '../account/request-cost.ts'
-import type { SimulationContext } from '../context.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
 import { hardwareOf, type RequestWork, withAdapter } from '../deployments/instance-speed.ts'
 import type { LoraAdapters } from '../deployments/lora-adapters.ts'
@@ -85,25 +84,24 @@ export interface InferenceRequestsParts extends RequestServingParts {
  * same model as offered load. Shared capacity serves the models of the catalog and is never full.
  */
 export class InferenceRequests extends TablePart<InferenceRow, InferenceRequestsParts> implements RequestWork {
-  readonly #models: ModelSources
+  protected readonly table = this.tableOf(InferenceRow)
+  readonly #models: ModelSources = {
+    ...{ store: this.context.store, profile: this.context.profile, clock: this.context.clock },
+    deployments: this.parts.deployments,
+  }
   /** The number of all accepted requests: it gives the order of queues. */
   #nextSequence = 0
   readonly #counts = new RequestCounts()
-  readonly #serving: RequestServing
-  readonly #admission: AdmissionState
+  readonly #serving = new RequestServing(this.context, this.parts, this.#counts)
+  readonly #admission: AdmissionState = {
+    ...this.parts,
+    ...{ context: this.context, counts: this.#counts, serving: this.#serving },
+  }
   /** The handles of transports that hold the client of a request, by ordinal. They are not state of the world. */
   readonly handles = new Map<number, InferenceHandle>()
   /** How often each request was made at this time. The index makes the ids of equal requests distinct. */
   #countedAt: Micros = -1
   #countsByHash = new Map<string, number>()
-
-  constructor(context: SimulationContext, parts: InferenceRequestsParts) {
-    super(context, parts, InferenceRow)
-    this.#serving = new RequestServing(context, parts, this.#counts)
-    this.#admission = { ...parts, context, counts: this.#counts, serving: this.#serving }
-    const { store, profile, clock } = context
-    this.#models = { deployments: parts.deployments, store, profile, clock }
-  }
 
   override archive(archive: Archive): void {
     super.archive(archive)

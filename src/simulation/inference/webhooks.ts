@@ -2,7 +2,6 @@ import type { ModelTask } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
-import type { SimulationContext } from '../context.ts'
 import { TablePart } from '../part.ts'
 
 /** The address that gets the result of a request, and what determines the result. It is plain data. */
@@ -70,11 +69,8 @@ export interface WebhookSender {
  * the outcome, so copies of a world that run ahead send nothing.
  */
 export class Webhooks extends TablePart<WebhookRow> {
+  protected readonly table = this.tableOf(WebhookRow)
   sender: WebhookSender | undefined
-
-  constructor(context: SimulationContext) {
-    super(context, undefined, WebhookRow)
-  }
 
   /** Schedules the first attempt for the result of a request that ends now. */
   add(requestId: string, plan: WebhookPlan, result: WebhookResult): void {

@@ -7,7 +7,6 @@ import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import type { OpenName } from '../../lib/fields.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { CommandError } from '../command-error.ts'
-import type { SimulationContext } from '../context.ts'
 import { isTerminal } from '../deployments/deployment-row.ts'
 import { TablePart } from '../part.ts'
 import { ACCOUNT_COMMANDS } from './account-commands.ts'
@@ -268,22 +267,17 @@ export class ScheduledCommandRow extends Row {
 
 /** Commands to the world: checked first, then executed at once or as scheduled. */
 export class Commands extends TablePart<ScheduledCommandRow, CommandsParts> {
-  readonly #targets: CommandTargets
+  protected readonly table = this.tableOf(ScheduledCommandRow)
+  readonly #targets: CommandTargets = {
+    ...this.parts,
+    profile: this.context.profile,
+    store: this.context.store,
+    catalog: new CatalogChanges(this.context, this.parts.ledger, this.parts.batches.pacing),
+  }
   /** The executed commands, those of weather aside. */
   readonly log = new CommandLog()
   /** Called with each command of the user that was executed or scheduled. A fork has no listener. */
   onScheduled: ((command: Command, delay: number, repetition: Repetition | undefined) => void) | undefined
-
-  constructor(context: SimulationContext, parts: CommandsParts) {
-    super(context, parts, ScheduledCommandRow)
-    const { profile, store } = context
-    this.#targets = {
-      ...parts,
-      profile,
-      store,
-      catalog: new CatalogChanges(context, parts.ledger, parts.batches.pacing),
-    }
-  }
 
   override archive(archive: Archive): void {
     super.archive(archive)

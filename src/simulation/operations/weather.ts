@@ -7,7 +7,6 @@ import { type EntityKey, purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { pickByShare, weatherPack } from '../account/chaos-draws.ts'
 import type { Ledger } from '../account/ledger.ts'
-import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { NodeRow } from '../fleet/node-row.ts'
 import type { Nodes } from '../fleet/nodes.ts'
@@ -87,9 +86,7 @@ interface Strike {
  * Without a pack in the profile, none comes.
  */
 export class Weather extends TablePart<WeatherSourceRow, WeatherParts> {
-  constructor(context: SimulationContext, parts: WeatherParts) {
-    super(context, parts, WeatherSourceRow)
-  }
+  protected readonly table = this.tableOf(WeatherSourceRow)
 
   /** Starts the weather. Called once, after the fleet is built. */
   start(): void {

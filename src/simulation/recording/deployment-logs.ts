@@ -4,7 +4,7 @@ import type { EntryFields } from '../../kernel/journal.ts'
 import { AppendLog } from '../../kernel/layered-map.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
 import { LIMITS } from '../../lib/limits.ts'
-import type { SimulationContext } from '../context.ts'
+import { Part } from '../part.ts'
 
 /** The instance index of lines that belong to no instance, for example of scaling and billing. */
 export const CONTROLLER = -1
@@ -39,8 +39,7 @@ const KINDS_WITHOUT_FIELDS: ReadonlySet<string> = new Set(['deployment.created',
  * The logs of the deployments. Lines are formatted when they are read. The number of lines is bounded.
  * A fork continues with the lines of its origin. The logs are not part of the digest.
  */
-export class DeploymentLogs {
-  readonly #context: SimulationContext
+export class DeploymentLogs extends Part {
   readonly #lines = new NumberLog(LINE.width, LIMITS.logLines)
   /** The values of the fields of all lines: an object for each line would take more, and the collector would copy it. */
   readonly #values = new AppendLog<EntryFields[string]>()
@@ -49,10 +48,6 @@ export class DeploymentLogs {
   /** What the last line of each kind was like. It is a cache. */
   readonly #lastOfKind = new Map<string, KindOfLines>()
   #oldestLine = 0
-
-  constructor(context: SimulationContext) {
-    this.#context = context
-  }
 
   archive(archive: Archive): void {
     this.#lines.archive(archive)
@@ -68,7 +63,7 @@ export class DeploymentLogs {
     if (last.form < 0 || !hasNames(fields, last.names)) this.#findForm(last, kind, fields)
     const lines = this.#lines
     lines.add()
-    lines.set(LINE.at, this.#context.clock.now)
+    lines.set(LINE.at, this.context.clock.now)
     lines.set(LINE.deployment, deployment)
     lines.set(LINE.instanceIndex, instanceIndex)
     lines.set(LINE.form, last.form)

@@ -3,10 +3,10 @@ import { GPU_TYPES, type GpuType, gpuIndex } from '../../data/records/gpu-config
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
-import type { SimulationContext } from '../context.ts'
 import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
 import type { RequestOutcome, RequestTotals, RequestWorkDone } from '../load/request-totals.ts'
 import type { DeploymentLoad } from '../load/serving.ts'
+import { Part } from '../part.ts'
 import {
   CAPACITY,
   COUNTED_EVENT_INDEX,
@@ -62,8 +62,7 @@ const EMPTY_TOTALS: ServingTotals = { served: EMPTY_FLOW, capacityTime: 0, usedT
  * instance, a status, a serving segment, done lines of batches, the number of available GPUs. Values between two lines
  * follow from closed forms. The history is not part of the digest, and the simulation never reads it for a decision.
  */
-export class UsageHistory {
-  readonly #context: SimulationContext
+export class UsageHistory extends Part {
   readonly #statuses = new NumberLog(STATUS.width)
   readonly #servingSegments = new NumberLog(SEGMENT.width)
   readonly #instanceTimelines = new NumberLog(TIMELINE.width)
@@ -76,10 +75,6 @@ export class UsageHistory {
   readonly #rentalPeriods = new NumberLog(PERIOD.width)
   /** Used again for each new segment. */
   readonly #segmentTotals = new SegmentTotals()
-
-  constructor(context: SimulationContext) {
-    this.#context = context
-  }
 
   archive(archive: Archive): void {
     this.#statuses.archive(archive)
@@ -97,7 +92,7 @@ export class UsageHistory {
     const status = DEPLOYMENT_STATUSES.indexOf(row.status)
     const position = this.#statuses.add()
     this.#statuses.set(STATUS.previous, row.lastStatusLine)
-    this.#statuses.set(STATUS.at, this.#context.clock.now)
+    this.#statuses.set(STATUS.at, this.context.clock.now)
     this.#statuses.set(STATUS.status, status)
     row.lastStatusLine = position
     if (row.status === 'deleted' && row.recordedLoads.length > 0) this.writeSegment(row, false)
@@ -134,19 +129,19 @@ export class UsageHistory {
     log.set(TIMELINE.warming, timeline.warming)
     log.set(TIMELINE.ready, timeline.ready)
     log.set(TIMELINE.draining, timeline.draining)
-    log.set(TIMELINE.end, this.#context.clock.now)
+    log.set(TIMELINE.end, this.context.clock.now)
     log.set(TIMELINE.cause, causeIndex)
     row.lastTimelineLine = position
   }
 
   /** Counts the arrival of a single request. */
   onRequestArrived(row: RecordedDeployment): void {
-    this.#requests.onArrived(row, this.#context.clock.now)
+    this.#requests.onArrived(row, this.context.clock.now)
   }
 
   /** Counts the end of a single request. */
   onRequestEnded(row: RecordedDeployment, end: RequestOutcome, work: RequestWorkDone): void {
-    this.#requests.onEnded(row, this.#context.clock.now, end, work)
+    this.#requests.onEnded(row, this.context.clock.now, end, work)
   }
 
   /** Returns the request totals of a deployment at a time, with a resolution of ten seconds. */
@@ -161,29 +156,29 @@ export class UsageHistory {
 
   /** Records done lines of a batch. */
   onLinesDone(count: number, failed: number): void {
-    this.#batchLines.push([this.#context.clock.now, count, failed])
+    this.#batchLines.push([this.context.clock.now, count, failed])
   }
 
   /** Counts a journal entry of a kind that reports count. `gpu` may be a GPU type. */
   onCountedEvent(kind: string, gpu: unknown): void {
     const type = GPU_TYPES.indexOf(gpu as GpuType)
-    this.#countedEvents.push([this.#context.clock.now, COUNTED_EVENT_INDEX.get(kind)!, type])
+    this.#countedEvents.push([this.context.clock.now, COUNTED_EVENT_INDEX.get(kind)!, type])
   }
 
   /** Records the available GPUs of a type from now on, how many are on spot nodes, and those of other customers. */
   onCapacityChanged(type: number, gpus: number, spotGpus: number, othersGpus: number): void {
-    this.#capacities.push([this.#context.clock.now, type, gpus, spotGpus, othersGpus])
+    this.#capacities.push([this.context.clock.now, type, gpus, spotGpus, othersGpus])
   }
 
   /** Records that a rental released its GPUs. */
   onRentalReleased(row: RecordedRental): void {
-    row.lastHeldLine = this.#rentalPeriods.push([row.lastHeldLine, row.heldSince, this.#context.clock.now])
+    row.lastHeldLine = this.#rentalPeriods.push([row.lastHeldLine, row.heldSince, this.context.clock.now])
   }
 
   /** Returns how long a rental held its GPUs between two times, in microseconds. Neither time is in the future. */
   rentalTimeBetween(row: Readonly<RecordedRental>, from: Micros, to: Micros): Micros {
     const within = (start: Micros, end: Micros) => Math.max(0, Math.min(end, to) - Math.max(start, from))
-    let sum = row.heldSince < 0 ? 0 : within(row.heldSince, this.#context.clock.now)
+    let sum = row.heldSince < 0 ? 0 : within(row.heldSince, this.context.clock.now)
     for (let line = row.lastHeldLine; line >= 0; line = this.#rentalPeriods.at(line, PERIOD.previous)) {
       sum += within(this.#rentalPeriods.at(line, PERIOD.from), this.#rentalPeriods.at(line, PERIOD.to))
     }
@@ -238,7 +233,7 @@ export class UsageHistory {
   totalsWithin(segment: ServingSegment, at: Micros, known?: RequestFlow): ServingTotals {
     const { effectiveInstances, isBusy, load } = segment
     const capacityTime = effectiveInstances * (at - segment.at)
-    const limit = this.#context.profile.limits.queuePerDeployment
+    const limit = this.context.profile.limits.queuePerDeployment
     const served =
       known ??
       (load
@@ -314,7 +309,7 @@ export class UsageHistory {
 
   /** Appends a serving segment of a deployment that begins now. */
   writeSegment(row: RecordedDeployment, isBusy: boolean): void {
-    const { now } = this.#context.clock
+    const { now } = this.context.clock
     // A deleted deployment gets no more requests, and its waiting requests are refused.
     const isDeleted = row.status === 'deleted'
     const load = isDeleted ? -1 : row.recordedLoads.length - 1

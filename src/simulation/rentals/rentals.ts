@@ -57,12 +57,8 @@ const EXPANSION = purpose('rental.expansion')
  * and it is lost with its machine, its node or its GPUs.
  */
 export class Rentals extends IndexedPart<RentalRow, RentalsParts> implements TenantKind {
-  readonly #resources: RentalResources
-
-  constructor(context: SimulationContext, parts: RentalsParts) {
-    super(context, parts, RentalRow)
-    this.#resources = new RentalResources(context, parts)
-  }
+  protected readonly table = this.tableOf(RentalRow)
+  readonly #resources = new RentalResources(this.context, this.parts)
 
   gpuRequestOf(ordinal: number): GpuRequest {
     const { gpu, numGpus } = this.table.read(ordinal)

@@ -3,7 +3,6 @@ import type { Archive } from '../../../kernel/archive.ts'
 import { AppendLog } from '../../../kernel/layered-map.ts'
 import { NumberLog } from '../../../kernel/number-log.ts'
 import { LIMITS } from '../../../lib/limits.ts'
-import type { SimulationContext } from '../../context.ts'
 import { Part } from '../../part.ts'
 import type { LedgerParts } from '../ledger.ts'
 import { tokenCost, toNanoDollars } from '../money.ts'
@@ -76,17 +75,11 @@ class RequestCosts {
 }
 
 /** Who the account is, and what its tokens may do: its record, rate limits, scoped tokens, and costs of requests. */
-export class AccountAccess {
-  readonly userRecord: UserRecord
-  readonly rateLimits: RateLimits
-  readonly scopedTokens: ScopedTokens
+export class AccountAccess extends Part<LedgerParts> {
+  readonly userRecord = new UserRecord(this.context, this.parts)
+  readonly rateLimits = new RateLimits(this.context, this.parts)
+  readonly scopedTokens = new ScopedTokens(this.context, this.parts)
   readonly requestCosts = new RequestCosts()
-
-  constructor(context: SimulationContext, parts: LedgerParts) {
-    this.userRecord = new UserRecord(context, parts)
-    this.rateLimits = new RateLimits(context, parts)
-    this.scopedTokens = new ScopedTokens(context, parts)
-  }
 
   archive(archive: Archive): void {
     this.rateLimits.archive(archive)

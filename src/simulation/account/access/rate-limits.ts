@@ -3,7 +3,6 @@ import type { Archive } from '../../../kernel/archive.ts'
 import { MINUTE, SECOND } from '../../../kernel/duration.ts'
 import { purpose } from '../../../kernel/random.ts'
 import { type Generation, Row } from '../../../kernel/row.ts'
-import type { SimulationContext } from '../../context.ts'
 import type { JournalKindName } from '../../journal-kinds.ts'
 import { TablePart } from '../../part.ts'
 import type { LedgerParts } from '../ledger.ts'
@@ -42,19 +41,13 @@ export class RateLimitRequestRow extends Row {
 
 /** How many requests and tokens the account may send to a model with a token, and its requests for more. */
 export class RateLimits extends TablePart<RateLimitRequestRow, LedgerParts> {
-  #requests: number
-  #tokensPerMinute: number
+  protected readonly table = this.tableOf(RateLimitRequestRow)
+  #requests = this.context.profile.limits.requestsInFlight
+  #tokensPerMinute = this.context.profile.limits.tokensPerMinute ?? -1
   /** The minute of the tally, counted from the epoch. */
   #minute = -1
   /** Tokens that were accepted in this minute, by model and API token. */
   #tally = new Map<string, number>()
-
-  constructor(context: SimulationContext, parts: LedgerParts) {
-    const { requestsInFlight, tokensPerMinute } = context.profile.limits
-    super(context, parts, RateLimitRequestRow)
-    this.#requests = requestsInFlight
-    this.#tokensPerMinute = tokensPerMinute ?? -1
-  }
 
   override archive(archive: Archive): void {
     super.archive(archive)
