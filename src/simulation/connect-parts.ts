@@ -1,35 +1,15 @@
 import type { EntryFields } from '../kernel/journal.ts'
 import type { Row } from '../kernel/row.ts'
-import type { GpuQuotas } from './account/gpu-quotas.ts'
-import type { Ledger } from './account/ledger.ts'
 import type { AccountObserver } from './account/ledger-types.ts'
-import type { OwnRecords } from './account/own-records.ts'
-import type { Batches } from './batches/batches.ts'
-import type { LineWorld } from './batches/line-answering.ts'
 import type { Recorder, SimulationContext } from './context.ts'
-import type { Autoscaler } from './deployments/autoscaler.ts'
-import type { Deployments } from './deployments/deployments.ts'
 import { InstanceRow } from './deployments/instance-row.ts'
-import type { Instances } from './deployments/instances.ts'
-import type { LoraAdapters } from './deployments/lora-adapters.ts'
-import type { NodeAutoscaler } from './fleet/node-autoscaler.ts'
-import type { Nodes } from './fleet/nodes.ts'
-import type { Placement } from './fleet/placement.ts'
-import type { Tenants } from './fleet/tenants.ts'
-import type { InferenceRequests } from './inference/requests.ts'
 import { LOGGED_KINDS } from './journal-kinds.ts'
-import type { Weather } from './operations/weather.ts'
-import { CONTROLLER, type DeploymentLogs } from './recording/deployment-logs.ts'
-import type { UsageHistory } from './recording/history.ts'
+import { CONTROLLER } from './recording/deployment-logs.ts'
 import { COUNTED_EVENT_INDEX } from './recording/history-records.ts'
-import type { Rentals } from './rentals/rentals.ts'
+import type { WorldParts } from './world-parts.ts'
 
 /** What a recorder writes to, and where it finds whose an entry is. */
-interface DeploymentRecorderParts {
-  readonly history: UsageHistory
-  readonly deploymentLogs: DeploymentLogs
-  readonly deployments: Deployments
-}
+type DeploymentRecorderParts = Pick<WorldParts, 'history' | 'deploymentLogs' | 'deployments'>
 
 /** Whether reports count a kind, and whether the logs of deployments have it. Bits, so 0 means neither. */
 const COUNTED = 1
@@ -70,35 +50,15 @@ class DeploymentRecorder implements Recorder {
   }
 }
 
-/** The parts that call parts above them. A world has them all. */
-interface ConnectedParts extends LineWorld {
-  readonly autoscaler: Autoscaler
-  readonly batches: Batches
-  readonly deploymentLogs: DeploymentLogs
-  readonly deployments: Deployments
-  readonly gpuQuotas: GpuQuotas
-  readonly history: UsageHistory
-  readonly inferenceRequests: InferenceRequests
-  readonly instances: Instances
-  readonly ledger: Ledger
-  readonly loraAdapters: LoraAdapters
-  readonly nodeAutoscaler: NodeAutoscaler
-  readonly nodes: Nodes
-  readonly ownRecords: OwnRecords
-  readonly placement: Placement
-  readonly rentals: Rentals
-  readonly weather: Weather
-}
-
 /** Connects each part to the parts above it. */
-export function connectParts(world: ConnectedParts, context: SimulationContext, tenants: Tenants): void {
+export function connectParts(world: WorldParts, context: SimulationContext): void {
   const { deployments, autoscaler, loraAdapters, batches, inferenceRequests, nodeAutoscaler, weather } = world
-  const { history, deploymentLogs, instances, rentals } = world
-  context.recorder = new DeploymentRecorder({ history, deploymentLogs, deployments })
+  const { instances, rentals } = world
+  context.recorder = new DeploymentRecorder(world)
   const account = accountObserver(world)
   world.ledger.connect(account)
   world.gpuQuotas.connect(account)
-  tenants.connect(instances, rentals)
+  world.tenants.connect(instances, rentals)
   world.nodes.connect(nodeAutoscaler)
   world.placement.connect(nodeAutoscaler)
   nodeAutoscaler.connect({ onNodeAdded: ordinal => weather.addNode(ordinal) })
@@ -111,7 +71,7 @@ export function connectParts(world: ConnectedParts, context: SimulationContext, 
 }
 
 /** Returns the observer that applies changes of the account to the other parts, in their order. */
-function accountObserver(world: ConnectedParts): AccountObserver {
+function accountObserver(world: WorldParts): AccountObserver {
   const { deployments, rentals, inferenceRequests, batches, ownRecords } = world
   return {
     onSuspensionEnded(wasCutOff) {

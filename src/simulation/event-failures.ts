@@ -1,30 +1,17 @@
 /** Fires events. An event that throws, which is a bug of the simulator, fails its own subject and nothing else. */
 
 import type { Row } from '../kernel/row.ts'
-import type { Ledger } from './account/ledger.ts'
-import type { Batches } from './batches/batches.ts'
 import type { SimulationContext } from './context.ts'
-import type { Deployments } from './deployments/deployments.ts'
-import type { Instances } from './deployments/instances.ts'
-import { EVENTS, type EventName, type EventParts, type EventTopic, eventTopic } from './events.ts'
-import type { Placement } from './fleet/placement.ts'
+import { EVENTS, type EventName, type EventTopic, eventTopic } from './events.ts'
 import { toRentalOrdinal } from './fleet/tenants.ts'
-import type { InferenceRequests } from './inference/requests.ts'
 import { countsAgainstQuota } from './rentals/rental-row.ts'
-import type { Rentals } from './rentals/rentals.ts'
+import type { WorldParts } from './world-parts.ts'
 
 /** Called with what an event threw, and the name of the event. */
 export type OnEventError = (error: unknown, event: EventName) => void
 
-/** The parts of a world whose events fire, and whose rows fail. */
-interface EventWorld extends EventParts {
-  readonly deployments: Deployments
-  readonly instances: Instances
-  readonly placement: Placement
-  readonly rentals: Rentals
-  readonly inferenceRequests: InferenceRequests
-  readonly batches: Batches
-  readonly ledger: Ledger
+/** A world whose events fire. */
+interface EventWorld extends WorldParts {
   readonly onEventError: OnEventError | undefined
 }
 

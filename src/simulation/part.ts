@@ -4,14 +4,22 @@ import type { Row, RowClass } from '../kernel/row.ts'
 import { Table } from '../kernel/table.ts'
 import type { SimulationContext } from './context.ts'
 
-/** A part of a world. It calls the parts below it, and through its ports what lies above it. */
-export abstract class Part<Parts = void, Ports = unknown> {
+/** Has what all parts of a world share. The fields of a subclass can use it. */
+export abstract class ContextHolder {
   protected readonly context: SimulationContext
+
+  constructor(context: SimulationContext) {
+    this.context = context
+  }
+}
+
+/** A part of a world. It calls the parts below it, and through its ports what lies above it. */
+export abstract class Part<Parts = void, Ports = unknown> extends ContextHolder {
   protected readonly parts: Parts
   protected ports!: Ports
 
   constructor(context: SimulationContext, parts: Parts) {
-    this.context = context
+    super(context)
     this.parts = parts
   }
 

@@ -1,46 +1,15 @@
 import { FixtureError, listProblems } from '../data/fixtures/problem-report.ts'
 import { storedLineErrors } from '../data/fixtures/stored-results.ts'
-import type { Profile } from '../data/profiles/load.ts'
 import { DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Fixture } from '../data/records/fixture.ts'
 import { type GpuType, parseGpuConfig } from '../data/records/gpu-config.ts'
 import type { HostedSeed } from '../data/records/machines.ts'
 import type { BatchSeed, ContainerSeed, DeploymentSeed } from '../data/records/seeds.ts'
-import type { Clock } from '../kernel/clock.ts'
-import type { AccountAccess } from './account/access/account-access.ts'
-import type { GpuQuotas } from './account/gpu-quotas.ts'
-import type { Ledger } from './account/ledger.ts'
-import type { Batches } from './batches/batches.ts'
-import type { Files } from './batches/files.ts'
 import { fixtureFileContent } from './batches/fixture-content.ts'
 import type { FixtureIdentity } from './deployments/deployment-row.ts'
-import type { Deployments } from './deployments/deployments.ts'
 import type { InstanceState } from './deployments/instance-row.ts'
-import type { Instances } from './deployments/instances.ts'
-import type { LoraAdapters } from './deployments/lora-adapters.ts'
-import type { Nodes } from './fleet/nodes.ts'
 import { invalidImageReason, memoryShortage } from './fleet/weights.ts'
-import type { Weather } from './operations/weather.ts'
-import type { Rentals } from './rentals/rentals.ts'
-import type { Store } from './store.ts'
-
-/** What a fixture sets up. A world has it all. */
-export interface FixtureParts {
-  readonly access: AccountAccess
-  readonly clock: Clock
-  readonly store: Store
-  readonly batches: Batches
-  readonly deployments: Deployments
-  readonly files: Files
-  readonly gpuQuotas: GpuQuotas
-  readonly instances: Instances
-  readonly ledger: Ledger
-  readonly loraAdapters: LoraAdapters
-  readonly nodes: Nodes
-  readonly profile: Profile
-  readonly rentals: Rentals
-  readonly weather: Weather
-}
+import type { WorldParts } from './world-parts.ts'
 
 /** The furthest instance that each status shows. */
 const INSTANCE_STATE_BY_STATUS: Readonly<Record<string, InstanceState>> = {
@@ -57,7 +26,7 @@ const INSTANCE_STATE_BY_STATUS: Readonly<Record<string, InstanceState>> = {
  * @throws FixtureError for records that cannot start, such as a running deployment without a free GPU. Each problem
  *   begins with the list and the position, as in `deployments: $[0]`.
  */
-export function startFromFixture(world: FixtureParts, fixture: Fixture): void {
+export function startFromFixture(world: WorldParts, fixture: Fixture): void {
   const problems: string[] = []
   const { account } = fixture
   world.ledger.openAccount(account.uid, account.funds_cents, account.topup, account.card === 'good')
@@ -106,7 +75,7 @@ export function startFromFixture(world: FixtureParts, fixture: Fixture): void {
   }
 }
 
-function fixtureIdentity(world: FixtureParts, seed: DeploymentSeed): FixtureIdentity {
+function fixtureIdentity(world: WorldParts, seed: DeploymentSeed): FixtureIdentity {
   const { clock } = world
   return {
     deploy_id: seed.deploy_id,
@@ -118,7 +87,7 @@ function fixtureIdentity(world: FixtureParts, seed: DeploymentSeed): FixtureIden
   }
 }
 
-function startDeployment(world: FixtureParts, seed: DeploymentSeed): string | undefined {
+function startDeployment(world: WorldParts, seed: DeploymentSeed): string | undefined {
   const { deployments, instances } = world
   const identity = fixtureIdentity(world, seed)
   const ordinal = deployments.add(
@@ -172,7 +141,7 @@ function startDeployment(world: FixtureParts, seed: DeploymentSeed): string | un
   return undefined
 }
 
-function startAdapter(world: FixtureParts, seed: DeploymentSeed): string | undefined {
+function startAdapter(world: WorldParts, seed: DeploymentSeed): string | undefined {
   const identity = fixtureIdentity(world, seed)
   if (seed.base_model === undefined) return "an adapter needs 'base_model'."
   if (!world.deployments.findLive(seed.base_model) && !world.store.models.has(seed.base_model)) {
@@ -198,7 +167,7 @@ function startAdapter(world: FixtureParts, seed: DeploymentSeed): string | undef
 }
 
 /** Gives a row a status that needs nothing to make it true. */
-function applyFinalStatus(world: FixtureParts, ordinal: number, seed: DeploymentSeed): void {
+function applyFinalStatus(world: WorldParts, ordinal: number, seed: DeploymentSeed): void {
   const { deployments } = world
   if (seed.status === 'deleted') deployments.delete(ordinal)
   else {
@@ -210,7 +179,7 @@ function applyFinalStatus(world: FixtureParts, ordinal: number, seed: Deployment
   deployments.writable(ordinal).updatedAt = identity.updated_at ?? identity.created_at ?? world.clock.now
 }
 
-function startHostedInstance(world: FixtureParts, seed: HostedSeed): void {
+function startHostedInstance(world: WorldParts, seed: HostedSeed): void {
   const { instance_id: id, name, plan_id: planId, agent_type: agentType, version, state, fail_reason } = seed
   const plan = world.store.plans.get(planId)!
   const { region = plan.regions[0]!, storage_gb: storageGb = plan.disk_gb, last_backup_ts: lastBackup } = seed
@@ -221,7 +190,7 @@ function startHostedInstance(world: FixtureParts, seed: HostedSeed): void {
   )
 }
 
-function startContainer(world: FixtureParts, seed: ContainerSeed): string | undefined {
+function startContainer(world: WorldParts, seed: ContainerSeed): string | undefined {
   const { container_id: id, name, gpu_config, container_image: image, state, fail_reason, created_at } = seed
   const { gpu, num_gpus } = parseGpuConfig(gpu_config)!
   const invalidImage = invalidImageReason(image)
@@ -237,7 +206,7 @@ function startContainer(world: FixtureParts, seed: ContainerSeed): string | unde
     : `no node has ${num_gpus} free ${gpu} for it. Add nodes, or give it the state 'creating'.`
 }
 
-function startBatch(world: FixtureParts, seed: BatchSeed): string | undefined {
+function startBatch(world: WorldParts, seed: BatchSeed): string | undefined {
   const { batches, clock, profile } = world
   if (seed.endpoint === '/v1/embeddings' && profile.policies.batchEndpoints === 'documented') {
     return `endpoint /v1/embeddings needs the policy batch_endpoints: 'with_embeddings' of the profile. Set it, or give another endpoint.`

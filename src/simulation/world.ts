@@ -1,53 +1,21 @@
-import { loadProfile, type Profile } from '../data/profiles/load.ts'
-import type { Agenda } from '../kernel/agenda.ts'
+import { loadProfile } from '../data/profiles/load.ts'
 import { type Archive, type Archived, ArchiveReader, ArchiveWriter, forkState } from '../kernel/archive.ts'
-import type { Clock } from '../kernel/clock.ts'
 import type { Micros } from '../kernel/duration.ts'
-import type { DecidedBy, Entry, EntryFields, Journal, RequestEntry } from '../kernel/journal.ts'
+import type { DecidedBy, Entry, EntryFields, RequestEntry } from '../kernel/journal.ts'
 import { DEFAULT_EVENT_LIMITS, type EventLimits, Loop } from '../kernel/loop.ts'
-import type { Chance } from '../kernel/random.ts'
 import type { Generation, Row } from '../kernel/row.ts'
 import { deepFreeze } from '../lib/fields.ts'
 import type { Steps } from '../lib/slices.ts'
-import { AccountAccess } from './account/access/account-access.ts'
-import { ApiTokens } from './account/access/api-tokens.ts'
-import { SshKeys } from './account/access/ssh-keys.ts'
-import { GpuQuotas } from './account/gpu-quotas.ts'
-import { Ledger } from './account/ledger.ts'
-import { OwnRecords, type Records, type RecordTable } from './account/own-records.ts'
-import { Voices } from './account/voices.ts'
-import { Batches } from './batches/batches.ts'
-import { Files } from './batches/files.ts'
+import type { Records, RecordTable } from './account/own-records.ts'
 import type { LineAnswerer } from './batches/line-answering.ts'
 import { connectParts } from './connect-parts.ts'
 import { SimulationContext, type StepObserver } from './context.ts'
-import { Autoscaler } from './deployments/autoscaler.ts'
-import { Deployments } from './deployments/deployments.ts'
-import { Instances } from './deployments/instances.ts'
-import { LoraAdapters } from './deployments/lora-adapters.ts'
-import { AccountModels } from './deployments/model-versions.ts'
 import { createEventFiring, type OnEventError } from './event-failures.ts'
-import { EVENT_NAMES, EVENTS, type EventOf, type EventParts } from './events.ts'
-import { Downloads } from './fleet/downloads.ts'
-import { Environment } from './fleet/environment.ts'
-import { NodeAutoscaler } from './fleet/node-autoscaler.ts'
-import { Nodes } from './fleet/nodes.ts'
-import { Placement } from './fleet/placement.ts'
-import { Tenants } from './fleet/tenants.ts'
-import { InferenceRequests } from './inference/requests.ts'
-import { Webhooks } from './inference/webhooks.ts'
+import { EVENT_NAMES, EVENTS, type EventOf } from './events.ts'
 import type { JournalKindName } from './journal-kinds.ts'
-import { Commands } from './operations/commands.ts'
-import { OperationEffects } from './operations/effects.ts'
-import { Weather } from './operations/weather.ts'
-import { DeploymentLogs } from './recording/deployment-logs.ts'
-import { UsageHistory } from './recording/history.ts'
-import { Containers } from './rentals/containers.ts'
-import { HostedInstances } from './rentals/hosted-instances.ts'
-import { Rentals } from './rentals/rentals.ts'
 import { startFromFixture } from './start-from-fixture.ts'
-import type { Store } from './store.ts'
 import { type ArchivedWorld, createPlaceholderFixture, type ForkOptions, type WorldOptions } from './world-options.ts'
+import { WorldParts } from './world-parts.ts'
 
 /**
  * One simulated account on one simulated fleet: its parts, bound together, and the loop that moves its time.
@@ -55,61 +23,18 @@ import { type ArchivedWorld, createPlaceholderFixture, type ForkOptions, type Wo
  * Nothing in a world waits. An event is one step, a request is one step, and what happens is a function of seed, fixture
  * and requests in order. With an origin the constructor makes a fork.
  */
-export class World implements EventParts {
-  readonly seed: string
-  readonly clock: Clock
-  readonly agenda: Agenda
-  readonly journal: Journal
-  readonly chance: Chance
-  readonly profile: Profile
-  readonly store: Store
-  readonly maxStorageBytes: number
+export class World extends WorldParts {
   readonly bounds: EventLimits
-
-  readonly environment: Environment
-  readonly history: UsageHistory
-  readonly deploymentLogs: DeploymentLogs
-  readonly ledger: Ledger
-  readonly gpuQuotas: GpuQuotas
-  readonly apiTokens: ApiTokens
-  readonly access: AccountAccess
-  readonly voices: Voices
-  readonly ownRecords: OwnRecords
-  readonly sshKeys: SshKeys
-  readonly nodes: Nodes
-  readonly placement: Placement
-  readonly nodeAutoscaler: NodeAutoscaler
-  readonly downloads: Downloads
-  readonly instances: Instances
-  readonly modelVersions: AccountModels
-  readonly deployments: Deployments
-  readonly autoscaler: Autoscaler
-  readonly loraAdapters: LoraAdapters
-  readonly rentals: Rentals
-  readonly hostedInstances: HostedInstances
-  readonly containers: Containers
-  readonly webhooks: Webhooks
-  readonly inferenceRequests: InferenceRequests
-  readonly files: Files
-  readonly batches: Batches
-  readonly operationEffects: OperationEffects
-  readonly commands: Commands
-  readonly weather: Weather
 
   /** Called with what an event threw. Undefined: the move of time throws it. Forks of a world with it ignore it. */
   onEventError: OnEventError | undefined
 
-  readonly #context: SimulationContext
-  readonly #tenants = new Tenants()
-  /** The parts with state, in the order of the archive. The context comes before them. */
-  readonly #parts: Archived[] = []
   readonly #loop: Loop
   /** Attaches the observer of its steps to a fork of the world. */
   #attachObserver: ((world: World) => StepObserver) | undefined
 
   constructor(options: WorldOptions, origin?: World, archived?: ArchivedWorld) {
     const profile = options.profile ?? origin?.profile ?? loadProfile('realistic')
-    this.bounds = options.bounds ?? origin?.bounds ?? DEFAULT_EVENT_LIMITS
     const context = new SimulationContext(
       {
         seed: String(options.seed ?? origin?.seed ?? '1'),
@@ -119,103 +44,13 @@ export class World implements EventParts {
         journalLimit: options.journalLimit,
         maxStorageBytes: options.maxStorageBytes ?? origin?.maxStorageBytes ?? profile.limits.storageBytes,
       },
-      origin ? origin.#context : undefined,
+      origin?.context,
     )
-    this.#context = context
-    this.seed = context.seed
-    this.clock = context.clock
-    this.agenda = context.agenda
-    this.journal = context.journal
-    this.chance = context.chance
-    this.profile = profile
-    this.store = context.store
-    this.maxStorageBytes = context.maxStorageBytes
-
-    const tenants = this.#tenants
-    this.environment = this.#part(new Environment())
-    this.history = this.#part(new UsageHistory(context))
-    this.deploymentLogs = this.#part(new DeploymentLogs(context))
-    this.ledger = this.#part(new Ledger(context))
-    const { environment, history, deploymentLogs, ledger } = this
-    this.gpuQuotas = this.#part(new GpuQuotas(context, { ledger }))
-    this.apiTokens = this.#part(new ApiTokens(context, { ledger }))
-    this.access = this.#part(new AccountAccess(context, { ledger }))
-    this.voices = new Voices(context, { ledger })
-    this.ownRecords = this.#part(new OwnRecords(context, { ledger }))
-    this.sshKeys = new SshKeys(context, { ledger })
-    this.nodes = this.#part(new Nodes(context, { environment, history, tenants }))
-    this.placement = this.#part(new Placement(context, { tenants }))
-    const { access, gpuQuotas, apiTokens, nodes, placement } = this
-    this.nodeAutoscaler = new NodeAutoscaler(context, { environment, nodes, placement, ledger })
-    this.downloads = new Downloads(context, { environment, nodes, tenants })
-    const { nodeAutoscaler, downloads } = this
-    this.instances = this.#part(
-      new Instances(context, { environment, nodes, placement, downloads, gpuQuotas, history, deploymentLogs }),
-    )
-    this.modelVersions = this.#part(new AccountModels(context))
-    const { instances, modelVersions } = this
-    this.deployments = this.#part(
-      new Deployments(context, { environment, nodes, placement, instances, ledger, gpuQuotas, history, modelVersions }),
-    )
-    const { deployments } = this
-    this.autoscaler = new Autoscaler(context, { environment, deployments })
-    this.loraAdapters = new LoraAdapters(context, { environment, deployments, instances, nodes, ledger })
-    this.rentals = this.#part(new Rentals(context, { environment, nodes, placement, ledger, gpuQuotas, history }))
-    const { autoscaler, loraAdapters, rentals } = this
-    this.hostedInstances = new HostedInstances(context, { rentals })
-    this.containers = new Containers(context, { rentals, ledger })
-    this.webhooks = this.#part(new Webhooks(context))
-    const { webhooks } = this
-    this.inferenceRequests = this.#part(
-      new InferenceRequests(context, {
-        access,
-        deployments,
-        instances,
-        nodes,
-        autoscaler,
-        gpuQuotas,
-        ledger,
-        history,
-        loraAdapters,
-        webhooks,
-      }),
-    )
-    this.files = this.#part(new Files(context))
-    this.batches = this.#part(
-      new Batches(context, {
-        files: this.files,
-        deployments,
-        instances,
-        nodes,
-        autoscaler,
-        loraAdapters,
-        ledger,
-        history,
-        deploymentLogs,
-      }),
-    )
+    super(context)
+    this.bounds = options.bounds ?? origin?.bounds ?? DEFAULT_EVENT_LIMITS
     this.onEventError = origin?.onEventError && (() => {})
     this.batches.lineAnswerer = options.lineAnswerer ?? origin?.lineAnswerer?.fork()
-    this.operationEffects = new OperationEffects(context, {
-      ...{ environment, nodes, nodeAutoscaler, placement, downloads, instances, deployments, autoscaler },
-      ...{ rentals, ledger, deploymentLogs },
-    })
-    const { operationEffects } = this
-    const commandParts = {
-      access,
-      operationEffects,
-      nodes,
-      deployments,
-      rentals,
-      ledger,
-      gpuQuotas,
-      apiTokens,
-      batches: this.batches,
-      files: this.files,
-    }
-    this.commands = this.#part(new Commands(context, commandParts))
-    this.weather = this.#part(new Weather(context, { ledger, nodes, placement, commands: this.commands }))
-    connectParts(this, context, this.#tenants)
+    connectParts(this, context)
 
     this.#loop = new Loop(
       this.clock,
@@ -225,10 +60,10 @@ export class World implements EventParts {
       this.bounds,
     )
     if (archived) {
-      readParts([context, ...this.#parts], archived.state)
+      readParts([context, ...this.archivedParts], archived.state)
       deepFreeze(profile)
     } else if (origin) {
-      forkState(origin.#parts, this.#parts)
+      forkState(origin.archivedParts, this.archivedParts)
       if (origin.#attachObserver) this.observeSteps(origin.#attachObserver)
     } else startFromFixture(this, options.fixture)
   }
@@ -250,13 +85,8 @@ export class World implements EventParts {
   /** Returns the archive of this world for `fromArchive`. It is valid only until this world changes. */
   toArchive(): ArchivedWorld {
     const { seed, profile, maxStorageBytes, bounds, journal, clock } = this
-    const state = writeParts([this.#context, ...this.#parts])
+    const state = writeParts([this.context, ...this.archivedParts])
     return { seed, epochMs: clock.epochMs, profile, maxStorageBytes, bounds, journalLimit: journal.limit, state }
-  }
-
-  #part<P extends Archived>(part: P): P {
-    this.#parts.push(part)
-    return part
   }
 
   /** Attaches an observer of the steps of this world and of its forks. Does nothing if one is attached. */
@@ -264,7 +94,7 @@ export class World implements EventParts {
     if (this.#attachObserver) return
     this.#attachObserver = attach
     const observer = attach(this)
-    this.#context.stepObserver = observer
+    this.context.stepObserver = observer
     this.generation.observer = observer
     observer.onBeforeMove()
   }
@@ -285,16 +115,16 @@ export class World implements EventParts {
 
   /** The owner of the rows that this world may write. */
   get generation(): Generation {
-    return this.#context.generation
+    return this.context.generation
   }
 
   /** Called before time moves, if a request or a command may have changed something since the last move. */
   get onBeforeMove(): (() => void) | undefined {
-    return this.#context.onBeforeMove
+    return this.context.onBeforeMove
   }
 
   set onBeforeMove(listener: (() => void) | undefined) {
-    this.#context.onBeforeMove = listener
+    this.context.onBeforeMove = listener
   }
 
   get digest(): string {
@@ -303,20 +133,20 @@ export class World implements EventParts {
 
   /** The number of changes that a client could see. `until` checks again only after a change. */
   get visibleChanges(): number {
-    return this.#context.visibleChanges
+    return this.context.visibleChanges
   }
 
   /** Fires all events due up to `target` and stops there. Returns the number of events. */
   runTo(target: Micros): number {
     this.#requireTokenizer()
-    this.#context.beginMove()
+    this.context.beginMove()
     return this.#loop.runTo(target)
   }
 
   /** Fires the next event. Returns false if no event is due up to `limit`. */
   next(limit: Micros = Number.POSITIVE_INFINITY): boolean {
     this.#requireTokenizer()
-    this.#context.beginMove()
+    this.context.beginMove()
     return this.#loop.fireNext(limit)
   }
 
@@ -331,7 +161,7 @@ export class World implements EventParts {
     const { name, part } = EVENTS[kind]!
     const event = name as EventOf<'batches'>
     if (part !== 'batches' || !batches.isLong(event, subject)) return undefined
-    this.#context.beginMove()
+    this.context.beginMove()
     const ahead = this.fork()
     ahead.clock.moveTo(agenda.nextTime)
     return batches.prepare(ahead.batches, event, subject)
@@ -349,16 +179,16 @@ export class World implements EventParts {
 
   /** Opens a request. It is the cause of all journal entries until it is closed. */
   openRequest(operation: string, method: string, path: string, cause = 0): RequestEntry {
-    return this.#context.openRequest(operation, method, path, cause)
+    return this.context.openRequest(operation, method, path, cause)
   }
 
   closeRequest(entry: RequestEntry, status: number, decidedBy: DecidedBy = 'none'): void {
-    this.#context.closeRequest(entry, status, decidedBy)
+    this.context.closeRequest(entry, status, decidedBy)
   }
 
   /** Records a command of the user of the simulator, such as a failure or a repair. */
   recordCommand(row: Row, kind: JournalKindName, fields?: EntryFields): void {
-    this.#context.recordCommand(row, kind, fields)
+    this.context.recordCommand(row, kind, fields)
   }
 
   /** Returns the journal entries after a sequence number. Default: all. */

@@ -41,7 +41,7 @@ export const LEVELS: readonly (readonly Room[])[] = [
   [part('simulation', 'operations')],
   [
     part('simulation', 'world', [
-      ...['world.ts', 'world-options.ts', 'connect-parts.ts', 'start-from-fixture.ts'],
+      ...['world.ts', 'world-parts.ts', 'world-options.ts', 'connect-parts.ts', 'start-from-fixture.ts'],
       ...['archived-classes.ts', 'event-failures.ts', 'forks.ts'],
     ]),
   ],
