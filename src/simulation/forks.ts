@@ -39,7 +39,8 @@ export class WorldForks {
   at(time: Micros): World {
     const nearestFork = this.#pastWorlds.findLast(({ at }) => at <= time)
     const world = (nearestFork ?? this.#pastWorlds[0]!).world.fork()
-    world.inheritLineAnswerer(this.#world)
+    // A restored world has none.
+    world.batches.lineAnswerer ??= this.#world.batches.lineAnswerer?.fork()
     if (time > world.clock.now) world.runTo(time)
     return world
   }

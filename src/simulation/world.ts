@@ -1,13 +1,12 @@
 import { loadProfile } from '../data/profiles/load.ts'
 import { type Archive, type Archived, ArchiveReader, ArchiveWriter, forkState } from '../kernel/archive.ts'
 import type { Micros } from '../kernel/duration.ts'
-import type { DecidedBy, Entry, EntryFields, RequestEntry } from '../kernel/journal.ts'
+import type { DecidedBy, EntryFields, RequestEntry } from '../kernel/journal.ts'
 import { DEFAULT_EVENT_LIMITS, type EventLimits, Loop } from '../kernel/loop.ts'
 import type { Generation, Row } from '../kernel/row.ts'
 import { deepFreeze } from '../lib/fields.ts'
 import type { Steps } from '../lib/slices.ts'
 import type { Records, RecordTable } from './account/own-records.ts'
-import type { LineAnswerer } from './batches/line-answering.ts'
 import { connectParts } from './connect-parts.ts'
 import { SimulationContext, type StepObserver } from './context.ts'
 import { createEventFiring, type OnEventError } from './event-failures.ts'
@@ -49,7 +48,7 @@ export class World extends WorldParts {
     super(context)
     this.bounds = options.bounds ?? origin?.bounds ?? DEFAULT_EVENT_LIMITS
     this.onEventError = origin?.onEventError && (() => {})
-    this.batches.lineAnswerer = options.lineAnswerer ?? origin?.lineAnswerer?.fork()
+    this.batches.lineAnswerer = options.lineAnswerer ?? origin?.batches.lineAnswerer?.fork()
     connectParts(this, context)
 
     this.#loop = new Loop(
@@ -99,30 +98,12 @@ export class World extends WorldParts {
     observer.onBeforeMove()
   }
 
-  /** Answers the lines of batches. It must be ready before the first event of a batch. */
-  get lineAnswerer(): LineAnswerer | undefined {
-    return this.batches.lineAnswerer
-  }
-
-  set lineAnswerer(answerer: LineAnswerer | undefined) {
-    this.batches.lineAnswerer = answerer
-  }
-
-  /** Takes the line answerer of another world if this world has none, as after a restore. */
-  inheritLineAnswerer({ lineAnswerer }: { readonly lineAnswerer: unknown }): void {
-    this.lineAnswerer ??= (lineAnswerer as LineAnswerer | undefined)?.fork()
-  }
-
   /** The owner of the rows that this world may write. */
   get generation(): Generation {
     return this.context.generation
   }
 
   /** Called before time moves, if a request or a command may have changed something since the last move. */
-  get onBeforeMove(): (() => void) | undefined {
-    return this.context.onBeforeMove
-  }
-
   set onBeforeMove(listener: (() => void) | undefined) {
     this.context.onBeforeMove = listener
   }
@@ -169,7 +150,7 @@ export class World extends WorldParts {
 
   /** Whether time cannot move because the tokenizer for batches is not loaded. */
   get needsTokenizer(): boolean {
-    return this.batches.active.length > 0 && !this.lineAnswerer?.isReady
+    return this.batches.active.length > 0 && !this.batches.lineAnswerer?.isReady
   }
 
   /** Returns the records of a table that endpoints of a user keep. */
@@ -189,11 +170,6 @@ export class World extends WorldParts {
   /** Records a command of the user of the simulator, such as a failure or a repair. */
   recordCommand(row: Row, kind: JournalKindName, fields?: EntryFields): void {
     this.context.recordCommand(row, kind, fields)
-  }
-
-  /** Returns the journal entries after a sequence number. Default: all. */
-  journalEntries(after?: number): Entry[] {
-    return this.journal.entries(after)
   }
 
   #requireTokenizer(): void {

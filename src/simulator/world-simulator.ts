@@ -158,7 +158,7 @@ export class WorldSimulator implements Simulator {
   }
 
   readonly journal = {
-    entries: (options: { readonly after?: number } = {}) => this.world.journalEntries(options.after),
+    entries: (options: { readonly after?: number } = {}) => this.world.journal.entries(options.after),
     why: (seq: number) => this.world.journal.chain(seq),
     listen: (listener: (entry: Entry) => void) => this.#listeners.add(listener),
     watch: (watcher: (seq: number) => void) => this.#listeners.watch(watcher),
@@ -224,7 +224,7 @@ export class WorldSimulator implements Simulator {
 
   /** Returns the world, connected: its lines get the answers of this simulator, which reports the errors of its events. */
   #connect(world: World): World {
-    world.lineAnswerer = this.#lineAnswers
+    world.batches.lineAnswerer = this.#lineAnswers
     world.commands.onScheduled = (command, delay, repetition) =>
       this.#observerSlot.report({ do: 'command', command, ...(delay > 0 && { delay }), repetition })
     reportEventErrors(world, this.options, () => this.clock)

@@ -26,7 +26,7 @@ describe('PATCH /v1/me', () => {
     const { email } = await client.updateMe({ email: 'ada@acme.example' })
     expect([email, (await client.getPaymentChecklist({})).email]).toEqual(['ada@acme.example', false])
     await client.updateMe({ email: 'ada@acme.example', use_case: 'chat', attribution: 'a friend' })
-    expect(world.journalEntries().filter(({ kind }) => kind === 'account.edited')).toHaveLength(1)
+    expect(world.journal.entries().filter(({ kind }) => kind === 'account.edited')).toHaveLength(1)
   })
 
   test('a new display_name owns new models', async () => {

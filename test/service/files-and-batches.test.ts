@@ -130,7 +130,7 @@ describe('files', () => {
     const { output_file_id, status, completed_at } = await client.getBatch({ batch_id: id })
     expect([status, output_file_id]).toEqual(['completed', expect.any(String)])
     expect((await refused(client.getFile({ file_id: output_file_id! })))[0]).toBe(404)
-    const expired = world.journalEntries(0).filter(({ kind }) => kind === 'file.expired')
+    const expired = world.journal.entries(0).filter(({ kind }) => kind === 'file.expired')
     expect(expired.map(({ time }) => world.clock.unix(time))).toEqual([completed_at! + 3600, completed_at! + 3600])
   })
 

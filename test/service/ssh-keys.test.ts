@@ -25,7 +25,7 @@ test('a key is added, listed and deleted', async () => {
   expect(await client.listSshKeys()).toEqual([added, second])
   expect(await client.deleteSshKey({ ssh_key_id: added.id })).toEqual({})
   expect(await client.listSshKeys()).toEqual([second])
-  const entries = world.journalEntries().filter(({ kind }) => kind.startsWith('sshKey.'))
+  const entries = world.journal.entries().filter(({ kind }) => kind.startsWith('sshKey.'))
   const kinds = entries.map(({ kind, fields }) => [kind, fields?.ssh_key_id])
   expect(kinds).toEqual([
     ['sshKey.added', added.id],

@@ -328,7 +328,7 @@ describe('a result that is not delivered yet', () => {
     await ask({ input: 'Rivers', webhook: HOOK })
     const ahead = sim.world.fork()
     ahead.runTo(3_600_000_000)
-    expect(ahead.journalEntries().map(({ kind }) => kind)).toContain('webhook.sent')
+    expect(ahead.journal.entries().map(({ kind }) => kind)).toContain('webhook.sent')
     await Promise.resolve()
     expect(deliveries).toEqual([])
   })

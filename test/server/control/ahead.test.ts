@@ -30,7 +30,7 @@ test('a look ahead lists exactly what then happens, and leaves the world as it w
   const { last } = sim.world.journal
   await sim.clock.advance('30m')
   const minor = ['instance.imagePulled', 'batch.progressed']
-  const happened = sim.world.journalEntries(last).filter(({ kind }) => !minor.includes(kind))
+  const happened = sim.world.journal.entries(last).filter(({ kind }) => !minor.includes(kind))
   const came = ahead.entries.map(({ time, kind, subject }: Record<string, unknown>) => ({ time, kind, subject }))
   expect(came).toEqual(happened.map(({ time, kind, subject }) => ({ time, kind, subject })))
   const start = ahead.entries.find(({ kind }: { kind: string }) => kind === 'deployment.running')

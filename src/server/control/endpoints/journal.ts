@@ -28,7 +28,7 @@ export const getJournal = control({
   handle: async ({ query: { after, limit, kind }, sim }) => {
     const { last, dropped } = sim.world.journal
     const isOfKind = await refuseInvalid(() => compileKinds(sim, splitCommas(kind), 'Failed to read the journal'))
-    const entries = sim.world.journalEntries(after).filter(entry => isOfKind?.(entry.kind) ?? true)
+    const entries = sim.world.journal.entries(after).filter(entry => isOfKind?.(entry.kind) ?? true)
     return { entries: entries.slice(0, limit).map(entry => toJournalView(entry, sim)), last, dropped }
   },
 })

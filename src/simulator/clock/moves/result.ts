@@ -98,7 +98,7 @@ export function moveResultSince({ world, from, counts: countsBefore, last }: Mov
     counts[kind] = added
     events += added
   }
-  const entries = events === 0 ? [] : world.journalEntries(last)
+  const entries = events === 0 ? [] : world.journal.entries(last)
   const transitions = entries.flatMap(entry => toTransition(entry, clock) ?? [])
   const result = { from, to: clock.iso(), events, counts, transitions }
   if (counts[FAILED_EVENT_KIND] === undefined) return result

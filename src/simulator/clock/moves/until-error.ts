@@ -9,8 +9,8 @@ export class UntilError extends Error {
 
   /** Creates the error at the end of the limit, with the last journal entries of the world. */
   static after(within: Micros, world: World): UntilError {
-    const recentEntries = world
-      .journalEntries()
+    const recentEntries = world.journal
+      .entries()
       .filter(entry => entry.kind !== 'request')
       .slice(-5)
       .map(entry => `\n  ${formatTraceLine(entry)}`)
