@@ -77,26 +77,18 @@ function cardLines(report: FlowReport): string[] {
   return [...describeCard(card, findings.length, countUntried(report)), ...describeJudged(card)]
 }
 
-/** How many requests of a finding the JSON has. */
-const MAX_REQUESTS = 100
-
 /** Returns the report as one line of JSON. */
 export function formatFlowJson({ report, findings, scenarioOf, fileOf }: ExploredFlow): string {
   const { flow, runs, runsOf, points, unreached, unreachedPairs, matrix, surfaced } = report
   const { chanceOfNew, stoppedBecause, notes } = report
   const toJson = (finding: ExplainedFinding, known?: object) => {
-    const { invariant, signature, plan, foundWith, why, evidence, stage, seed } = finding
-    const { inputs, shrunk, inevitability, requests } = finding
+    const { invariant, signature, plan, foundWith, inputs, shrunk, why, evidence, stage, seed } = finding
     const world = Object.keys(shrunk?.world ?? {}).length > 0 ? shrunk?.world : undefined
     return {
       ...{ invariant, signature, plan, found_with: foundWith, world, inputs },
       ...{ scenario: scenarioOf(finding), why, evidence, stage, seed },
       also: finding.also.map(({ signature, plan, why, evidence }) => ({ signature, plan, why, evidence })),
       shrinking: shrunk && { runs: shrunk.runs, minimal: shrunk.isMinimal },
-      ...{ requests: requests.slice(0, MAX_REQUESTS), requests_total: requests.length },
-      inevitable: inevitability && {
-        ...{ after_request: inevitability.afterRequest, exceptions: inevitability.exceptions },
-      },
       ...{ file: fileOf(finding), known },
     }
   }

@@ -16,7 +16,7 @@ import type { FindingWords } from './report/item-words.ts'
 import { mergeFindings } from './report/merged-findings.ts'
 import { createRunner } from './run/create-runner.ts'
 import { type FlowRunner, unlessStopped } from './run/runner.ts'
-import { createShrinker, findInevitability, type Inevitability } from './shrink/shrink.ts'
+import { createShrinker, findInevitability } from './shrink/shrink.ts'
 import type { Finding } from './stages/findings.ts'
 import { inputsOf, withInputs } from './values.ts'
 
@@ -46,10 +46,6 @@ export interface ExplainedFinding extends Omit<Finding, 'requests'> {
   readonly story: FindingWords
   /** The findings at the other places of its cause. Each has a signature of its own. */
   readonly also: readonly ExplainedFinding[]
-  /** The request after which nothing can save the client. Undefined without a fault, and after an abort. */
-  readonly inevitability: Inevitability | undefined
-  /** The requests of the run of its plan, in their order. */
-  readonly requests: readonly { readonly operation: string; readonly status: number }[]
 }
 
 /** What was found in a flow. */
@@ -89,8 +85,9 @@ export async function explore<Result>(
     })
     const findings: ExplainedFinding[] = []
     for (const finding of report.findings) {
-      const { story, inevitability, requests } = await explain(finding, runner, signal)
-      findings.push({ ...finding, why: toParagraph(story), story, also: [], inevitability, requests })
+      const { requests: _, ...rest } = finding
+      const story = await explain(finding, runner, signal)
+      findings.push({ ...rest, why: toParagraph(story), story, also: [] })
     }
     return { ...report, findings: mergeFindings(findings), notes: [...report.notes, ...(runner.notes ?? [])] }
   } finally {
@@ -163,7 +160,7 @@ async function explain(
   { invariant, signature, words, plan, inputs, requests, shrunk }: Finding,
   runner: FlowRunner,
   signal: AbortSignal | undefined,
-): Promise<Pick<ExplainedFinding, 'story' | 'inevitability' | 'requests'>> {
+): Promise<FindingWords> {
   const setting = { world: shrunk?.world, inputs }
   const inevitability =
     plan.every(actsOnWholeRun) || runner.isSlow === true
@@ -172,7 +169,5 @@ async function explain(
   const isMinimal = plan.length === 0 || shrunk?.isMinimal === true
   const leftOut = shrunk?.leftOut
   const violation = { invariant, words }
-  const story = describeFinding({ violation, plan, requests, isMinimal, inevitability, inputs, leftOut }, meaningOf)
-  const sent = requests.map(({ operation, status }) => ({ operation, status }))
-  return { story, inevitability, requests: sent }
+  return describeFinding({ violation, plan, requests, isMinimal, inevitability, inputs, leftOut }, meaningOf)
 }

@@ -25,10 +25,6 @@ export interface Finding {
   readonly why: string
   readonly stage: string
   readonly shrinking?: { readonly runs: number; readonly minimal: boolean }
-  /** The first 100 requests. */
-  readonly requests: readonly { readonly operation: string; readonly status: number }[]
-  readonly requests_total: number
-  readonly inevitable?: { readonly after_request: number; readonly exceptions: readonly number[] }
 }
 
 /** Returns whether a value is what `explore --json` prints of one flow. */

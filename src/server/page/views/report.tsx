@@ -4,7 +4,7 @@ import { Select } from '../parts/fields.tsx'
 import { formatCount, plural } from '../parts/format.ts'
 import { intoView } from '../parts/hooks.ts'
 import { Panel } from '../parts/panel.tsx'
-import { Glyph, StatusMark } from '../parts/words.tsx'
+import { Glyph } from '../parts/words.tsx'
 import type { ExploreReport, Finding, MatrixCell } from '../store/report.ts'
 import { forkWorld, useSession } from '../store/session.ts'
 
@@ -150,7 +150,6 @@ function FindingDetails({ finding }: { finding: Finding }) {
             plan={original}
           />
         </div>
-        <Inevitability finding={finding} />
         <div class="toolbar actions">
           <CopyButton label="Copy the scenario" text={() => scenario} />
           <Small words="Save the scenario" onClick={() => saveFile(`${toFileName(signature)}.yaml`, scenario)} />
@@ -174,41 +173,6 @@ function Plan({ title, words, plan }: { title: string; words: string; plan: read
         ))}
       </ol>
     </div>
-  )
-}
-
-/** Shows the requests of the failing run, and the point after which no recovery of the service helps. */
-function Inevitability({ finding: { requests, requests_total: total, inevitable } }: { finding: Finding }) {
-  if (requests.length === 0) return null
-  const after = inevitable?.after_request
-  return (
-    <>
-      <h3>Its requests</h3>
-      {after !== undefined && (
-        <p>
-          {after === 0
-            ? 'Even a recovery before the first request does not save the client.'
-            : `A recovery before request ${after} saves the client. A later one does not.`}
-        </p>
-      )}
-      <ol class="requests-strip">
-        {requests.map((request, index) => {
-          const number = index + 1
-          const isLost = after !== undefined && number > after
-          return (
-            <li key={number} class={isLost ? 'lost' : ''}>
-              <span class="faint">{number}</span> {request.operation} <StatusMark status={request.status} />
-              {number === after && <span class="bad"> ◄ the last moment</span>}
-            </li>
-          )
-        })}
-      </ol>
-      {total > requests.length && (
-        <p class="faint">
-          {plural(total - requests.length, 'further request')} {total - requests.length === 1 ? 'follows' : 'follow'}.
-        </p>
-      )}
-    </>
   )
 }
 
