@@ -21,8 +21,6 @@ export class AppliedPlan {
   readonly fired = new Set<number>()
   /** Names of fault rules, and the positions of their items. */
   readonly #rules = new Map<string, number>()
-  /** Positions of commands by their first journal entry. */
-  readonly #commandEntries = new Map<number, number>()
   #waiting: WaitingCommand[] = []
   #isStopped = false
   readonly #crashes = new Map<number, number>()
@@ -65,11 +63,6 @@ export class AppliedPlan {
     const hits = new Map(this.#sim.faults.list().map(rule => [rule.id, rule.hits]))
     const isCrashed = [...this.#crashes.values()].every(position => this.fired.has(position))
     return isCrashed && this.#waiting.length === 0 && [...this.#rules.keys()].every(id => (hits.get(id) ?? 0) > 0)
-  }
-
-  /** Returns the position of the item that is the origin of a journal entry; undefined if none is. */
-  originOf(entry: Entry): number | undefined {
-    return entry.kind === 'fault.hit' ? this.#rules.get(entry.subject) : this.#commandEntries.get(entry.seq)
   }
 
   /** Returns the position of the item of a fault rule. */

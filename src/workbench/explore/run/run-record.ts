@@ -18,7 +18,7 @@ export function findBoundaries(entries: readonly Entry[], observation: Observati
   const nodes = new Map<string, string>()
   const counts = new Map<string, number>()
   const boundaries: Boundary[] = []
-  for (const { kind, subject, time, fields } of entries) {
+  for (const { kind, subject, fields } of entries) {
     if (!THINGS.test(kind)) continue
     const deployment = fields?.deployment
     if (kind === 'instance.pending' && typeof deployment === 'string' && things.has(deployment)) {
@@ -33,7 +33,7 @@ export function findBoundaries(entries: readonly Entry[], observation: Observati
     const node = nodes.get(subject)
     const file = kind === 'batch.completed' ? sim.world.batches.get(subject)?.toRecord().output_file_id : undefined
     boundaries.push({
-      ...{ kind, subject, nth, time },
+      ...{ kind, subject, nth },
       ...(node !== undefined && { node }),
       ...(gpu !== undefined && gpu !== null && { gpu }),
       ...(file != null && { file }),
@@ -76,7 +76,9 @@ export function findLineage(
   }
   const addRequest = ({ fault }: ObservedRequest) => fault !== undefined && add(plan.positionOfRule(fault.rule))
   const addEntry = (entry: Entry) => {
-    for (const cause of sim.journal.why(entry.seq)) add(plan.originOf(cause))
+    for (const { kind, subject } of sim.journal.why(entry.seq)) {
+      if (kind === 'fault.hit') add(plan.positionOfRule(subject))
+    }
   }
   for (const fact of evidence) {
     if (fact.kind === 'request') addRequest(fact.request)

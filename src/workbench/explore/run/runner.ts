@@ -118,7 +118,6 @@ export interface Boundary {
   readonly subject: string
   /** Which entry of this kind and subject it is, from 1. */
   readonly nth: number
-  readonly time: Micros
   /** The node of an instance, the GPU type of a deployment: what commands need as their target. */
   readonly node?: string
   readonly gpu?: string

@@ -67,8 +67,8 @@ export class FakeWorld {
   }
 
   /** Notes a change that the client can see; the command of the plan that is anchored at it acts now. */
-  boundary(boundary: Omit<Boundary, 'time' | 'nth'>): Extract<PlanItem, { command: unknown }> | undefined {
-    this.boundaries.push({ ...boundary, nth: 1, time: this.now })
+  boundary(boundary: Omit<Boundary, 'nth'>): Extract<PlanItem, { command: unknown }> | undefined {
+    this.boundaries.push({ ...boundary, nth: 1 })
     const position = this.#plan.findIndex(item => 'after' in item && item.after.kind === boundary.kind)
     if (position < 0) return undefined
     this.fired.add(position)
