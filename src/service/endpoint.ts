@@ -262,6 +262,13 @@ export type AnyEndpoint<Scope = never> = Endpoint<
 /** Declarations by operation id. */
 export type Operations<Scope = never> = Readonly<Record<string, AnyEndpoint<Scope>>>
 
+/** A value that a handler answers and does not change. */
+type Unchanged<Value> = unknown extends Value
+  ? Value
+  : Value extends object
+    ? { readonly [Name in keyof Value]: Unchanged<Value[Name]> }
+    : Value
+
 /** A synchronous handler keeps a request one step of its world; the control plane's may wait. */
 type OutcomeFor<Value, IsAsync> = IsAsync extends true
   ? HandlerResult<Value> | Promise<HandlerResult<Value>>
@@ -287,7 +294,16 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
     Body extends z.ZodType | undefined = undefined,
     Form extends FieldSchemas | undefined = undefined,
   >(
-    declaration: Declaration<Scope, Route, Params, Query, Body, Form, Returns, OutcomeFor<z.input<Returns>, IsAsync>> &
+    declaration: Declaration<
+      Scope,
+      Route,
+      Params,
+      Query,
+      Body,
+      Form,
+      Returns,
+      OutcomeFor<Unchanged<z.input<Returns>>, IsAsync>
+    > &
       Declared,
   ): Endpoint<Scope, Route, Params, Query, Body, Form, Returns> {
     const { route } = declaration

@@ -44,13 +44,6 @@ export interface ControlScope {
 /** Declares an endpoint of the control plane; its export name is its operation id. */
 export const control = createEndpointFactory<ControlScope, true>('assumed')
 
-/** A value of JSON as the types of answers have it: its lists and fields may be changed. */
-export type Answered<Value> = Value extends string
-  ? Value
-  : Value extends object
-    ? { -readonly [Name in keyof Value]: Answered<Value[Name]> }
-    : Value
-
 /**
  * Calls the simulator, and turns its error about invalid input into a refusal, and that about too many worlds or
  * readers into a 429. Nothing has changed then.

@@ -278,10 +278,10 @@ function toClockView(sim: Simulator): z.input<typeof ClockView> {
   }
 }
 
-function toMoveView(sim: Simulator, result: MoveResult): z.input<typeof MoveView> {
+function toMoveView(sim: Simulator, result: MoveResult) {
   const { from, to, events, counts, transitions, failedEvents } = result
   return {
-    ...{ from, to, events, counts: { ...counts }, transitions: [...transitions], now: sim.clock.iso },
-    ...(failedEvents && { failed_events: [...failedEvents] }),
+    ...{ from, to, events, counts, transitions, now: sim.clock.iso },
+    ...(failedEvents && { failed_events: failedEvents }),
   }
 }

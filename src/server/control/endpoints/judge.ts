@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { fieldsOf, given } from '../../../lib/fields.ts'
 import { splitCommas } from '../../../lib/text/words.ts'
 import * as judging from '../../../simulator/judge/judge.ts'
-import type { Judgement, JudgeOptions } from '../../../simulator/judge/judgement.ts'
-import { type Answered, control, refuseInvalid } from '../endpoint.ts'
+import type { JudgeOptions } from '../../../simulator/judge/judgement.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 
 const FindingSchema = z.object({
   rule: z.string(),
@@ -44,7 +44,7 @@ export const judgeClients = control({
       ...given({ rules, keep: toList(keep), client }),
       ...(pollsAtMost !== undefined && { pollsAtMost: pollsAtMost.trim() === '' ? Number.NaN : Number(pollsAtMost) }),
     }
-    return refuseInvalid(() => judging.judge(sim, options) as Answered<Judgement>)
+    return refuseInvalid(() => judging.judge(sim, options))
   },
 })
 

@@ -62,7 +62,7 @@ export const getUnread = control({
     'requests (`--strict-requests`)',
   refusals: { 400: 'a world without strict requests' },
   returns: z.array(z.object({ operation: z.string(), what: z.string(), times: z.int() })),
-  handle: ({ sim }) => refuseInvalid(() => [...sim.unreadFields]),
+  handle: ({ sim }) => refuseInvalid(() => sim.unreadFields),
 })
 
 export const getRoot = control({
@@ -116,10 +116,10 @@ export const getFields = control({
         fields: byOwner.get(operation) ?? [],
       })),
       paths: Object.keys(PATH_WORDS),
-      headers: [...HEADER_WORDS],
-      variants: [...VARIANT_WORDS],
+      headers: HEADER_WORDS,
+      variants: VARIANT_WORDS,
       tags: [...new Set(sim.world.store.models.all().flatMap(({ tags }) => tags))].sort(),
-      error_shapes: [...ERROR_SHAPES],
+      error_shapes: ERROR_SHAPES,
     }
   },
 })

@@ -6,13 +6,8 @@ import { splitCommas } from '../../../lib/text/words.ts'
 import { queryInteger } from '../../../service/fields.ts'
 import { type FoundRequests, findRequests, type RequestFilter } from '../../../simulator/requests/find.ts'
 import type { StatusPattern } from '../../../simulator/requests/pattern.ts'
-import {
-  type RequestExpectation,
-  type Verification,
-  type VerifyOptions,
-  verifyRequests,
-} from '../../../simulator/requests/verify.ts'
-import { type Answered, control, refuseInvalid } from '../endpoint.ts'
+import { type RequestExpectation, type VerifyOptions, verifyRequests } from '../../../simulator/requests/verify.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { RequestSchema, toRequestView } from '../event-views.ts'
 
 export const listRequests = control({
@@ -118,9 +113,7 @@ export const verifyReceived = control({
     dropped: z.int(),
   }),
   handle: async ({ body: { expect, ...options }, sim }) => {
-    const verify = () =>
-      verifyRequests(sim, expect as RequestExpectation[], options as VerifyOptions) as Answered<Verification>
-    return refuseInvalid(verify)
+    return refuseInvalid(() => verifyRequests(sim, expect as RequestExpectation[], options as VerifyOptions))
   },
 })
 

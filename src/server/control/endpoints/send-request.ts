@@ -9,7 +9,7 @@ import type { WholeExchange } from '../../../simulator/history/timeline.ts'
 import { restoreSecrets } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { type ControlScope, control, requireWorld } from '../endpoint.ts'
-import { showContent } from '../views/shown-content.ts'
+import { ContentSchema, showContent } from '../views/shown-content.ts'
 
 export const sendRequest = control({
   route: 'POST /_sim/requests',
@@ -35,10 +35,7 @@ export const sendRequest = control({
   returns: z.object({
     seq: z.int().nullable().describe('Position of its entry in the journal; null if no entry was kept'),
     status: z.int().describe('0: a fault left the client without a response'),
-    headers: z.record(z.string(), z.string()),
-    body: z.unknown().describe('JSON or text, without credentials; null without a body, or if it is not a text'),
-    bytes: z.int().describe('The size of the body'),
-    note: z.string().nullable().describe('Why body is not the whole body; null if it is'),
+    ...ContentSchema.shape,
     now: z.string().describe('The time of the world after the answer'),
   }),
   handle: async ({ body: given, sim, worlds, pasts, actAsRequest, request: { signal } }) => {
@@ -65,8 +62,8 @@ export const sendRequest = control({
       },
     }
     const answer = await readResponse(() => actAsRequest(() => sim.fetch(request, incoming)))
-    const { headers, ...content } = showContent(sim, answer.headers, answer.body)
-    return { seq: seq ?? null, status: answer.status, headers: { ...headers }, ...content, now: sim.clock.iso }
+    const content = showContent(sim, answer.headers, answer.body)
+    return { seq: seq ?? null, status: answer.status, ...content, now: sim.clock.iso }
   },
 })
 

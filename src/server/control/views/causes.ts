@@ -6,9 +6,8 @@ import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
 import { refuse } from '../../../service/refusals.ts'
 import * as causeTrees from '../../../simulator/explain/cause-tree.ts'
 import * as explanations from '../../../simulator/explain/explain.ts'
-import type { Explanation } from '../../../simulator/explain/explanation.ts'
 import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
-import { type Answered, control, refuseInvalid } from '../endpoint.ts'
+import { control, refuseInvalid } from '../endpoint.ts'
 import { EntrySentenceSchema } from '../event-views.ts'
 import { nameOfThing } from '../world-view.ts'
 
@@ -93,6 +92,6 @@ export const explainSubject = control({
   }),
   handle: async ({ params: { subject }, sim }) => {
     if (sim.world.needsTokenizer) await loadTokenizer()
-    return refuseInvalid(() => explanations.explain(sim, subject) as Answered<Explanation>, 404)
+    return refuseInvalid(() => explanations.explain(sim, subject), 404)
   },
 })

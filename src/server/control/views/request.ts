@@ -9,14 +9,7 @@ import type { Simulator } from '../../../simulator/simulator.ts'
 import { DEFAULT_WORLD } from '../../worlds/served-world.ts'
 import { control } from '../endpoint.ts'
 import { toRequestView } from '../event-views.ts'
-import { describeWire, isLost, type ShownContent, showContent } from './shown-content.ts'
-
-const ContentSchema = z.object({
-  headers: z.record(z.string(), z.string()).describe('Credentials are hidden'),
-  body: z.unknown().describe('JSON or text, without credentials; null without a body, or if it is not a text'),
-  bytes: z.int().describe('The size of the body'),
-  note: z.string().nullable().describe('Why body is not the whole body; null if it is'),
-})
+import { ContentSchema, describeWire, isLost, showContent } from './shown-content.ts'
 
 export const getRequest = control({
   route: 'GET /_sim/requests/{seq}',
@@ -55,10 +48,10 @@ export const getRequest = control({
       return { seq, method: null, path: null, sent: null, answer: null, code, kept: past !== undefined, reason }
     }
     const { line, body, isWhole, answer, content } = kept
-    const whole = copy(showContent(sim, line.headers, body))
+    const whole = showContent(sim, line.headers, body)
     const sent = isWhole ? whole : { ...whole, note: BEGIN_ONLY }
     const shown = answer && {
-      ...copy(showContent(sim, answer.headers ?? {}, content)),
+      ...showContent(sim, answer.headers ?? {}, content),
       status: isLost(answer.wire) ? 0 : answer.status,
       fault: describeWire(answer.wire) ?? null,
     }
@@ -131,8 +124,4 @@ function whyMissing(past: Past | undefined, seq: number): string {
     `The past of this world has the journal entries from ${state.entry + 1} on. ${when}. ` +
     'Read a later request, or start the server with --open: its past begins with the world.'
   )
-}
-
-function copy({ headers, ...content }: ShownContent) {
-  return { ...content, headers: { ...headers } }
 }

@@ -1,5 +1,6 @@
 /** Headers and bodies of a recorded request and its answer, for people: bounded, and without credentials. */
 
+import * as z from 'zod'
 import { formatDuration } from '../../../kernel/duration.ts'
 import { tryParseJson } from '../../../lib/json-text.ts'
 import { LIMITS } from '../../../lib/limits.ts'
@@ -12,15 +13,13 @@ import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator-interface.ts'
 
 /** The headers and the body of one side of a request. */
-export interface ShownContent {
-  readonly headers: Readonly<Record<string, string>>
-  /** JSON or text, without credentials. `null`: there is no body, or it is not a text. */
-  readonly body: unknown
-  /** The size of the body. */
-  readonly bytes: number
-  /** Why `body` is not the whole body; `null` if it is. */
-  readonly note: string | null
-}
+export const ContentSchema = z.object({
+  headers: z.record(z.string(), z.string()).describe('Credentials are hidden'),
+  body: z.unknown().describe('JSON or text, without credentials; null without a body, or if it is not a text'),
+  bytes: z.int().describe('The size of the body'),
+  note: z.string().nullable().describe('Why body is not the whole body; null if it is'),
+})
+type ShownContent = Readonly<z.output<typeof ContentSchema>>
 
 /** Returns headers and a body as they are shown. */
 export function showContent(

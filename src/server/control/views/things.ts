@@ -56,14 +56,14 @@ export const getThing = control({
     const { path = null, object = ownObject(sim, view) } = asked ?? {}
     const owner = lookAtMoney().owners.find(each => each.id === view.id)
     return {
-      ...{ id: view.id, kind: view.kind, sentences: [...view.sentences], object, path },
+      ...{ id: view.id, kind: view.kind, sentences: view.sentences, object, path },
       entries: view.entries.map(entry => toDescribedEntry(entry, sim)),
       requests: view.requests.map(request => toRequestView(request, sim)),
       ledger: view.ledger.map(({ time, kind, microcents, open }) => ({
         ...{ time: sim.world.clock.iso(time), kind, microcents, ...(open && { open }) },
       })),
       cost: owner === undefined ? null : { burn_microcents_per_hour: owner.burnPerHour, spent_microcents: owner.spent },
-      related: [...view.related],
+      related: view.related,
       links: linksOf(view),
     }
   },
