@@ -1,6 +1,6 @@
 /** The matcher `toSurvive`: a flow under faults. */
 
-import { nearestWord } from '../../lib/did-you-mean.ts'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { plural } from '../../lib/text/numbers.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
@@ -45,8 +45,8 @@ export async function toSurvive(flow: unknown, options: SurviveOptions = {}): Pr
   assertKnownKeys(options, KEYS, 'Failed to call toSurvive')
   const { faults = 'singles', known = [], plan, ...rest } = options
   if (!Object.hasOwn(DEPTHS, faults)) {
-    const near = nearestWord(String(faults), Object.keys(DEPTHS))
-    const advice = near === undefined ? `Words are ${Object.keys(DEPTHS).join(', ')}.` : `Did you mean '${near}'?`
+    const words = Object.keys(DEPTHS)
+    const advice = formatSuggestion(String(faults), words, `Words are ${words.join(', ')}.`)
     throw new RangeError(`Failed to call toSurvive: unknown faults '${faults}'. ${advice}`)
   }
   // Loaded on demand: most tests explore nothing.

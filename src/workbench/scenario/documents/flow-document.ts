@@ -1,11 +1,11 @@
 /** Reads scenarios that play a flow under a plan of faults. */
 
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
 import * as z from 'zod'
-import { nearestWord } from '../../../lib/did-you-mean.ts'
 import { PLAN_VERSION, type Plan } from '../../explore/plan/plan.ts'
 import { findMissingPart, ITEM_SCHEMAS, kindOfItem } from '../../explore/plan/plan-form.ts'
+import { nearestFile } from '../runner/paths.ts'
 import type { MistakeList, Path } from './problems.ts'
 import { type CommandStep, FlowDocument, type ScenarioData } from './schema.ts'
 import type { WorldChecks } from './world-checks.ts'
@@ -69,12 +69,10 @@ export function readFlowDocument(value: object, context: FlowDocumentContext): S
 function checkFlowFile(flow: string, { folder, mistakes }: FlowDocumentContext): boolean {
   const file = resolve(folder, flow)
   if (existsSync(file)) return readFileSync(file, 'utf8').includes('endpoints')
-  const home = dirname(file)
-  const meant = nearestWord(basename(file), existsSync(home) ? readdirSync(home) : [])
-  const advice =
-    meant === undefined
-      ? 'Give the file of the flow, relative to this file'
-      : `Did you mean './${relative(folder, join(home, meant))}'?`
+  const near = nearestFile(file)
+  const advice = near
+    ? `Did you mean './${relative(folder, near)}'?`
+    : 'Give the file of the flow, relative to this file'
   mistakes.add(['flow'], `unknown flow file '${flow}'`, advice)
   return false
 }

@@ -1,12 +1,11 @@
 /** Finds and loads scenario files. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { nearestWord } from '../../../lib/did-you-mean.ts'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { escapeRegExp } from '../../../lib/patterns.ts'
 import { toNamedFlow } from '../../explore/declare-flow.ts'
 import { isScenario, type Scenario } from '../scenario.ts'
 import { importScript, LoadError } from './import-script.ts'
-import { shippedFolder } from './paths.ts'
+import { nearestFile, shippedFolder } from './paths.ts'
 
 const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
 /** Scenarios as data. In a folder, JSON needs the ending .scenario.json, because other JSON is common. */
@@ -118,12 +117,9 @@ function adviceFor(folder: string): string {
 }
 
 function describeMissingFile(pattern: string, path: string, folder: string): string {
-  const home = dirname(path)
-  const names = existsSync(home) && statSync(home).isDirectory() ? readdirSync(home) : []
-  const hint = nearestWord(basename(path), names) ?? nearestWord(`${basename(path)}.ts`, names)
   // The documentation names scenarios of the package by this path.
   const shipped = join(dirname(shippedFolder('scenarios')), pattern)
-  const meant = hint !== undefined ? join(home, hint) : existsSync(shipped) ? shipped : undefined
+  const meant = nearestFile(path) ?? (existsSync(shipped) ? shipped : undefined)
   return (
     `Failed to find the scenario '${pattern}': the file is missing. ` +
     (meant === undefined ? adviceFor(folder) : `Did you mean '${relative(folder, meant)}'?`)

@@ -1,13 +1,12 @@
 /** Loads the flows of a command line. */
 
-import { existsSync, readdirSync, statSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve } from 'node:path'
-import { nearestWord } from '../../../lib/did-you-mean.ts'
+import { statSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
 import { shellQuote } from '../../../lib/quote.ts'
 import type { NamedFlow } from '../../explore/flow.ts'
 import { loadFlow } from './flow-files.ts'
 import { LoadError } from './import-script.ts'
-import { withResolvedPaths } from './paths.ts'
+import { nearestFile, withResolvedPaths } from './paths.ts'
 
 /** The names of modules that can be loaded. */
 const SCRIPT_FILE = /\.(ts|mts|js|mjs)$/
@@ -27,7 +26,11 @@ export async function loadFlowFile(path: string, folder = process.cwd()): Promis
   const file = resolve(folder, path)
   const name = relative(folder, file)
   const stat = statSync(file, { throwIfNoEntry: false })
-  if (stat === undefined) throw new LoadError(describeMissing(path, file, folder))
+  if (stat === undefined) {
+    const near = nearestFile(file, SCRIPT_FILE)
+    const advice = near === undefined ? 'Give the module of a flow.' : `Did you mean '${relative(folder, near)}'?`
+    throw new LoadError(`Failed to find the flow '${path}': the file is missing. ${advice}`)
+  }
   if (!stat.isFile())
     throw new LoadError(`Failed to load ${shellQuote(path)}: it is a folder. Give the module of a flow.`)
   if (!SCRIPT_FILE.test(file)) {
@@ -36,14 +39,4 @@ export async function loadFlowFile(path: string, folder = process.cwd()): Promis
   }
   const flow = await loadFlow(file, folder)
   return { flow: { ...flow, options: withResolvedPaths(flow.options, dirname(file)) }, file }
-}
-
-function describeMissing(path: string, file: string, folder: string): string {
-  const home = dirname(file)
-  const names = existsSync(home) ? readdirSync(home).filter(name => SCRIPT_FILE.test(name)) : []
-  const near =
-    nearestWord(basename(file), names) ?? names.find(name => name.replace(SCRIPT_FILE, '') === basename(file))
-  const advice =
-    near === undefined ? 'Give the module of a flow.' : `Did you mean '${relative(folder, join(home, near))}'?`
-  return `Failed to find the flow '${path}': the file is missing. ${advice}`
 }

@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { nearestWord } from '../../../lib/did-you-mean.ts'
 import type { SimulatorOptions } from '../../../simulator/options.ts'
 
 /** Resolves `./…` and `../…` of a scenario relative to its script. */
@@ -23,4 +24,13 @@ export function shippedFolder(name: 'scenarios' | 'examples'): string {
   let home = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(home, 'package.json')) && home !== dirname(home)) home = dirname(home)
   return join(home, name)
+}
+
+/** Returns the file whose name is nearest to that of a missing one in its folder, with or without an ending. */
+export function nearestFile(missing: string, names = /./): string | undefined {
+  const home = dirname(missing)
+  const isFolder = statSync(home, { throwIfNoEntry: false })?.isDirectory() === true
+  const present = isFolder ? readdirSync(home).filter(name => names.test(name)) : []
+  const near = nearestWord(basename(missing), present) ?? nearestWord(`${basename(missing)}.ts`, present)
+  return near && join(home, near)
 }
