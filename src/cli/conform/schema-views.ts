@@ -73,7 +73,7 @@ export function viewOf({ document, schema }: SchemaSide, level = 0): SchemaView 
     isOpen: value.additionalProperties === true || isObject(value.additionalProperties),
     items: isObject(value.items) ? sideOf(document, value.items, `${pointer}/items`) : undefined,
   }
-  const parts = level > MAX_DEPTH ? [] : partsOf(value, pointer)
+  const parts = level > MAX_DEPTH ? [] : partsOf({ value, pointer })
   const withAllOf = parts
     .filter(({ of }) => of === 'allOf')
     .map(part => viewOf({ document, schema: part }, level + 1))
@@ -87,7 +87,7 @@ export function viewOf({ document, schema }: SchemaSide, level = 0): SchemaView 
 /** Returns the alternatives of a schema, each with its own; the schema itself if it has none. A null does not count. */
 export function membersOf({ document, schema }: SchemaSide, level = 0): readonly SchemaSide[] {
   const part = document.follow(schema)
-  const parts = partsOf(part.value, part.pointer).filter(({ of }) => of !== 'allOf')
+  const parts = partsOf(part).filter(({ of }) => of !== 'allOf')
   if (parts.length === 0 || level > MAX_DEPTH || isObject(part.value.properties)) return [{ document, schema: part }]
   const members = parts.flatMap(one => membersOf({ document, schema: one }, level + 1))
   return members.filter(({ schema: { value } }) => value.type !== 'null')
@@ -97,7 +97,8 @@ function sideOf(document: OpenapiDocument, value: Json, pointer: string): Schema
   return { document, schema: document.follow({ value, pointer }) }
 }
 
-function partsOf(value: Json, pointer: string): (DocumentPart & { of: string })[] {
+/** Returns the direct parts and alternatives of a schema. */
+export function partsOf({ value, pointer }: DocumentPart): (DocumentPart & { of: string })[] {
   return ['allOf', 'anyOf', 'oneOf'].flatMap(of => {
     const parts = Array.isArray(value[of]) ? (value[of] as unknown[]) : []
     return parts.filter(isObject).map((part, i) => ({ value: part, pointer: `${pointer}/${of}/${i}`, of }))

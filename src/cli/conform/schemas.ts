@@ -45,14 +45,11 @@ export function compareSchemas(
   const types = compareTypes(theirView, ourView, way)
   const differs = types === undefined ? [] : [{ ...at, kind: 'type' as const, ...types }]
   if (types !== undefined && !haveSharedType(theirView, ourView)) return differs
-  const words = compareEnums(theirView, ourView, way)
-  const bounds = way === 'asked' ? compareBounds(theirView, ourView) : undefined
-  const pattern = way === 'asked' ? comparePatterns(theirView, ourView) : undefined
+  const ofRequests = way === 'asked' ? [compareBounds, comparePatterns] : []
+  const values = [compareEnums, ...ofRequests].flatMap(compare => compare(theirView, ourView, way) ?? [])
   return [
     ...differs,
-    ...(words === undefined ? [] : [{ ...at, kind: 'value' as const, ...words }]),
-    ...(bounds === undefined ? [] : [{ ...at, kind: 'value' as const, ...bounds }]),
-    ...(pattern === undefined ? [] : [{ ...at, kind: 'value' as const, ...pattern }]),
+    ...values.map(one => ({ ...at, kind: 'value' as const, ...one })),
     ...compareFields(theirView, ourView, way, place, level),
     ...(theirView.items && ourView.items
       ? compareSchemas(theirView.items, ourView.items, way, `${place}[]`, level + 1)

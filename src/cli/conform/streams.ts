@@ -1,6 +1,7 @@
 /** Checks streams of events by the schema that a document declares for each event. */
 import type { BodyValidator } from './bodies.ts'
 import { type DocumentPart, isObject, type OpenapiDocument, toObject } from './document.ts'
+import { partsOf } from './schema-views.ts'
 import type { Difference } from './schemas.ts'
 
 /** The end of such a stream. It is not JSON, and documents do not describe it. */
@@ -90,13 +91,5 @@ export function eventForms(document: OpenapiDocument, media: DocumentPart, schem
 /** Returns a schema and its alternatives and parts. */
 function formsOf(document: OpenapiDocument, schema: DocumentPart, level = 0): DocumentPart[] {
   if (level > 4) return []
-  const below = ['oneOf', 'anyOf', 'allOf'].flatMap(word => {
-    const parts = schema.value[word]
-    if (!Array.isArray(parts)) return []
-    return parts.flatMap((value: unknown, i) => {
-      const at = `${schema.pointer}/${word}/${i}`
-      return isObject(value) ? formsOf(document, document.follow({ value, pointer: at }), level + 1) : []
-    })
-  })
-  return [schema, ...below]
+  return [schema, ...partsOf(schema).flatMap(part => formsOf(document, document.follow(part), level + 1))]
 }
