@@ -44,8 +44,6 @@ export type LeadsTo = (
 
 /** One temporal assertion with its state. */
 interface ActiveAssertion {
-  /** Name in the message of a failure. */
-  readonly name: string
   /** Name in the record of an assertion that held. */
   readonly label: string
   /** The place in the script where it was declared. */
@@ -102,9 +100,7 @@ export class TemporalAssertions {
       if (!sameSubject) return matcher
       return { name: matcher.name, matches: other => other.subject === entry.subject && matcher.matches(other) }
     }
-    return this.#add(
-      createLeadsTo(this.#host.stage, { name: this.#host.nameOf(label), label }, { first, follows, span }),
-    )
+    return this.#add(createLeadsTo(this.#host.stage, this.#host.nameOf(label), label, { first, follows, span }))
   }
 
   /**
@@ -168,7 +164,7 @@ export class TemporalAssertions {
           : [{ path: '', expected: `${holds} at every moment`, found: `${!holds} at ${stage.clock.iso}` }]
       throw new CheckError(name, differences, found.actual)
     }
-    return this.#add({ name, label, declaredAt: new Error(), evaluate: look, deadline: Number.POSITIVE_INFINITY })
+    return this.#add({ label, declaredAt: new Error(), evaluate: look, deadline: Number.POSITIVE_INFINITY })
   }
 
   #add(watch: ActiveAssertion): TemporalAssertion {
@@ -216,7 +212,8 @@ interface Obligation {
 /** Each event of one pattern, from now on, is followed by another one within a time. */
 function createLeadsTo(
   stage: ScenarioEnvironment,
-  names: { readonly name: string; readonly label: string },
+  name: string,
+  label: string,
   rule: { readonly first: EventMatcher; follows(entry: Entry): EventMatcher; readonly span: Micros },
 ): ActiveAssertion {
   const { first, follows, span } = rule
@@ -224,7 +221,7 @@ function createLeadsTo(
   let obligations: readonly Obligation[] = []
   let lastSeq = 0
   return {
-    ...names,
+    label,
     declaredAt: new Error(),
     get deadline() {
       return Math.min(Number.POSITIVE_INFINITY, ...obligations.map(({ until }) => until))
@@ -241,7 +238,7 @@ function createLeadsTo(
       if (overdue === undefined) return
       const expected = `${overdue.matcher.name} within ${formatDuration(span)}`
       const found = `none since ${formatTraceLine(overdue.entry)}`
-      throw new CheckError(names.name, [{ path: '', expected, found }], overdue.entry.subject)
+      throw new CheckError(name, [{ path: '', expected, found }], overdue.entry.subject)
     },
   }
 }
