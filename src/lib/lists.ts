@@ -10,6 +10,17 @@ export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) =>
   return groups
 }
 
+/** Returns how many of the first `length` items hold, by bisection: each item before one that holds has to hold, too. */
+export function countWhile(length: number, holds: (index: number) => boolean): number {
+  let [low, high] = [0, length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (holds(middle)) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
 /**
  * Lists of a few items that are replaced and never changed, such as the instances of a deployment. A spread and `filter`
  * leave room for 17 more items, which is most of what such a list takes. `toSpliced` does not.

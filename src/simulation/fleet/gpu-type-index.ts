@@ -1,3 +1,4 @@
+import { countWhile } from '../../lib/lists.ts'
 import { freeGpus, gpusOfOthers, hasWeights, type NodeRow, workingGpus } from './node-row.ts'
 
 /** The maximum number of GPUs of a node. */
@@ -61,7 +62,7 @@ export function copyGpuTypeIndex(index: GpuTypeIndex): GpuTypeIndex {
 /** Updates the free and working GPUs of a node. Returns whether the number of working GPUs changed. */
 export function updateGpuTypeIndex(index: GpuTypeIndex, ordinal: number, row: Readonly<NodeRow>): boolean {
   const { free, up, others, counts, levels } = index
-  const position = positionOf(index.ordinals, ordinal)
+  const position = countWhile(index.ordinals.length, at => index.ordinals[at]! < ordinal)
   const previousFree = free[position]!
   const nextFree = freeGpus(row)
   if (nextFree !== previousFree) {
@@ -94,18 +95,6 @@ export function countWorkingGpus(
     if (read(ordinals[i]!).group.market === 'spot') spotGpus += up[i]!
   }
   return [gpus, spotGpus, othersGpus]
-}
-
-/** Returns the position of a value by binary search. */
-function positionOf(sorted: Int32Array, value: number): number {
-  let low = 0
-  let high = sorted.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (sorted[middle]! < value) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 /** Returns a node with enough free GPUs, by the rules of `Nodes.chooseNode`; -1 if it is missing. */

@@ -2,6 +2,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { AppendLog } from '../../kernel/layered-map.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
+import { countWhile } from '../../lib/lists.ts'
 
 /** A command that was executed. */
 export interface ExecutedCommand {
@@ -42,13 +43,6 @@ export class CommandLog {
 
   /** Returns the number of commands up to and including a time. */
   #countUpTo(time: Micros): number {
-    let low = 0
-    let high = this.#times.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#times.at(middle, 0) <= time) low = middle + 1
-      else high = middle
-    }
-    return low
+    return countWhile(this.#times.length, index => this.#times.at(index, 0) <= time)
   }
 }

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
+import { countWhile } from '../../../lib/lists.ts'
 import type { ControlEntry } from '../../control/client/index.ts'
 import { Select } from '../parts/fields.tsx'
 import {
@@ -426,14 +427,9 @@ type JournalEntry = Pick<ControlEntry, 'seq' | 'at' | 'kind' | 'subject'>
 
 /** Returns the journal entry of the time of a ledger line, that of its owner first. Entries are in the order of time. */
 function findEntry(entries: readonly JournalEntry[], { time, subject }: LedgerEntry): JournalEntry | undefined {
-  let [low, high] = [0, entries.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (entries[middle]!.at < time) low = middle + 1
-    else high = middle
-  }
+  const first = countWhile(entries.length, index => entries[index]!.at < time)
   let found: JournalEntry | undefined
-  for (let index = low; entries[index]?.at === time; index++) {
+  for (let index = first; entries[index]?.at === time; index++) {
     const entry = entries[index]!
     if (entry.subject === subject || entry.subject.startsWith(`${subject}-`)) return entry
     found ??= entry

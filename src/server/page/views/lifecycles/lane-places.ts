@@ -1,4 +1,5 @@
 /** Where the states of a row are drawn, and what lies under the pointer. Pixels are those of the drawing. */
+import { countWhile } from '../../../../lib/lists.ts'
 import { CornerScale, type TimeRange, within } from '../../parts/time-range.ts'
 import { TIME_STEPS } from '../../plots/ticks.ts'
 import { isGone, type Lifecycle, type Mark, type Row, type Segment } from './lifecycle-model.ts'
@@ -94,13 +95,7 @@ export function compareLives(
 
 /** Returns the ready replicas at a time; undefined for a thing without replicas. */
 function readyAt({ replicas }: Lifecycle, time: number): number | undefined {
-  let [low, high] = [0, replicas.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (replicas[middle]!.time <= time) low = middle + 1
-    else high = middle
-  }
-  return replicas[low - 1]?.ready
+  return replicas[countWhile(replicas.length, index => replicas[index]!.time <= time) - 1]?.ready
 }
 
 /** Height of the axis above the rows. */
