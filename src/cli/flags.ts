@@ -173,7 +173,7 @@ export function fromOutside(flag: string, shared?: string): OuterValue | undefin
 }
 
 /** Returns what gave a flag its value: the flag itself, the variable, or the field of the configuration file. */
-export function sourceOf(name: string, value: unknown, { read }: Pick<Flag, 'read'> = { read: anyText }): string {
+export function sourceOf(name: string, value: unknown, { read }: Pick<Flag, 'read'> = { read: filledText }): string {
   const outer = fromOutside(name)
   return outer !== undefined && read !== 'switch' && read(outer, name) === value ? outer.name : `--${name}`
 }

@@ -63,7 +63,7 @@ export async function readConfig(args: readonly string[]): Promise<void> {
     const reason = path[0] === 'controlToken' ? 'expected a text. Fix that value.' : text
     throw new UsageError(`Failed to read ${file}: ${jsonPath(path)}: ${reason}`)
   }
-  const flags: Config = result.data
+  const flags = result.data as Config
   if (flags.endpoints !== undefined) await checkEndpoints(flags, file)
   // A stronger source that sets a flag leaves no meaning to what the file adds to its own value.
   for (const [flag, fields] of Object.entries(DEPENDENT)) {
