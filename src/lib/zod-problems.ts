@@ -95,6 +95,10 @@ function problemsOfIssue(schema: z.ZodType, value: unknown, issue: z.core.$ZodIs
     const known = knownKeysAt(schema, value, path)
     return issue.keys.map(key => ({ path: [...path, key], text: describeUnknownField(key, known) }))
   }
+  if (issue.code === 'invalid_key') {
+    const expectedName = describeExpected(issue.issues[0]!)
+    return [{ path, text: `expected ${expectedName}, got ${formatValue(path.at(-1))}. Fix that name.` }]
+  }
   const expected = describeExpected(issue)
   if (received === undefined) return [{ path, text: `expected ${expected}, got nothing. Add that field.` }]
   const allowedValues = allowedValuesOf(issue)

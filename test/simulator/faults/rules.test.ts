@@ -250,7 +250,7 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
     [
       'a header of a body in chunks',
       { fault: { kind: 'headers', headers: { Trailer: 'x-sum' } } },
-      '$.fault.headers: expected headers by name, without those that the connection decides',
+      '$.fault.headers.Trailer: expected a header other than those that the connection decides: connection, ',
     ],
     [
       'a header that is a number',
@@ -270,7 +270,17 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
     [
       'a header of the connection',
       { fault: { kind: 'status', status: 503, headers: { 'Content-Length': '3' } } },
-      '$.fault.headers: expected headers by name, without those that the connection decides',
+      "keep-alive, trailer, transfer-encoding, upgrade, got 'Content-Length'. Fix that name.",
+    ],
+    [
+      'a header name with a space',
+      { fault: { kind: 'status', status: 503, headers: { 'x-a': 'b', 'x a': 'b' } } },
+      `$.fault.headers["x a"]: expected a header name: at most 100 ASCII letters, digits and signs, as in x-request-id, got 'x a'. Fix that name.`,
+    ],
+    [
+      'a header name with an accent',
+      { fault: { kind: 'headers', headers: { 'x-é': 'b' } } },
+      `$.fault.headers["x-é"]: expected a header name`,
     ],
     [
       'a header of two lines',

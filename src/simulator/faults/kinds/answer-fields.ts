@@ -15,6 +15,15 @@ const NULL_BODY_STATUSES: readonly number[] = [204, 205, 304]
 const CONNECTION_HEADERS = ['connection', 'content-length', 'keep-alive', 'trailer', 'transfer-encoding', 'upgrade']
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/
+const headerName = z
+  .string()
+  .refine(name => HEADER_NAME.test(name), {
+    abort: true,
+    error: 'a header name: at most 100 ASCII letters, digits and signs, as in x-request-id',
+  })
+  .refine(name => !CONNECTION_HEADERS.includes(name.toLowerCase()), {
+    error: `a header other than those that the connection decides: ${CONNECTION_HEADERS.join(', ')}`,
+  })
 const headerValue = z
   .string()
   .max(LIMITS.faultHeader)
@@ -22,10 +31,7 @@ const headerValue = z
 
 /** Headers of the answer. They replace the usual ones; null leaves a usual one out. */
 export const headers = z
-  .record(z.string(), z.union([headerValue, z.null()]))
-  .refine(given => Object.keys(given).every(isSettable), {
-    error: `headers by name, without those that the connection decides: ${CONNECTION_HEADERS.join(', ')}`,
-  })
+  .record(headerName, z.union([headerValue, z.null()]))
   .refine(given => Object.keys(given).length <= LIMITS.faultHeaders, {
     error: `at most ${LIMITS.faultHeaders} headers`,
   })
@@ -36,10 +42,6 @@ export const body = z
     error: `text or JSON of at most ${LIMITS.faultBody} characters, nested at most ${LIMITS.bodyDepth} deep`,
   })
   .meta({ description: 'A text is sent as it is, any other value as JSON' })
-
-function isSettable(name: string): boolean {
-  return HEADER_NAME.test(name) && !CONNECTION_HEADERS.includes(name.toLowerCase())
-}
 
 function isBody(value: unknown): boolean {
   if (typeof value === 'string') return value.length <= LIMITS.faultBody

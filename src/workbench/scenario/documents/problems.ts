@@ -128,7 +128,8 @@ function unknownKeys(schema: z.ZodType, value: unknown, path: Path, issue: z.cor
   return keys.map(key => {
     const meant = nearestWord(key, unusedKeys) ?? nearestWord(key, allowed)
     const isOperation = parentPath.at(-1) === 'do' || parentPath.at(-1) === 'get'
-    const list = isOperation ? 'docs/endpoints.md lists the operations' : `Keys are ${allowed.join(', ')}`
+    const rule = issue.code === 'invalid_key' && allowed.length === 0 && `Give ${issue.issues[0]!.message}`
+    const list = isOperation ? 'docs/endpoints.md lists the operations' : rule || `Keys are ${allowed.join(', ')}`
     const place = isKey ? undefined : placeOfKey(schema, key, parentPath)
     const advice = place ?? (meant ? `Did you mean '${meant}'?` : list)
     const what = `unknown ${isOperation && place === undefined ? 'operation' : 'key'} '${key}'`

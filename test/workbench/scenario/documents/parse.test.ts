@@ -116,6 +116,10 @@ test('the first mistakes of a file and the number of the others are reported whe
 
 describe('a mistake is reported with its line, its column and the nearest word', () => {
   test.each<[step: string, problem: string | RegExp]>([
+    [
+      'fault: { on: listModels, fault: { kind: headers, headers: { x a: b } } }',
+      /^3:65: unknown key 'x a'\. Give a header name: at most 100 ASCII letters/,
+    ],
     ['fault: { verb: { hub: down } }', /^3:14: invalid value '\{"hub":"down"\}'\. Allowed values: /],
     [
       'countOf: { event: instance.ready, range: 3..1 }',
