@@ -282,6 +282,11 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
       { fault: { kind: 'headers', headers: { 'x-é': 'b' } } },
       `$.fault.headers["x-é"]: expected a header name`,
     ],
+    ...[204, 205, 304].map((status): [string, unknown, string] => [
+      `a body with the status ${status}`,
+      { fault: { kind: 'status', status, body: 'x' } },
+      "$.fault.body: expected no body with a status of 204, 205, 304, got 'x'. Fix that value.",
+    ]),
     [
       'a header of two lines',
       { fault: { kind: 'status', status: 503, headers: { note: 'two\nlines' } } },

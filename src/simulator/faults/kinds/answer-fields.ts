@@ -9,7 +9,7 @@ import type { FaultHit } from './kind.ts'
 const DEFAULT_RETRY_AFTER = '1'
 const RETRIED_STATUSES: readonly number[] = [429, 503]
 /** Statuses whose answers have no body. */
-const NULL_BODY_STATUSES: readonly number[] = [204, 205, 304]
+export const NULL_BODY_STATUSES: readonly number[] = [204, 205, 304]
 
 /** Headers that the connection decides. */
 const CONNECTION_HEADERS = ['connection', 'content-length', 'keep-alive', 'trailer', 'transfer-encoding', 'upgrade']

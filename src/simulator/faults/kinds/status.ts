@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { body, createAnswer, headers } from './answer-fields.ts'
+import { body, createAnswer, headers, NULL_BODY_STATUSES } from './answer-fields.ts'
 import { effect, message, whenDone } from './fields.ts'
 import { answerInstead, defineFaultKind } from './kind.ts'
 
@@ -22,14 +22,19 @@ const REASON_PHRASES: Readonly<Record<number, string>> = {
 
 /** An answer of any status: an error in the shape of the endpoint, or a body of the rule. A 429 and a 503 have `Retry-After`. */
 export const status = defineFaultKind({
-  schema: z.strictObject({
-    kind: z.literal('status'),
-    status: z.int().min(200).max(599),
-    message: message.optional(),
-    effect,
-    headers: headers.optional(),
-    body: body.optional(),
-  }),
+  schema: z
+    .strictObject({
+      kind: z.literal('status'),
+      status: z.int().min(200).max(599),
+      message: message.optional(),
+      effect,
+      headers: headers.optional(),
+      body: body.optional(),
+    })
+    .refine(({ status, body }) => body === undefined || !NULL_BODY_STATUSES.includes(status), {
+      path: ['body'],
+      error: `no body with a status of ${NULL_BODY_STATUSES.join(', ')}`,
+    }),
   summary: 'A status from 200 to 599, with `body` or the error shape of the endpoint',
   finding: (fault, operation) => `${operation} was answered with ${fault.status}${whenDone(fault)}`,
   example: { kind: 'status', status: 503, message: 'try later' },
