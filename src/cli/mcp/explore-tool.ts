@@ -17,6 +17,7 @@ const FIELDS = {
   seed: { type: 'string', description: 'Seed of the world' },
 } as const
 
+const FLAG_IN_ERROR = new RegExp(`(^Failed to read |, as in )--(?=${Object.keys(FIELDS).join('|')})`, 'g')
 const MAX_BYTES = 16 * 1024 * 1024
 const COULD_NOT_RUN = 2
 
@@ -40,7 +41,9 @@ export function exploreTool(client: readonly string[], ended: AbortSignal): OwnT
       const flags = Object.entries({ faults: 'singles', ...input }).map(([name, value]) => `--${name}=${String(value)}`)
       const { code, stdout, stderr } = await start(['explore', ...flags, ...client], AbortSignal.any([signal, ended]))
       const isError = code === COULD_NOT_RUN || stdout === ''
-      return { content: [{ type: 'text', text: isError ? stderr : stdout }], isError }
+      // An assistant gives fields, not flags.
+      const text = isError ? stderr.replaceAll(FLAG_IN_ERROR, '$1') : stdout
+      return { content: [{ type: 'text', text }], isError }
     },
   }
 }
