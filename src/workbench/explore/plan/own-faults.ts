@@ -39,6 +39,12 @@ export function checkOwnFaults(
   const { faults = [] } = flow
   if (Array.isArray(faults)) {
     const { operations } = servedBy(flow)
+    const names = (faults as readonly (Partial<FaultRule> | null)[]).map(fault => fault?.name)
+    const twice = names.findIndex((name, index) => name !== undefined && names.indexOf(name) < index)
+    if (twice > 0) {
+      const first = `faults[${names.indexOf(names[twice])}]`
+      throw new RangeError(`${context}: faults[${twice}].name: it is also that of ${first}. Give each another name.`)
+    }
     return faults.map((fault, index) => checkOwnFault(fault, operations, `${context}: faults[${index}]`))
   }
   throw new TypeError(

@@ -150,8 +150,8 @@ describe('an own fault', () => {
   })
 
   test('says whether it passes', () => {
-    const own = (passes?: boolean) => ({ ...NULL_PAGE, nth: 1, ...(passes !== undefined && { passes }) })
-    const items = checkOwnFaults({ faults: [own(), own(true)] }, 'Failed').map(({ item }) => item)
+    const own = { ...NULL_PAGE, nth: 1 }
+    const items = checkOwnFaults({ faults: [own, { ...own, name: 'later', passes: true }] }, 'Failed').map(({ item }) => item)
     expect(items).toMatchObject([{ passes: false }, { passes: true }])
   })
 })
@@ -174,6 +174,7 @@ test.each<[unknown, string]>([
   [[undefined], 'faults[0]: expected a fault rule or a command, got nothing. Give an object.'],
   [[null], 'faults[0]: expected a fault rule or a command, got null. Give an object.'],
   [[{ ...NULL_PAGE, pases: true }], "faults[0].pases: unknown field. Did you mean 'passes'? Rename or remove it."],
+  [[NULL_PAGE, { ...NULL_PAGE, on: '*' }], 'faults[1].name: it is also that of faults[0]. Give each another name.'],
   [[{ ...NULL_PAGE, passes: 'yes' }], 'faults[0].passes: expected true or false.'],
 ])('%j is refused', (faults, message) => {
   const declare = () => flow('reader', { faults: faults as OwnFault[] }, readThrice)
