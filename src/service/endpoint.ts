@@ -315,7 +315,9 @@ export function createEndpointFactory<Scope extends object, IsAsync extends bool
     const [method, path] = [route.slice(0, space), route.slice(space + 1)]
     const paramNames = routeParamNames(path)
     for (const name of Object.keys(declaration.params ?? {})) {
-      if (!paramNames.includes(name)) throw new Error(`${route}: the declared parameter ${name} is not in the path`)
+      if (paramNames.includes(name)) continue
+      const advice = `Rename or remove it, or add {${name}} to the path.`
+      throw new RangeError(`Failed to declare the endpoint '${route}': its path has no parameter '${name}'. ${advice}`)
     }
     // Field by field, so that requests read each endpoint in the same way.
     return {

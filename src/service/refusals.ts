@@ -42,7 +42,8 @@ acceptCopies(RefusalError, 'RefusalError')
  */
 export function refuse(status: number, message: string, headers?: Readonly<Record<string, string>>): never {
   if (!(Number.isInteger(status) && status >= 400 && status <= 599)) {
-    throw new RangeError(`Failed to refuse with the status ${status}. Give one from 400 to 599.`)
+    const reason = typeof status === 'string' ? `: ${quote(status)} is a text` : ` ${String(status)}`
+    throw new RangeError(`Failed to refuse with the status${reason}. Give one from 400 to 599.`)
   }
   if (typeof message !== 'string') {
     throw new TypeError(`Failed to refuse with the status ${status}: the message is ${quote(message)}. Give a text.`)

@@ -228,6 +228,7 @@ test('bugs of an endpoint are answered with 500, and named', async () => {
   expect(await bugOf({ a: answer(undefined) }, 'GET', '/answer')).toContain("does not fit 'returns'")
   expect(await bugOf({ a: answer(Promise.resolve({})) }, 'GET', '/answer')).toContain('returned a promise')
   expect(() => refuse(204, 'no')).toThrow('Failed to refuse with the status 204. Give one from 400 to 599.')
+  expect(() => refuse('404' as never, 'no')).toThrow('the status: "404" is a text. Give one from 400 to 599.')
   expect(() => refuse(404.5, 'no')).toThrow('Failed to refuse with the status 404.5.')
   expect(() => refuse(400, undefined as never)).toThrow('the status 400: the message is undefined. Give a text.')
 })
@@ -252,6 +253,7 @@ test.each([
     { query: z.object({ a: z.string() }) },
     "'query' is one schema. Give an object of schemas, as in { id: z.string() }.",
   ],
+  [{ params: { id: z.string() } }, "its path has no parameter 'id'. Rename or remove it, or add {id} to the path."],
   [{ params: z.object({}) }, "'params' is one schema. Give an object of schemas"],
   [
     { returns: undefined },
