@@ -7,6 +7,8 @@ export function quote(value: unknown): string {
 }
 
 function toJson(value: unknown): string {
+  // JSON has no NaN and no Infinity.
+  if (typeof value === 'number') return String(value)
   try {
     return JSON.stringify(value) ?? String(value)
   } catch {

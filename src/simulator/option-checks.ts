@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { DEFAULT_EPOCH_MS, elapsedAt, MAX_WORLD_AGE } from '../kernel/clock.ts'
 import { LIMITS } from '../lib/limits.ts'
+import { quote } from '../lib/quote.ts'
 import { formatCount } from '../lib/text/numbers.ts'
 import { isHost } from '../service/native/webhook-address.ts'
 
@@ -44,7 +45,7 @@ function isObject(value: unknown): boolean {
 export function readSeed(seed: unknown): string | number {
   if (typeof seed === 'string' || (typeof seed === 'number' && Number.isFinite(seed))) return seed
   throw new RangeError(
-    `Failed to make a simulator: the seed is ${JSON.stringify(seed)}. Give a text, or a number that is finite.`,
+    `Failed to make a simulator: the seed is ${quote(seed)}. Give a text, or a number that is finite.`,
   )
 }
 

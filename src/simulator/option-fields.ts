@@ -39,8 +39,7 @@ export function assertOptions(
     const value = options[name]
     const expected = value === undefined ? undefined : check?.safeParse(value).error?.issues[0]?.message
     if (expected !== undefined) {
-      const shown = typeof value === 'number' ? String(value) : quote(value)
-      throw new ErrorType(`${context}: ${name} is ${shown}. Give ${expected}.`)
+      throw new ErrorType(`${context}: ${name} is ${quote(value)}. Give ${expected}.`)
     }
     const file = rights === 'files' ? undefined : findNamedFile(options, name)
     if (file === undefined) continue
