@@ -63,7 +63,7 @@ export class SimulatorClock {
     this.#clientMoves = new ClientMoves(time)
     this.#slicedMoves = new SlicedMoves(time)
     this.#moves = new MoveRunner(time)
-    this.#predicateWait = new PredicateWait(this.#clientMoves.clients, this.#moves.queue)
+    this.#predicateWait = new PredicateWait(time, this.#moves.queue)
     this.#idleJumps = new IdleJumps(time, move =>
       this.#moves.enqueue(() => this.#slicedMoves.run(() => performMove(move(), this.#slicedMoves))),
     )

@@ -18,6 +18,10 @@ export class Sleepers {
     return this.#list[0]?.at ?? Number.POSITIVE_INFINITY
   }
 
+  get isEmpty(): boolean {
+    return this.#list.length === 0
+  }
+
   has(sleeper: Sleeper): boolean {
     return this.#list.includes(sleeper)
   }

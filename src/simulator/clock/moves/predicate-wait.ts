@@ -1,16 +1,17 @@
 /** Evaluates the predicate of a move. If the predicate waits for time, it moves time. */
 
 import type { Micros } from '../../../kernel/duration.ts'
-import type { Move, MovingClients, Predicate } from './moves.ts'
+import type { WorldTime } from '../world-time.ts'
+import type { Move, Predicate } from './moves.ts'
 import type { MoveQueue } from './queue.ts'
 
 export class PredicateWait {
-  readonly #clients: MovingClients
+  readonly #time: Pick<WorldTime, 'nextWake' | 'sleepers'>
   readonly #queue: MoveQueue
   #onWaitBegan = () => {}
 
-  constructor(clients: MovingClients, queue: MoveQueue) {
-    this.#clients = clients
+  constructor(time: Pick<WorldTime, 'nextWake' | 'sleepers'>, queue: MoveQueue) {
+    this.#time = time
     this.#queue = queue
   }
 
@@ -52,7 +53,10 @@ export class PredicateWait {
           yield { kind: 'await', promise: requests.runNext() }
           continue
         }
-        const wake = this.#clients.nextWake
+        const wake = this.#time.nextWake
+        // The wait was given up, as that for an answer that came at once: the predicate awaits something else.
+        hasWait = !this.#time.sleepers.isEmpty
+        if (!hasWait) continue
         if (wake > limit) {
           // The wait ends too late, so the end of the predicate has no reader.
           outcome.catch(() => {})
