@@ -61,8 +61,8 @@ export function effectsOf(
       if (noun === 'file') effect.hash = entry.fields?.hash
     } else if (verb === 'deleted') touch(noun, name).deleted++
     else if (SETTINGS.test(entry.kind)) {
-      // A request for a limit has an id of its own.
-      const thing = keys.get(id) ?? (topic === 'deployment' ? id : '')
+      // A request for a limit has an id of its own. What was there before the client has its id in the path.
+      const thing = keys.get(id) ?? (topic === 'deployment' || isAbout(request, id) ? id : '')
       touch(entry.kind, thing).value = JSON.stringify(entry.fields)
     } else if (order !== undefined) touch(`${noun} order`, name).value = order
   }

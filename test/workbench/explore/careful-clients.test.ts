@@ -203,6 +203,33 @@ test('a client that throws deletes a voice, and sets back a limit, as it does wi
   expect(await brokenBy(spend(false), [first503('createCompletion')])).toEqual(['cleansUpOnThrow'])
 })
 
+/** A stopped and a running machine of the fixture `default`. */
+const MACHINES = ['inst_djvv7xQqcTZpad3Hiy2HQWs2', 'inst_HmSomZNCU5EAVUqwFpxpN9vc'] as const
+
+test('each of two machines that were there before the client has a name of its own', async () => {
+  const renameBoth =
+    (tries: number, isAtOnce: boolean): Run =>
+    async context => {
+      const rename = async (id: string, name: string) => {
+        for (let i = 0; i < tries; i++) {
+          const { status, wait } = await ask(context, 'PATCH', `/v1/hosted/${id}`, { name })
+          await context.sleep(Math.max(wait, 60_000))
+          if (status === 200) return
+        }
+      }
+      const [first, second] = MACHINES
+      // Warms the connection. Nothing of it is used.
+      await ask(context, 'GET', '/v1/models')
+      const one = rename(first, 'alpha')
+      if (!isAtOnce) await one
+      await Promise.all([one, rename(second, 'beta')])
+      return { renamed: ['alpha', 'beta'] }
+    }
+  const [plan, options] = [[first503('renameHosted')], { fixtures: 'default' } as const]
+  expect(await brokenBy(renameBoth(4, true), [first503('listServedModels'), ...plan], options)).toEqual([])
+  expect(await brokenBy(renameBoth(1, false), plan, options)).toEqual(['doneAsSaid'])
+})
+
 type Deployment = { deploy_id: string; model_name: string; status: string }
 
 test('a client that starts a deployment reads whether it started, and how it ended', async () => {
