@@ -259,6 +259,26 @@ test('a client that starts a deployment reads whether it started, and how it end
   expect(await brokenBy(start(false), stopped, options)).toEqual(['readsEnd'])
 })
 
+test('a client may look after each of its deletes whether a deployment is gone', async () => {
+  const remove =
+    (looks: number): Run =>
+    async context => {
+      const path = '/deploy/ZULBVvLkUPftB8Mo'
+      for (let tries = 0; tries < 9; tries++) {
+        await ask(context, 'DELETE', path)
+        for (let i = 0; i < looks; i++) {
+          await context.sleep(12_000)
+          const { status } = await must<Deployment>(context, 'GET', path)
+          if (status === 'deleted') return { deleted: path }
+        }
+      }
+      throw new Error(`${path} is left`)
+    }
+  const [plan, options] = [[always503('deleteDeployment')], { fixtures: 'default' } as const]
+  expect(await brokenBy(remove(1), plan, options)).toEqual([])
+  expect(await brokenBy(remove(4), plan, options)).toEqual(['readsEnd'])
+})
+
 test('a client may return the limit that is set, and may wait for days', async () => {
   const raise: Run = async context => {
     const read = async () => (await must<{ rate_limit: number }>(context, 'GET', '/v1/me/rate_limit')).rate_limit

@@ -1,5 +1,6 @@
 import { DEPLOYMENT_LIFECYCLE } from '../../../data/records/enums.ts'
 import type { Micros } from '../../../kernel/duration.ts'
+import { groupBy } from '../../../lib/lists.ts'
 import { repeatedEffects } from '../created-things.ts'
 import {
   endsThing,
@@ -15,6 +16,7 @@ import {
 import { isOwnKind, isTerminalStatus, showsEnd, statusHistory, statusInAnswer, statusSince } from '../lifecycles.ts'
 import { listedStatus, tellsEnd } from '../list-reads.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from '../observation.ts'
+import { isRead } from '../retries.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
 
@@ -29,7 +31,7 @@ type PolledThing = Pick<CreatedThing, 'kind' | 'id' | 'status'>
  *   had it by then. A list with this status counts, and so do the output and the error file of a batch. A deployment that
  *   it read as running, or ended itself, needs no more.
  * - After an answer with the terminal status, at most two further reads show it again. More reads show a client that
- *   does not know the status, such as `expired`.
+ *   does not know the status, such as `expired`. After a write of its own to the thing, the client may read anew.
  *
  * Records of a user's tables have the statuses that their table says. Only a client that reads the end of one without
  * faults must read it, since others can wait for something else.
@@ -40,7 +42,7 @@ export const readsEnd = defineRule({
     'Poll a batch until it is completed, failed, expired or cancelled. Poll a deployment until it is running, failed, ' +
     'stopped or deleted.',
   detail:
-    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After the terminal status, the client may read twice more. A list that showed this status counts as a read, and so does a read of the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further. Records of own tables count too: in `explore`, their end must be read if the client reads it without faults.',
+    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After the terminal status, the client may read twice more, and again after each write of its own to the thing. A list that showed this status counts as a read, and so does a read of the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further. Records of own tables count too: in `explore`, their end must be read if the client reads it without faults.',
   source:
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',
@@ -71,11 +73,11 @@ function findUnread(
 ): Violation | undefined {
   const { end, requests, created } = observation
   if (end.kind !== 'returned' || endedAt === undefined || endedAt > observation.endedAt) return undefined
-  const isRead = requests.some(
+  const hasRead = requests.some(
     request => tellsEnd(observation, request, thing, endedAt) || endsThing(observation, request, thing.id),
   )
   const isAsked = !isOwnKind(observation, thing.kind) || readsEndUsually(observation, thing)
-  if (isRead || !isAsked || hasReadGoal(observation, thing)) return undefined
+  if (hasRead || !isAsked || hasReadGoal(observation, thing)) return undefined
   const lastPoll = requests.findLast(
     request =>
       (isPoll(observation, request) && reads.includes(request)) ||
@@ -107,10 +109,14 @@ function findIgnored(
   endedAt: Micros | undefined,
   reads: readonly ObservedRequest[],
 ): Violation | undefined {
-  const telling = reads.filter(
-    request => isPoll(observation, request) && showsEnd(observation, request, thing, endedAt),
+  // A client that deletes or starts the thing looks what came of it.
+  const writes = reads.filter(request => !isRead(request))
+  const byWrites = groupBy(
+    reads.filter(request => isPoll(observation, request) && showsEnd(observation, request, thing, endedAt)),
+    ({ index }) => writes.filter(write => write.index < index).length,
   )
-  if (telling.length <= 1 + FURTHER_READS) return undefined
+  const telling = [...byWrites.values()].find(({ length }) => length > 1 + FURTHER_READS)
+  if (telling === undefined) return undefined
   const first = telling[0]!
   const last = telling.at(-1)!
   const shown = statusInAnswer(observation, first.answer, thing) ?? thing.status
