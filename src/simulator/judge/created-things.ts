@@ -83,8 +83,8 @@ export function toBase(observation: Observation): BaseObservation {
 /** Fields of a create that name the new thing. Two things with other names can still be the same work. */
 const NAME_FIELDS: ReadonlySet<string> = new Set(['model_name', 'name', 'metadata', 'input_file_id'])
 
-/** Returns the texts by which a create names the new thing, as in its metadata. */
-export function namesInCreate({ request: { body } }: Pick<CreatedThing, 'request'>): string[] {
+/** Returns the texts by which a create or an update names its thing, as in its metadata. */
+export function namesInBody({ request: { body } }: Pick<CreatedThing, 'request'>): string[] {
   if (typeof body !== 'object' || body === null) return []
   const named = Object.entries(body).filter(([name]) => NAME_FIELDS.has(name))
   return leavesOf(named.map(([, value]) => value)).flatMap(({ value }) => (typeof value === 'string' ? [value] : []))

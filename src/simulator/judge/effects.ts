@@ -2,6 +2,7 @@
 
 import type { JournalEntry } from '../simulator-interface.ts'
 import { textsIn } from './answers/leaves.ts'
+import { namesInBody } from './created-things.ts'
 import { isAbout, isPayment, isUsable, kindFor, knewId, lastStartOf } from './facts.ts'
 import type { Conduct, CreatedThing, Effect, Observation, ObservedRequest } from './observation.ts'
 import { isRead } from './retries.ts'
@@ -190,7 +191,7 @@ export interface LeftEffect {
  * Returns what a client that threw left behind, and did not name in its error:
  * - Things that were there before the client, and that cost more than they do without faults.
  * - Things without a price that it deletes without faults, whose id it had read.
- * - Settings that it changes and sets back without faults.
+ * - Settings that it changes and sets back without faults, those of things that were there before it too.
  *
  * Of the last two it tried to remove none: what it tried and could not do, its caller may learn in other words.
  */
@@ -210,8 +211,10 @@ export function leftEffects(observation: Observation): LeftEffect[] {
     const [rate, usual] = [sim.world.ledger.meters.rateOf(id), base.rates.get(id)]
     const isChanged = value !== undefined && value !== before?.value
     if (usual !== undefined) {
-      if (rate <= usual || !isChanged || !isKnown(effect)) return []
-      return isNamed(id, sim.world.deployments.get(id)?.model_name ?? '') ? [] : [{ effect, rate, usual }]
+      const model = sim.world.deployments.get(id)?.model_name ?? ''
+      const names = [effect, before ?? effect].flatMap(namesInBody)
+      if (!isChanged || !isKnown(effect) || isNamed(id, model, ...names)) return []
+      if (rate > usual) return [{ effect, rate, usual }]
     }
     if (before === undefined || OF_OTHER_RULES.test(what)) return []
     const isTried = (one: ObservedRequest) =>

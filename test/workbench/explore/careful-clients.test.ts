@@ -230,6 +230,43 @@ test('each of two machines that were there before the client has a name of its o
   expect(await brokenBy(renameBoth(1, false), plan, options)).toEqual(['doneAsSaid'])
 })
 
+test('a client that throws gives a machine that was there before it its old name, or says the name', async () => {
+  const maintain =
+    (isSetBack: boolean, words: (name: string) => string): Run =>
+    async context => {
+      const path = `/v1/hosted/${MACHINES[1]}`
+      const { name } = await must<{ name: string }>(context, 'GET', path)
+      await must(context, 'PATCH', path, { name: `${name} (maintenance)` })
+      const { value } = await complete(context, MODELS[0], 'Smoke?')
+      if (value === undefined && !isSetBack) throw new Error(words(name))
+      await must(context, 'PATCH', path, { name })
+      if (value === undefined) throw new Error(words(name))
+      return { name, value }
+    }
+  const [plan, options] = [[first503('createCompletion')], { fixtures: 'default' } as const]
+  expect(
+    await brokenBy(
+      maintain(true, () => 'no smoke test'),
+      plan,
+      options,
+    ),
+  ).toEqual([])
+  expect(
+    await brokenBy(
+      maintain(false, name => `${name} is still under maintenance`),
+      plan,
+      options,
+    ),
+  ).toEqual([])
+  expect(
+    await brokenBy(
+      maintain(false, () => 'no smoke test'),
+      plan,
+      options,
+    ),
+  ).toEqual(['cleansUpOnThrow'])
+})
+
 type Deployment = { deploy_id: string; model_name: string; status: string }
 
 test('a client that starts a deployment reads whether it started, and how it ended', async () => {

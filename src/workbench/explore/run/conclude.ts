@@ -7,7 +7,7 @@ import { quote } from '../../../lib/quote.ts'
 import { formatPlace, textsIn } from '../../../simulator/judge/answers/leaves.ts'
 import { lossesOf } from '../../../simulator/judge/answers/losses.ts'
 import { nameTellers } from '../../../simulator/judge/answers/telling.ts'
-import { findCreatedThings, namesInCreate, toBase } from '../../../simulator/judge/created-things.ts'
+import { findCreatedThings, namesInBody, toBase } from '../../../simulator/judge/created-things.ts'
 import { effectsOf } from '../../../simulator/judge/effects.ts'
 import { hasRole, isUsable, walk } from '../../../simulator/judge/facts.ts'
 import type {
@@ -220,7 +220,7 @@ function findOwnedIds(
     if (texts.some(text => text.includes(id)) || (name !== undefined && words().has(name))) return true
     const lookups = requests.filter(one => one.index > thing.request.index && hasRole({ sim }, one, `list ${kind}`))
     const isInVain = end.kind === 'threw' && lookups.length > 0 && !lookups.some(isUsable)
-    return isInVain && namesInCreate(thing).some(one => texts.some(text => text.includes(one)))
+    return isInVain && namesInBody(thing).some(one => texts.some(text => text.includes(one)))
   }
   return new Set(created.filter(isNamed).map(({ id }) => id))
 }
