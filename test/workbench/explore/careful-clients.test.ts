@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+import { findingsOf } from './findings-of.ts'
 
 type Run = (context: FlowContext) => Promise<unknown>
 
@@ -365,4 +366,35 @@ test('a number that became NaN is another result', async () => {
   const fields = { kind: 'variation', form: 'fields' } as const
   const plan = [{ fault: { on: 'createCompletion', nth: 1, for: '24h', fault: fields } }] as Plan
   expect(await brokenBy(sum, plan)).toEqual(['acceptsVariations'])
+})
+
+test('a client of few operations may send a completion once, and is uneven if it deletes once', {
+  tags: 'slow',
+}, async () => {
+  const patient = async (context: FlowContext, method: string, path: string) => {
+    for (let i = 0; i < 6; i++) {
+      const { value, wait } = await ask(context, method, path)
+      if (value !== undefined) return value
+      await context.sleep(Math.max(wait, 5_000))
+    }
+    throw new Error(`${path}: no answer`)
+  }
+  const readThen =
+    (act: (context: FlowContext, token?: string) => Promise<unknown>): Run =>
+    async context => {
+      await patient(context, 'GET', '/payment/config')
+      const tokens = (await patient(context, 'GET', '/v1/api-tokens')) as Token[]
+      await act(context, tokens.find(({ name }) => name === 'continuous integration')?.token_id)
+    }
+  const completeOnce = readThen(context =>
+    must(context, 'POST', '/v1/completions', { model: MODELS[0], prompt: 'Rain?', max_tokens: 4 }),
+  )
+  // After a crash, the token can be gone.
+  const deleteOnce = readThen(async (context, token) => {
+    if (token !== undefined) await must(context, 'DELETE', `/v1/api-tokens/${token}`)
+  })
+  const options = { fixtures: 'default' } as const
+  const classes = ['status503', 'reset', 'refused', 'html', 'empty', 'truncated'] as const
+  expect((await findingsOf(completeOnce, options, classes)).invariants).toEqual([])
+  expect((await findingsOf(deleteOnce, options, classes)).invariants).toEqual(['recovers'])
 })

@@ -16,6 +16,8 @@ const ENOUGH_RUNS = 5
 /** The share of faults after which a client ends as usual, if giving up after another one is a hole. */
 const EVEN = 0.9
 const ENOUGH_FAULTS = 10
+/** Methods whose requests have one effect, however often they are sent. */
+const SAFE_TO_REPEAT: ReadonlySet<string> = new Set(['GET', 'PUT', 'DELETE'])
 const GIVEN_UP: ReadonlySet<unknown> = new Set(['gaveUp', 'raw'])
 
 /** Returns the points of a space in the order in which they are run. */
@@ -63,14 +65,20 @@ export async function runSingles(
 }
 
 /**
- * Returns the operations at which the client gives up, if it ends as usual after nine of ten failures of one request. How
- * long it waits for an outage or for a late answer is its own choice.
+ * Returns the operations at which the client gives up, if it ends as usual after nine of ten failures of one request. If
+ * the operation is safe to repeat, those at other operations count alone. How long a client waits for an outage or for a
+ * late answer is its own choice.
  */
 function unevenOperations(singles: readonly Single[]): string[] {
   const failures = singles.filter(({ point }) => isFailure(point))
-  const gaveUp = failures.filter(({ result }) => GIVEN_UP.has(result.telling?.grade))
-  const isEven = failures.length >= ENOUGH_FAULTS && gaveUp.length <= (1 - EVEN) * failures.length
-  return isEven ? gaveUp.map(({ point }) => point.operation) : []
+  const hasGivenUp = ({ result }: Single) => GIVEN_UP.has(result.telling?.grade)
+  const isEven = (ones: readonly Single[]) =>
+    ones.length >= ENOUGH_FAULTS && ones.filter(hasGivenUp).length <= (1 - EVEN) * ones.length
+  const holes = failures.filter(hasGivenUp).filter(({ point: { operation }, result }) => {
+    const isSafe = result.requests.some(({ fault, method }) => fault !== undefined && SAFE_TO_REPEAT.has(method))
+    return isEven(isSafe ? failures.filter(({ point }) => point.operation !== operation) : failures)
+  })
+  return holes.map(({ point }) => point.operation)
 }
 
 function isFailure(point: Point): boolean {
