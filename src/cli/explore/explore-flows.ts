@@ -23,6 +23,7 @@ import type { SeedFinding } from '../../workbench/explore/shards/results.ts'
 import { parseSeedRange } from '../../workbench/explore/shards/shard.ts'
 import { type ShrinkOptions, shrink } from '../../workbench/explore/shrink/shrink.ts'
 import type { ExploreProgress } from '../../workbench/explore/stages/exploration.ts'
+import { surfaceReasonOf } from '../../workbench/explore/stages/findings.ts'
 import { runSeed } from '../../workbench/explore/stages/swarm.ts'
 import { guardProcess } from '../../workbench/scenario/runner/guards.ts'
 import { type LoadedFlow, loadFlowFile } from '../../workbench/scenario/runner/load-flow.ts'
@@ -358,10 +359,12 @@ async function toOutcome(
     ...(ofInputs?.broken ?? []).map(violation => ({ ...violation, plan: [] })),
     ...result.broken.map(violation => ({ ...violation, plan })),
   ]
-  for (const { signature, words, plan } of origins) {
+  for (const { signature, words, plan, maySurface } of origins) {
     // What fails without a fault is found by the exploration without shards.
-    if (findings.has(signature) || isOfBase(signature)) continue
+    if (findings.has(signature) || isOfBase(signature) || maySurface !== undefined) continue
     const small = isKnown(signature) ? undefined : await shrink({ ...options, plan, inputs, signature })
+    // The exploration without shards reports it apart.
+    if (small !== undefined && surfaceReasonOf(small.plan) !== undefined) continue
     if (options.signal?.aborted && small?.isMinimal === false) throw new RunStopped()
     // Another plan can break the same at another request.
     const ofPlan = small?.result.broken.find(violation => violation.signature === signature)

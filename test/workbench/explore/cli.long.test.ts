@@ -280,6 +280,33 @@ test('the words of a finding of a shard are those of its printed plan', async ()
   }
 })
 
+test('a seed after which no client can look for what it left is no failure, as without seeds', async () => {
+  const flow = write(
+    'limit.mjs',
+    `export default async function run({ fetch, url, token, sleep }) {
+      const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/json' }
+      const ask = async (method, limit) => {
+        for (let tries = 0, status, wait; ; tries++) {
+          try {
+            const init = { method, headers, body: limit === undefined ? undefined : JSON.stringify({ limit }) }
+            const answer = await fetch(url + '/payment/config', { ...init, signal: AbortSignal.timeout(60_000) })
+            status = answer.status
+            wait = Number(answer.headers.get('retry-after')) * 1000
+            if (answer.ok) return await answer.json()
+          } catch {}
+          if (status === 403 || tries === 9) throw new Error(method + ' ' + status)
+          await sleep(Math.max(wait || 0, 1000 * 2 ** tries))
+        }
+      }
+      const { limit } = await ask('GET')
+      await ask('POST', 40)
+      await ask('POST', limit)
+    }`,
+  )
+  const { code, out } = await explore({ flows: [flow], faults: undefined, seeds: '151..250', out: 'o' })
+  expect({ code, out }).toEqual({ code: 0, out: '100 runs: 100 passed, 0 failed\n' })
+})
+
 test('merge does not fail for known findings, and names them', async () => {
   await explore({ faults: undefined, seeds: '1..12', out: 'results' })
   const results = join(folder, 'results')

@@ -16,7 +16,7 @@ const REFUSED = 'the service refused the client, so it cannot look for what its 
 const LOSING: ReadonlySet<string> = new Set(['empty', 'truncated', 'garbled', 'latency', 'slowBody'])
 
 /** Returns why no client can survive a plan without help of the service; undefined if one can. Its faults are necessary. */
-function surfaceReasonOf(plan: Plan): string | undefined {
+export function surfaceReasonOf(plan: Plan): string | undefined {
   if (!plan.some(losesAnswer)) return undefined
   if (plan.some(isStale)) return LATE_LIST
   return plan.some(isRefusal) ? REFUSED : undefined
