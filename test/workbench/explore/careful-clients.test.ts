@@ -332,6 +332,26 @@ test('a client may return the limit that is set, and may wait for days', async (
   expect(await brokenBy(raise, [{ crash: 3 }])).toEqual([])
 })
 
+test('a setting that a restarted client takes for the old one is told, and is no finding', async () => {
+  const spend =
+    (limitBefore?: number): Run =>
+    async context => {
+      const { limit } = await must<{ limit: number }>(context, 'GET', '/payment/config')
+      await must(context, 'POST', '/payment/config', { limit: 400 })
+      const { value } = await complete(context, MODELS[0], 'Plan')
+      await must(context, 'POST', '/payment/config', { limit: limitBefore ?? limit })
+      return value
+    }
+  const reasonsOf = async (run: Run) => {
+    const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty' }, run })
+    await runner.run([])
+    const { broken } = await runner.run([{ crash: 2 }])
+    return broken.map(({ invariant, maySurface }) => [invariant, maySurface])
+  }
+  expect(await reasonsOf(spend(-1))).toEqual([])
+  expect(await reasonsOf(spend())).toEqual([['idempotentRestart', expect.stringMatching('the old value of a setting')]])
+})
+
 class Survey {
   readonly #texts: unknown[] = []
 

@@ -2,18 +2,22 @@ import { countsAsEffect, effectsInBase, thingsLeftBehind } from '../created-thin
 import { endsThing, knewId, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
-import { formatCost, formatSince, kindWord, nameRequest, nameThing, quoteText } from '../words.ts'
+import { formatCost, formatSince, kindWord, nameRequest, nameThing, quoteText, startSentence } from '../words.ts'
 import { extraEffectsOf } from './no-double.ts'
 
 /** The last words of journal kinds of failures, after which a client may end otherwise than in the base run. */
 const FAILURE =
   /\.(?:crashed|lost|failed|down|preempted|preemptionNoticed|drained|degraded|stockedOut|soldOut|throttled|slowed|filled|frozen|limited|suspended|revoked|expired)$/
 
+const NO_OLD_VALUE =
+  'the service does not keep the old value of a setting, so a client that starts again cannot set it back'
+
 /**
  * A client that crashed and started again does its work once:
  * - It takes over what an earlier start created. It leaves nothing of that behind that costs money without an owner, and
  *   there are no more things alive or charged of a kind than in the base run.
- * - It returns if the base run returns. This is judged only if no fault met the restarted client, and no failure the world.
+ * - It returns if the base run returns, and sets back what the base run sets back. This is judged only if no fault met the
+ *   restarted client, and no failure the world.
  *
  * Things that the restarted client created itself are cases of `noLeak` and `cleansUpOnThrow`.
  */
@@ -34,7 +38,8 @@ export const idempotentRestart = defineRule({
     const forgotten = [...behind].flatMap(([thing, reason]) => (reason === 'forgotten' ? [thing] : []))
     const left = [...new Set([...forgotten, ...extra])].map(thing => toViolation(observation, thing))
     const otherEnd = isExcused ? undefined : findOtherEnd(observation)
-    return [...left, ...extraEffectsOf(observation), ...(otherEnd === undefined ? [] : [otherEnd])]
+    const otherSettings = isExcused ? [] : findOtherSettings(observation)
+    return [...left, ...extraEffectsOf(observation), ...(otherEnd === undefined ? [] : [otherEnd]), ...otherSettings]
   },
 })
 
@@ -88,12 +93,31 @@ function hadGivenUp({ sim, base, created, requests, crashes }: Observation): boo
   )
 }
 
+/** Tells whether a fault met the restarted client, or a failure the world. */
+function isDisturbed({ requests, crashes, sim, endedAt }: Observation): boolean {
+  if (requests.some(({ start, fault }) => start > crashes && fault !== undefined)) return true
+  return sim.journal.entries().some(({ kind, time }) => FAILURE.test(kind) && time <= endedAt)
+}
+
+/** Returns the settings that the base run changes and sets back, and that have another value after the restart. */
+function findOtherSettings(observation: Observation): Violation[] {
+  const { end, base, effects } = observation
+  if (base === undefined || end.kind !== 'returned' || isDisturbed(observation)) return []
+  return [...base.effects].flatMap(([key, usual]) => {
+    const now = effects.get(key)
+    if (now === undefined || usual.changes < 2 || now.value === usual.value) return []
+    const words =
+      `After the crash and a new start, the client left ${usual.what} at ${quoteText(now.value)}, and without faults at ` +
+      `${quoteText(usual.value)}. ${startSentence(nameRequest(now.request))} set it last.`
+    return [violationAt(now.request, words, { subject: now.id, maySurface: NO_OLD_VALUE })]
+  })
+}
+
 function findOtherEnd(observation: Observation): Violation | undefined {
-  const { end, base, requests, crashes, sim, endedAt } = observation
+  const { end, base, requests, crashes } = observation
   if (base?.end.kind !== 'returned' || end.kind !== 'threw') return undefined
+  if (isDisturbed(observation) || hadGivenUp(observation)) return undefined
   const ofLastStart = requests.filter(({ start }) => start > crashes)
-  if (ofLastStart.some(({ fault }) => fault !== undefined) || hadGivenUp(observation)) return undefined
-  if (sim.journal.entries().some(({ kind, time }) => FAILURE.test(kind) && time <= endedAt)) return undefined
   const refused = ofLastStart.findLast(({ status }) => status >= 400)
   const message = end.error instanceof Error ? end.error.message : end.error
   const last = refused ?? ofLastStart.at(-1)
