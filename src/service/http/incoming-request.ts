@@ -63,6 +63,13 @@ export interface IncomingRequest {
    */
   onTruth?(answer: Response): Response
   /**
+   * Called before the answer to a form, also if a fault answers in place of the endpoint, which reads no form otherwise.
+   *
+   * @param parts its fields, and the hashes of `files`
+   * @internal
+   */
+  onForm?(parts: Readonly<Record<string, unknown>>): void
+  /**
    * All headers by their names in lower case, if the transport has them as an object.
    *
    * @internal

@@ -11,7 +11,7 @@ import type { VendorMapping } from '../naming/translation.ts'
 import type { Routes } from '../operation-table.ts'
 import { RefusalError } from '../refusals.ts'
 import { DeferredResult } from '../results.ts'
-import { type RawBody, readBody, takeReadText } from './bodies/body.ts'
+import { formParts, OTHER_FORM, type RawBody, readBody, takeReadText } from './bodies/body.ts'
 import { type CompiledOperation, getRouter } from './compiled-operation.ts'
 import { UNROUTED } from './exchange.ts'
 import { type IncomingRequest, NO_INCOMING } from './incoming-request.ts'
@@ -242,6 +242,7 @@ export class Pipeline<Backend, Scope extends object> {
     const { backend, operation, request } = context
     const { openEntry, replaceBackend, strictInput, isLax, strictRequests } = this.#options
     if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
+    this.#noteForm(context, rawBody)
     context.incoming.onStep?.(rawBody !== undefined && 'bytes' in rawBody ? rawBody.bytes : context.text)
     const entry = openEntry?.(backend, operation.operationId, request.method, context.path, context.cause)
     context.noteEntry(entry)
@@ -334,11 +335,18 @@ export class Pipeline<Backend, Scope extends object> {
     const { openEntry, closeEntry } = this.#options
     const { backend, hooks, incoming, operationId, method, path, endpoint, request } = context
     // Its endpoint does not look at its token. Invalid ones do not matter here.
-    this.#tryCreateScope(context)
+    const refusalOrScope = this.#tryCreateScope(context)
     const entry = openEntry?.(backend, operationId, method, path, cause)
     context.noteEntry(entry)
     closeEntry?.(backend, entry, status, context.decidedBy)
     if (hooks.onAnswered === undefined && incoming.onAnswered === undefined) return
+    if (incoming.onForm !== undefined && OTHER_FORM.test(context.header('content-type') ?? '')) {
+      const reading = refusalOrScope instanceof RefusalError ? undefined : readBody(context, refusalOrScope)
+      return Promise.resolve(reading).then(body => {
+        this.#noteForm(context, body)
+        this.#reportAnswer(context, status)
+      })
+    }
     if (endpoint.body === undefined || request.body === null) return this.#reportAnswer(context, status)
     return request.text().then(
       text => {
@@ -347,6 +355,11 @@ export class Pipeline<Backend, Scope extends object> {
       },
       () => this.#reportAnswer(context, status),
     )
+  }
+
+  #noteForm({ incoming }: RequestContext<Backend>, body: RawBody): void {
+    const parts = incoming.onForm && formParts(body)
+    if (parts !== undefined) incoming.onForm!(parts)
   }
 
   #reportAnswer(context: RequestContext<Backend>, status: number): void {

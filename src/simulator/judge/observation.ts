@@ -17,7 +17,7 @@ type SeenField = 'operation' | 'method' | 'path' | 'sentAt' | 'status' | 'retryA
 export interface ObservedRequest extends Pick<Exchange, SeenField>, Partial<Pick<Exchange, 'seq' | 'client'>> {
   /** Its number in words and evidence: the position among the requests of a flow or of a world, from 1. */
   readonly index: number
-  /** The parsed JSON or the text; undefined for no body and for an upload. */
+  /** The parsed JSON or the text; undefined for no body. Of an upload, the fields and the hashes of `files`; undefined in a request log. */
   readonly body: unknown
   /** When the answer or the failure of the connection arrived; undefined if `unanswered`. */
   readonly endedAt: Micros | undefined

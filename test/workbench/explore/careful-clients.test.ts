@@ -418,3 +418,76 @@ test('a client of few operations may send a completion once, and is uneven if it
   expect((await findingsOf(completeOnce, options, classes)).invariants).toEqual([])
   expect((await findingsOf(deleteOnce, options, classes)).invariants).toEqual(['recovers'])
 })
+
+/** Returns a WAV file of silence: 24,000 samples of 16 bits a second. */
+function silence(seconds: number): File {
+  const header = Buffer.alloc(44)
+  const bytes = seconds * 48_000
+  header.write('RIFF')
+  header.writeUInt32LE(36 + bytes, 4)
+  header.write('WAVEfmt ', 8)
+  for (const [at, value] of [16, 0x10001, 24_000, 48_000, 0x100002].entries()) header.writeUInt32LE(value, 16 + 4 * at)
+  header.write('data', 36)
+  header.writeUInt32LE(bytes, 40)
+  return new File([header, new Uint8Array(bytes)], 'a.wav')
+}
+
+test('uploads of different files to one path are different questions', async () => {
+  const hear =
+    (tells: (name: string) => boolean): Run =>
+    async context => {
+      const heard: Record<string, string> = {}
+      const lost = []
+      for (const [name, seconds] of [
+        ['tide', 2],
+        ['gull', 4],
+      ] as const) {
+        const form = new FormData()
+        form.append('model', 'larkspur-audio/lark-scribe-turbo')
+        form.append('file', silence(seconds))
+        const { status, wait, value } = await ask(context, 'POST', '/v1/audio/transcriptions', form)
+        if (value !== undefined) heard[name] = (value as { text: string }).text
+        else if (tells(name)) lost.push({ chapter: name, because: `HTTP ${status}` })
+        await context.sleep(wait)
+      }
+      return { heard, lost }
+    }
+  expect(
+    await brokenBy(
+      hear(() => true),
+      [first503('createTranscription')],
+    ),
+  ).toEqual([])
+  expect(
+    await brokenBy(
+      hear(name => name === 'gull'),
+      [first503('createTranscription')],
+    ),
+  ).toEqual(['noSilentLoss'])
+})
+
+test('a form with other fields need not wait for a rejected one', async () => {
+  const edit =
+    (words: string): Run =>
+    async context => {
+      const send = async (description: string) => {
+        for (let i = 0; i < 3; i++) {
+          const form = new FormData()
+          form.set('description', description)
+          const path = '/v1/voices/voice_k7RtWq2mXb4Hn9ZpGam4zyNb/edit'
+          const { value, wait } = await ask(context, 'POST', path, form)
+          if (value !== undefined) return
+          if (i < 2) await context.sleep(Math.max(wait, 40_000))
+        }
+        throw new Error('not edited')
+      }
+      await send('new words').catch(async error => {
+        await send(words)
+        throw error
+      })
+      return 'edited'
+    }
+  const plan = [1, 2, 3].map(nth => ({ fault: { on: 'editVoice', nth, fault: status503 } })) as unknown as Plan
+  expect(await brokenBy(edit('old words'), plan, { fixtures: 'default' })).toEqual([])
+  expect(await brokenBy(edit('new words'), plan, { fixtures: 'default' })).toEqual(['honoursRetryAfter'])
+})

@@ -16,7 +16,7 @@ export type RawBody =
   | undefined
 
 /** The type of a body that is not text. */
-const OTHER_FORM = /^\s*(multipart\/|application\/x-www-form-urlencoded)/i
+export const OTHER_FORM = /^\s*(multipart\/|application\/x-www-form-urlencoded)/i
 
 /**
  * Returns the body of a request whose transport has read it as text; undefined if the endpoint takes it in another form,
@@ -65,6 +65,16 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
   if (Number(context.header('content-length') ?? 0) > maxBodyBytes)
     return { refused: createDetailRefusal(413, 'Request Entity Too Large') }
   return readText(request, maxBodyBytes)
+}
+
+/** Returns the fields of a form, and the hashes of `files`; undefined for another body. */
+export function formParts(body: RawBody): Readonly<Record<string, unknown>> | undefined {
+  if (body === undefined || 'fields' in body) return body?.fields
+  if (!('form' in body)) return undefined
+  const { lists, files, optionalFiles } = body.form
+  const fields = Object.entries(lists).map(([name, values]) => [name, values.length === 1 ? values[0] : values])
+  const hashes = [...files, ...Object.values(optionalFiles)].map(({ hash }) => hash)
+  return { ...Object.fromEntries(fields), files: hashes }
 }
 
 function requiredFields(fields: FieldSchemas): string[] {

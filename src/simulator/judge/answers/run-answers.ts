@@ -101,11 +101,23 @@ export class RunAnswers implements AnswersOfRun {
     return [...questions.values()].find(({ contents }) => contents.texts.has(normal))
   }
 
-  /** The questions that the run without faults did not ask, with a whole answer. They can make up for what is lost. */
+  /**
+   * The questions that the run without faults did not ask, with a whole answer. They can make up for what is lost. An
+   * upload of another file does not: it may be the file that lacks what is lost.
+   */
   get newQuestions(): readonly Question[] {
-    const isNew = ({ key, open }: Question) => open === undefined && this.#base?.questions.has(key) === false
+    const usual = new Set(Array.from(this.#base?.questions.values() ?? [], ({ last }) => withoutFiles(last)))
+    usual.delete(undefined)
+    const isNew = ({ key, open, last }: Question) =>
+      open === undefined && this.#base?.questions.has(key) === false && !usual.has(withoutFiles(last))
     return [...this.questions.values()].filter(isNew)
   }
+}
+
+/** Returns the key of an upload without its files; undefined for another request. */
+function withoutFiles(request: ObservedRequest): string | undefined {
+  const { files, ...fields } = (request.body ?? {}) as { readonly files?: unknown }
+  return files === undefined ? undefined : keyOfQuestion({ ...request, body: fields })
 }
 
 /** Tells whether a text is so long that an answer has it for a reason. */

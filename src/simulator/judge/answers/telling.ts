@@ -165,10 +165,10 @@ class TellerSearch {
       if (isSign(before, value) && !hasMoved && !isRest) return ['sign', 'ifQuiet']
       return value > 0 && (isCalm(before) || before === 0) && !isEffort(place) ? ['count', 'ifQuiet'] : undefined
     }
-    return typeof value === 'string' ? this.#differenceOfText(place, name, before, value) : undefined
+    return typeof value === 'string' ? this.#differenceOfText(place, before, value) : undefined
   }
 
-  #differenceOfText(place: Place, name: string, before: unknown, value: string): Difference | undefined {
+  #differenceOfText(place: Place, before: unknown, value: string): Difference | undefined {
     // An entry of a list that moved up tells nothing.
     if (value.trim() === '' || this.#usualValues.has(toKey({ place, value }))) return undefined
     const isContent = this.#answers.has(this.#answers.normalise(value))
@@ -179,7 +179,14 @@ class TellerSearch {
       return ['end', isShown || typeof before !== 'string' || !this.#answers.isUsual(before) ? 'always' : 'perhaps']
     }
     if (isCalm(before)) {
-      const isSure = COMPLETENESS.test(name) || isFailure
+      // By its name, or that of a place around it that is usually empty, as in `lost[0].because`.
+      const isNamed = place.some(
+        (key, i) =>
+          typeof key === 'string' &&
+          COMPLETENESS.test(key) &&
+          (i === place.length - 1 || isCalm(valueAt(this.#usual.result, place.slice(0, i + 1)))),
+      )
+      const isSure = isNamed || isFailure
       return !isContent || isSure ? ['value', isSure ? 'always' : 'ifQuiet'] : undefined
     }
     // Another answer tells nothing.

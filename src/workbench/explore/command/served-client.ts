@@ -155,6 +155,9 @@ export class ServedClient {
       recorder.noteAnswered(record, exchange)
       report?.(exchange)
     }
+    incoming.onForm = parts => {
+      record.body = parts
+    }
     incoming.onTruth = truth => recorder.noteTruth(record, truth)
     // A body that goes past the response is not recorded.
     incoming.takeBody = () => false

@@ -152,6 +152,9 @@ export class Client {
     try {
       const answer = sim.answer(request, {
         onAnswered: exchange => recorder.noteAnswered(record, exchange),
+        onForm: parts => {
+          record.body = parts
+        },
         onTruth: truth => recorder.noteTruth(record, truth),
       })
       if (answer instanceof Promise || answer instanceof WireFaultResponse) {
