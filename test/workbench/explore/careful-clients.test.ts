@@ -491,3 +491,28 @@ test('a form with other fields need not wait for a rejected one', async () => {
   expect(await brokenBy(edit('old words'), plan, { fixtures: 'default' })).toEqual([])
   expect(await brokenBy(edit('new words'), plan, { fixtures: 'default' })).toEqual(['honoursRetryAfter'])
 })
+
+test('two counts tell of a loss if they part in one record', async () => {
+  const askRows =
+    (toResult: (rows: readonly { row: number; tokens: number; text: string }[]) => unknown): Run =>
+    async context => {
+      const rows = []
+      for (const row of [3, 4, 5]) {
+        const { value, wait } = await complete(context, MODELS[0], `Row ${row}`)
+        const { choices, usage } = (value ?? {}) as {
+          choices?: [{ text: string }]
+          usage?: { completion_tokens: number }
+        }
+        rows.push({ row, tokens: usage?.completion_tokens ?? 0, text: choices?.[0].text ?? '' })
+        await context.sleep(wait)
+      }
+      return toResult(rows)
+    }
+  const careful = askRows(rows => {
+    const texts = rows.map(({ text }) => text).filter(text => text !== '')
+    return { rows: { asked: rows.length, answered: texts.length }, texts }
+  })
+  const careless = askRows(rows => rows)
+  expect(await brokenBy(careful, [first503('createCompletion')])).toEqual([])
+  expect(await brokenBy(careless, [first503('createCompletion')])).toEqual(['noSilentLoss'])
+})

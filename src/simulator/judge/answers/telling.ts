@@ -214,7 +214,7 @@ class TellerSearch {
     return value.split(MARKS).some(mark => PLACEHOLDER.test(mark) && !usualMarks.has(mark))
   }
 
-  /** Two numbers part that are equal without faults. */
+  /** Two numbers of one object or one text part that are equal without faults. */
   #findParted(): void {
     const numbers = (leaves: readonly Leaf[]) => leaves.filter(({ value }) => typeof value === 'number').slice(0, 200)
     const now = new Map(numbers(this.#read.leaves).map(({ place, value }) => [JSON.stringify(place), value]))
@@ -223,7 +223,12 @@ class TellerSearch {
       if ((one.value as number) < 1 || !Number.isInteger(one.value)) continue
       for (const other of usual.slice(i + 1)) {
         const [a, b] = [one, other].map(({ place }) => now.get(JSON.stringify(place)))
-        const isParted = one.value === other.value && a !== undefined && b !== undefined && a !== b
+        const isParted =
+          one.value === other.value &&
+          areSiblings(one.place, other.place) &&
+          a !== undefined &&
+          b !== undefined &&
+          a !== b
         if (!isParted || (a !== one.value && b !== one.value)) continue
         const place = a === one.value ? other.place : one.place
         if (this.#movedFrom(place) === undefined) this.#add(place, 'parted', 'always')
@@ -249,6 +254,11 @@ class TellerSearch {
     const operations = new Set(sources.map(source => source?.operation))
     return sources.length > 1 && new Set(sources).size === sources.length && operations.size === 1
   }
+}
+
+/** Tells whether two places are of one object, or of one text. Entries of a list are not. */
+function areSiblings(one: Place, other: Place): boolean {
+  return one.length === other.length && typeof one.at(-1) === 'string' && isWithin(one, other.slice(0, -1))
 }
 
 function toKey({ place, value }: Leaf): string {
