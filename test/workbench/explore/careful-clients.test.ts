@@ -516,3 +516,35 @@ test('two counts tell of a loss if they part in one record', async () => {
   expect(await brokenBy(careful, [first503('createCompletion')])).toEqual([])
   expect(await brokenBy(careless, [first503('createCompletion')])).toEqual(['noSilentLoss'])
 })
+
+type Machine = { id: string; name: string; state: string; price_per_hour: number }
+
+test('a restarted client that rents another machine does not return the one that failed', async () => {
+  let failed = ''
+  const rent =
+    (isCareful: boolean): Run =>
+    async context => {
+      const machines = await must<Machine[]>(context, 'GET', '/v1/hosted')
+      const ours = machines.find(({ name, state }) => name === 'job' && !(isCareful && state === 'failed'))
+      const make = () => must<{ instance_id: string }>(context, 'POST', '/v1/hosted', { name: 'job', plan_id: 'small' })
+      const id = ours?.id ?? (await make()).instance_id
+      failed ||= id
+      for (let polls = 0; polls < 60; polls++) {
+        const machine = await must<Machine>(context, 'GET', `/v1/hosted/${id}`)
+        if (machine.state === 'running' || (machine.state === 'failed' && !isCareful)) {
+          if (machine.state === 'running') await must(context, 'DELETE', `/v1/hosted/${id}`)
+          return { price: machine.price_per_hour }
+        }
+        if (machine.state === 'failed') throw new Error(`${id} failed`)
+        await context.sleep(10_000)
+      }
+      throw new Error(`${id} does not start`)
+    }
+  expect(await brokenBy(rent(true), [])).toEqual([])
+  const crash = { verb: 'hosted.crash', target: failed } as const
+  const after = { kind: 'hosted.running', subject: failed } as const
+  // Its request 8 is the first one that shows the end.
+  const plan: Plan = [{ command: crash, after, passes: false }, { crash: 8 }]
+  expect(await brokenBy(rent(true), plan)).toEqual([])
+  expect(await brokenBy(rent(false), plan)).toEqual(['noSilentLoss'])
+})

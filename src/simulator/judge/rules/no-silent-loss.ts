@@ -2,7 +2,7 @@ import { groupBy } from '../../../lib/lists.ts'
 import { comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { formatPlace } from '../answers/leaves.ts'
 import { badEndsOf, lossesOf } from '../answers/losses.ts'
-import { requestEvidence, thingEvidence, violationAt } from '../facts.ts'
+import { isAbout, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import type { Loss, Observation, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
@@ -57,7 +57,7 @@ function lossWord({ outcome, fault, status, readError, read }: ObservedRequest):
 }
 
 function findBadEnds(observation: Observation): Violation[] {
-  const { base, owned, learned } = observation
+  const { base, created, owned, learned } = observation
   const comparison = observation.tells === true ? undefined : comparisonOf(observation)
   if (comparison === undefined) return []
   const bad = badEndsOf(observation)
@@ -69,8 +69,15 @@ function findBadEnds(observation: Observation): Violation[] {
     JSON.stringify(read.leaves.map(({ value }) => answers.normalise(String(value)))) ===
       JSON.stringify(usual.leaves.map(({ value }) => base.answers.normalise(String(value))))
   return bad.flatMap(({ thing, shownBy }) => {
-    const isMadeUp = answers.newQuestions.some(({ last }) => last.index > shownBy.index)
-    if (isSaid || isMadeUp || !(owned.has(thing.id) || isEqual)) return []
+    const isMadeUp = answers.newQuestions.some(({ last }) => last.index > shownBy.index && !isAbout(last, thing.id))
+    // A restarted client asks about the new thing as it asks about the first one without faults.
+    const isReplaced = created.some(
+      ({ kind, status, request }) =>
+        kind === thing.kind &&
+        request.index > shownBy.index &&
+        base?.created.some(one => one.kind === kind && one.status === status),
+    )
+    if (isSaid || isMadeUp || !(owned.has(thing.id) || (isEqual && !isReplaced))) return []
     const words =
       `The client returned ${thing.id} as if it were done. ${nameThing(thing)} had ended, and ` +
       `${nameRequest(shownBy)} had shown it ${formatSince(observation, shownBy.sentAt)} after the start.`
