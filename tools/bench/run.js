@@ -54,7 +54,7 @@ await build({
   packages: 'external',
   conditions: ['modelhost-sim-source'],
   // Without the project's paths, by which its own name means the source.
-  tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
+  tsconfigRaw: {},
   alias: {
     '#fixture-files': join(root, 'src/data/fixtures/files.ts'),
     '#token-encoding': join(root, 'src/service/tokens/encoding.ts'),
