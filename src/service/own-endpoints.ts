@@ -137,7 +137,9 @@ export function ownEndpoint<
     const known = ROLE_VERBS.map(one => `${one} ${kind || rest.at(-1) || 'pod'}`)
     if (!isKnown) throw unknown('role', role, known)
     if (PROVIDER_KINDS.test(kind!)) {
-      throw problem(`the role '${role}' has a kind of the provider. Give the kind of a table of yours, as in '${verb} pod'.`)
+      throw problem(
+        `the role '${role}' has a kind of the provider. Give the kind of a table of yours, as in '${verb} pod'.`,
+      )
     }
   }
   const [verb, table] = roles.find(role => /^(?:read|list) /.test(role))?.split(/ (.*)/s) ?? []

@@ -332,7 +332,7 @@ test('a client may return the limit that is set, and may wait for days', async (
   expect(await brokenBy(raise, [{ crash: 3 }])).toEqual([])
 })
 
-test('a setting that a restarted client takes for the old one is told, and is no finding', async () => {
+test('a setting that a restarted client takes for the old one is on the card, and not a finding', async () => {
   const spend =
     (limitBefore?: number): Run =>
     async context => {

@@ -280,7 +280,7 @@ test('the words of a finding of a shard are those of its printed plan', async ()
   }
 })
 
-test('a seed after which no client can look for what it left is no failure, as without seeds', async () => {
+test('a seed after which no client can look for what it left passes, as it does without seeds', async () => {
   const flow = write(
     'limit.mjs',
     `export default async function run({ fetch, url, token, sleep }) {

@@ -31,7 +31,7 @@ type PolledThing = Pick<CreatedThing, 'kind' | 'id' | 'status'>
  *   had it by then. A list with this status counts, and so do the output and the error file of a batch. A deployment that
  *   it read as running, or ended itself, needs no more.
  * - After an answer with the terminal status, at most two further reads show it again. More reads show a client that
- *   does not know the status, such as `expired`. After a write of its own to the thing, the client may read anew.
+ *   does not know the status, such as `expired`. After the client's own write to the thing, its reads are counted from 0.
  *
  * Records of a user's tables have the statuses that their table says. Only a client that reads the end of one without
  * faults must read it, since others can wait for something else.

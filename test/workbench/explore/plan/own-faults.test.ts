@@ -151,7 +151,9 @@ describe('an own fault', () => {
 
   test('says whether it passes', () => {
     const own = { ...NULL_PAGE, nth: 1 }
-    const items = checkOwnFaults({ faults: [own, { ...own, name: 'later', passes: true }] }, 'Failed').map(({ item }) => item)
+    const items = checkOwnFaults({ faults: [own, { ...own, name: 'later', passes: true }] }, 'Failed').map(
+      ({ item }) => item,
+    )
     expect(items).toMatchObject([{ passes: false }, { passes: true }])
   })
 })
