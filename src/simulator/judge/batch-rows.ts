@@ -2,6 +2,7 @@
 
 import { tryParseJson } from '../../lib/json-text.ts'
 import { stableJson } from '../../lib/json-values.ts'
+import { groupBy } from '../../lib/lists.ts'
 import { decodeLines } from '../../simulation/batches/files.ts'
 import { hasRole, isAbout, isUsable } from './facts.ts'
 import type { CreatedThing, Observation, ObservedRequest } from './observation.ts'
@@ -18,7 +19,7 @@ export interface BatchRowRecord {
 /** A line of the input, and the rows that answer it. */
 export interface AskedLine {
   readonly customId: string
-  /** How often one input file has it. */
+  /** How often one input file has it. Files that ask another thing under this id add to it. */
   readonly count: number
   /** The batches that have it in their input, oldest first. */
   readonly batches: readonly CreatedThing[]
@@ -36,20 +37,22 @@ export interface AskedLine {
  */
 export function askedLines({ sim, created, requests }: Observation): ReadonlyMap<string, AskedLine> {
   const lines = new Map<string, { -readonly [Field in keyof AskedLine]: AskedLine[Field] }>()
+  const texts = new Set<string>()
   for (const batch of created) {
     if (batch.kind !== 'batch') continue
     const record = sim.world.batches.get(batch.id)?.toRecord()
     if (record === undefined) continue
     const { lineNames } = sim.api
-    const counts = new Map<string, number>()
     const readInput = (line: Line) => lineNames?.toInternalLine(line, record.endpoint) ?? line
-    for (const { custom_id } of toRows(inputText(sim, batch.id), readInput)) {
-      counts.set(custom_id, (counts.get(custom_id) ?? 0) + 1)
-    }
-    for (const [customId, count] of counts) {
+    const input = groupBy(toRows(inputText(sim, batch.id), readInput), ({ custom_id }) => custom_id)
+    for (const [customId, rows] of input) {
+      const asked = rows.map(canonical)
+      const isKnown = asked.some(text => texts.has(text))
+      for (const text of asked) texts.add(text)
       const known = lines.get(customId) ?? { count: 0, batches: [], outputAt: -1, outputRows: [], errorRows: [] }
       const batches = [...known.batches, batch]
-      lines.set(customId, { ...known, customId, batches, count: Math.max(known.count, count) })
+      const count = isKnown ? Math.max(known.count, rows.length) : known.count + rows.length
+      lines.set(customId, { ...known, customId, batches, count })
     }
     const readRow = (row: Line) => lineNames?.toInternalRow(row) ?? row
     for (const [position, row] of toRows(fileText(sim, record.output_file_id, requests), readRow).entries()) {

@@ -1,6 +1,7 @@
 /** Careful clients beside clients with one defect, each in one run with a plan of faults. */
 import { expect, test } from 'vitest'
 import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
+import { failedLineOf } from '../../../src/workbench/explore/plan/classes.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
 import { findingsOf } from './findings-of.ts'
@@ -547,4 +548,51 @@ test('a restarted client that rents another machine does not return the one that
   const plan: Plan = [{ command: crash, after, passes: false }, { crash: 8 }]
   expect(await brokenBy(rent(true), plan)).toEqual([])
   expect(await brokenBy(rent(false), plan)).toEqual(['noSilentLoss'])
+})
+
+test('a client joins the rows of a second batch with those of the first one', async () => {
+  const words = ['ebb', 'flood', 'slack', 'spring']
+  const explain =
+    (isCareful: boolean): Run =>
+    async context => {
+      const runLines = async (asked: readonly string[]) => {
+        const form = new FormData()
+        form.set('purpose', 'batch')
+        const toLine = (word: string, i: number) => {
+          const request = { model: MODELS[1], prompt: `Explain ${word}.`, max_tokens: 8 }
+          return JSON.stringify({ custom_id: `line-${i}`, method: 'POST', url: '/v1/completions', body: request })
+        }
+        form.set('file', new Blob([asked.map(toLine).join('\n')]), 'lines.jsonl')
+        const { id: input } = await must<{ id: string }>(context, 'POST', '/v1/files', form)
+        const body = { input_file_id: input, endpoint: '/v1/completions', completion_window: '24h' }
+        const { id } = await must<{ id: string }>(context, 'POST', '/v1/batches', body)
+        const read = () => must<{ status: string; output_file_id: string }>(context, 'GET', `/v1/batches/${id}`)
+        let batch = await read()
+        while (batch.status !== 'completed') {
+          await context.sleep(600_000)
+          batch = await read()
+        }
+        const headers = { authorization: `Bearer ${context.token}` }
+        const answer = await context.fetch(`${context.url}/v1/files/${batch.output_file_id}/content`, { headers })
+        const rows = (await answer.text()).trim().split('\n')
+        return rows.map(
+          row => JSON.parse(row) as { custom_id: string; response: { body: { choices: [{ text: string }] } } },
+        )
+      }
+      const texts: string[] = []
+      let asked: readonly string[] = words
+      for (let round = 0; round < 2 && asked.length > 0; round++) {
+        for (const { custom_id, response } of await runLines(asked)) {
+          const at = Number(custom_id.slice(5))
+          texts[isCareful ? words.indexOf(asked[at]!) : at] = response.body.choices[0].text
+        }
+        asked = words.filter((_, i) => texts[i] === undefined)
+      }
+      return words.map((word, i) => ({ word, text: texts[i] ?? '' }))
+    }
+  for (const lines of [2, words.length]) {
+    const plan: Plan = [{ fault: { ...failedLineOf(lines), name: 'line' } }]
+    expect(await brokenBy(explain(true), plan)).toEqual([])
+    expect(await brokenBy(explain(false), plan)).toEqual(['noSilentLoss'])
+  }
 })

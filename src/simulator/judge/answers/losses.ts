@@ -51,6 +51,9 @@ class LossSearch {
   /** What the result has, by place and by the pattern of places. */
   readonly #byPlace: ReadonlyMap<string, unknown>
   readonly #byPattern: ReadonlyMap<string, readonly Leaf[]>
+  /** How often the result has a text at places of one pattern, and how often it usually has it. */
+  readonly #counts: ReadonlyMap<string, number>
+  readonly #usualCounts: ReadonlyMap<string, number>
   /** The times that are earlier than without faults. */
   readonly #earlier: readonly Leaf[]
 
@@ -72,6 +75,8 @@ class LossSearch {
       ({ place, value }) => timeIn(value) < (times.get(formatPlace(place)) ?? Number.NaN),
     )
     this.#byPattern = groupBy(read.leaves, ({ place }) => patternOf(place))
+    this.#counts = countTexts(read.leaves, answers.normalise)
+    this.#usualCounts = countTexts(usual.leaves, this.#said.normalise)
   }
 
   report(): LossReport {
@@ -215,8 +220,8 @@ class LossSearch {
     if (isTelling(text) && [...this.#texts].some(other => other.includes(text))) return undefined
     const now = this.#valueAt(place)
     const { answers } = this.#comparison
-    if (this.#byPattern.get(patternOf(place))?.some(leaf => this.#isOtherAnswer(text, String(leaf.value))))
-      return undefined
+    const isInPlace = (leaf: Leaf) => this.#isMoreOften(leaf) && this.#isOtherAnswer(text, String(leaf.value))
+    if (this.#byPattern.get(patternOf(place))?.some(isInPlace)) return undefined
     if (now === undefined || now === null || now === '') return 'nothing'
     const shown = answers.normalise(String(now))
     const words = new Set(text.split(' '))
@@ -226,6 +231,12 @@ class LossSearch {
       : this.#usualTexts.has(shown)
         ? 'another item of the result'
         : 'a value that no answer has'
+  }
+
+  /** Tells whether places of one pattern have a text more often than usual. Else it is in place of nothing but itself. */
+  #isMoreOften({ place, value }: Leaf): boolean {
+    const key = `${patternOf(place)} ${this.#comparison.answers.normalise(String(value))}`
+    return (this.#counts.get(key) ?? 0) > (this.#usualCounts.get(key) ?? 0)
   }
 
   /** Tells whether a text is made of another whole answer: to the same question, or to one that is asked in its place. */
@@ -251,6 +262,15 @@ class LossSearch {
   #valueAt(place: Place): unknown {
     return this.#byPlace.get(formatPlace(place))
   }
+}
+
+function countTexts(leaves: readonly Leaf[], normalise: (text: string) => string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { place, value } of leaves) {
+    const key = `${patternOf(place)} ${normalise(String(value))}`
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  return counts
 }
 
 /** Returns the time that a value is or has, as a number to compare with others of its form; NaN for none. */

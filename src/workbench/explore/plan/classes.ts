@@ -114,10 +114,9 @@ export function variationsOf(coordinates: readonly Coordinate[], endpoints: Oper
   })
 }
 
-/** Fails one line of the first batch. */
-export const FAILED_LINE: Omit<FaultRule, 'name'> = {
-  ...{ on: '*', in: 'batch', nth: 1 },
-  fault: { kind: 'status', status: 500 },
+/** Returns the fault that fails a line in the middle of the first batch. Of two lines, it is the second. */
+export function failedLineOf(lines: number): Omit<FaultRule, 'name'> & { readonly nth: number } {
+  return { on: '*', in: 'batch', nth: (lines >> 1) + 1, fault: { kind: 'status', status: 500 } }
 }
 
 /** Returns the fault that lets each page of the lists that were read say that there is more; undefined without such a list. */

@@ -5,7 +5,7 @@ import type { Command } from '../../../simulation/operations/commands.ts'
 import type { Fault } from '../../../simulator/faults/rules.ts'
 import type { Boundary, RunResult } from '../run/runner.ts'
 import type { Choices } from './choices.ts'
-import { classesOf, DEFAULT_CLASSES, endlessPagesOf, FAILED_LINE, type FaultClass, variationsOf } from './classes.ts'
+import { classesOf, DEFAULT_CLASSES, endlessPagesOf, type FaultClass, failedLineOf, variationsOf } from './classes.ts'
 import { type Coordinate, type CoordinateOptions, coordinatesOf } from './coordinates.ts'
 import { OUTAGE, outageItem, requestItem } from './items.ts'
 import type { CheckedFault } from './own-faults.ts'
@@ -252,8 +252,9 @@ function notServingPlaces(
 function failedLinePlaces({ boundaries }: Pick<RunResult, 'boundaries'>): Place[] {
   const batch = boundaries.find(({ kind }) => kind === 'batch.in_progress')
   if (batch === undefined) return []
-  const item = { fault: withContentName(FAILED_LINE), passes: false }
-  return [placeOf('world', batch.kind, 'failedLine', `line ${FAILED_LINE.nth} of ${batch.subject}`, item)]
+  const rule = failedLineOf(batch.lines ?? 1)
+  const item = { fault: withContentName(rule), passes: false }
+  return [placeOf('world', batch.kind, 'failedLine', `line ${rule.nth} of ${batch.subject}`, item)]
 }
 
 function ownPlaces(own: CheckedFault, coordinates: readonly Coordinate[], after: number | undefined): Place[] {

@@ -36,6 +36,7 @@ export function findBoundaries(entries: readonly Entry[], observation: Observati
       ...{ kind, subject, nth },
       ...(node !== undefined && { node }),
       ...(gpu !== undefined && gpu !== null && { gpu }),
+      ...(typeof fields?.lines === 'number' && { lines: fields.lines }),
       ...(file != null && { file }),
     })
   }

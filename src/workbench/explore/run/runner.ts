@@ -121,6 +121,8 @@ export interface Boundary {
   /** The node of an instance, the GPU type of a deployment: what commands need as their target. */
   readonly node?: string
   readonly gpu?: string
+  /** The number of lines of a batch that begins. */
+  readonly lines?: number
   /** The output file of a batch that has ended. */
   readonly file?: string
 }

@@ -121,13 +121,13 @@ describe('an own fault', () => {
     expect((await worldOf(readThrice)).points).toEqual([])
     const { runner, points } = await worldOf(needEachLine)
     expect(points).toMatchObject([
-      { operation: 'batch.in_progress', place: expect.stringMatching(/^line 1 of batch_/) },
+      { operation: 'batch.in_progress', place: expect.stringMatching(/^line 2 of batch_/) },
     ])
     const plan = points.map(({ item }) => item)
     const { broken, fired } = await runner.run(plan)
     expect(fired.size).toBe(1)
     const { signature } = broken.find(({ invariant }) => invariant === 'throwsNever')!
-    const fault = { on: '*', in: 'batch', nth: 1, fault: { kind: 'status', status: 500 } }
+    const fault = { on: '*', in: 'batch', nth: 2, fault: { kind: 'status', status: 500 } }
     expect((await shrink({ runner, plan, signature }))!.plan).toEqual([{ fault, passes: false }])
   })
 
