@@ -17,7 +17,7 @@ class Tally {
 }
 
 class Machine extends Row {
-  readonly model: string
+  declare readonly model: string
   starts = this.int32(0)
   startedAt = this.number(-1)
   isReady = this.boolean(false)
@@ -49,7 +49,7 @@ test('a table refuses a class when a field has no kind of storage', () => {
     forgotten = 0
   }
   class ForgetfulConstructor extends Row {
-    readonly given: string
+    declare readonly given: string
     constructor(generation: Generation, id: string, initial: Pick<ForgetfulConstructor, 'given'>) {
       super(generation, id)
       this.given = initial.given
