@@ -596,3 +596,25 @@ test('a client joins the rows of a second batch with those of the first one', as
     expect(await brokenBy(explain(false), plan)).toEqual(['noSilentLoss'])
   }
 })
+
+test('a stream ends early after more than its first events', async () => {
+  const read =
+    (isWhole: (text: string, pieces: number) => boolean): Run =>
+    async context => {
+      const messages = [{ role: 'user', content: 'Name ten ports.' }]
+      const body = JSON.stringify({ model: MODELS[0], messages, max_tokens: 30, stream: true })
+      const headers = { authorization: `Bearer ${context.token}`, 'content-type': 'application/json' }
+      for (let i = 0; i < 3; i++) {
+        const answer = await context.fetch(`${context.url}/v1/chat/completions`, { method: 'POST', headers, body })
+        const text = await answer.text()
+        const pieces = [...text.matchAll(/"content":("[^"]*")/g)].map(([, piece]) => JSON.parse(piece!) as string)
+        if (isWhole(text, pieces.length)) return pieces.join('')
+        await context.sleep(5_000)
+      }
+      throw new Error('no whole answer')
+    }
+  const toDone = read(text => text.includes('[DONE]'))
+  const someWords = read((_, pieces) => pieces > 6)
+  expect((await findingsOf(toDone, {}, ['streamEnd'])).invariants).toEqual([])
+  expect((await findingsOf(someWords, {}, ['streamEnd'])).invariants).toEqual(['noSilentLoss'])
+})

@@ -23,6 +23,8 @@ interface ClassDeclaration {
    * answer is text, or any.
    */
   readonly firstOf?: 'stream' | 'model' | 'answer' | 'text' | 'any'
+  /** Whether it strikes a stream after two thirds of its events. */
+  readonly isLate?: true
   /** False: no temporary fault, so the client may end with an error. */
   readonly passes?: false
   /** Tried only if the option `classes` names it: many careful clients do not know this form. */
@@ -71,7 +73,7 @@ const DECLARATIONS = [
   { name: 'silentBody', fault: { kind: 'truncated', bytes: 0, end: 'silence' }, ...FIRST, seenAs: 'silence' },
   { name: 'coldStart', fault: { kind: 'latency', delay: '90s' }, ...FIRST, firstOf: 'model' },
   { name: 'streamError', fault: { kind: 'stream' }, ...FIRST, firstOf: 'stream' },
-  { name: 'streamEnd', fault: { kind: 'stream', end: 'close' }, ...FIRST, firstOf: 'stream' },
+  { name: 'streamEnd', fault: { kind: 'stream', end: 'close' }, ...FIRST, firstOf: 'stream', isLate: true },
   { name: 'streamSilence', fault: { kind: 'stream', end: 'silence' }, ...FIRST, firstOf: 'stream', seenAs: 'silence' },
   {
     name: 'duplicate',

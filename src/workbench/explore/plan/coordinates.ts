@@ -17,6 +17,8 @@ export interface Coordinate {
   readonly index: number
   /** Whether it asks for a stream of events. */
   readonly isStream: boolean
+  /** The number of events with data that the client read of a stream. */
+  readonly events: number
   /** How it ended for the client: the status of the answer, `failed` or `unanswered`. */
   readonly visibleStatus: string
   /** What the client saw: how the request ended and the statuses in the answer. Equal polls have equal texts. */
@@ -56,7 +58,9 @@ export function coordinatesOf(requests: readonly ObservedRequest[], options: Coo
     const nthOfOperation = count(operation)
     const status = visibleStatus(request)
     const seen = [status, ...statusesIn(request.answer, fields)].join(' ')
-    coordinates.push({ operation, method, path, nth, nthOfOperation, index, isStream, visibleStatus: status, seen })
+    const events = isStream ? (request.read?.text.match(/^data: (?!\[DONE\])/gm)?.length ?? 0) : 0
+    const which = { operation, method, path, nth, nthOfOperation, index, isStream, events }
+    coordinates.push({ ...which, visibleStatus: status, seen })
   }
   return options.exhaustive === true ? coordinates : collapse(coordinates)
 }

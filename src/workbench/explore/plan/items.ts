@@ -9,7 +9,12 @@ import { type PlanItem, withContentName } from './plan.ts'
 export const OUTAGE: Duration = '60s'
 
 /** Returns the item that changes one request. */
-export function requestItem({ operation, path, nth }: Coordinate, { fault, passes }: FaultClass): PlanItem {
+export function requestItem(
+  { operation, path, nth, events }: Coordinate,
+  { fault: declared, passes, isLate }: FaultClass,
+): PlanItem {
+  const isInStream = isLate === true && events > 0 && declared.kind === 'stream'
+  const fault = isInStream ? { ...declared, after: Math.floor((events * 2) / 3) } : declared
   return { fault: withContentName({ on: operation, path, nth, fault }), ...(passes === false && { passes }) }
 }
 
