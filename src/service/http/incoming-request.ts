@@ -63,12 +63,12 @@ export interface IncomingRequest {
    */
   onTruth?(answer: Response): Response
   /**
-   * Called before the answer to a form, also if a fault answers in place of the endpoint, which reads no form otherwise.
+   * Called before the answer with the form of a request, also if a fault answers in place of the endpoint.
    *
-   * @param parts its fields, and the hashes of `files`
+   * @param parts its fields, and the hashes of `files`; undefined for another body
    * @internal
    */
-  onForm?(parts: Readonly<Record<string, unknown>>): void
+  onForm?(parts: Readonly<Record<string, unknown>> | undefined): void
   /**
    * All headers by their names in lower case, if the transport has them as an object.
    *

@@ -242,7 +242,7 @@ export class Pipeline<Backend, Scope extends object> {
     const { backend, operation, request } = context
     const { openEntry, replaceBackend, strictInput, isLax, strictRequests } = this.#options
     if (rawBody !== undefined && 'text' in rawBody) context.text = rawBody.text
-    this.#noteForm(context, rawBody)
+    context.incoming.onForm?.(formParts(rawBody))
     context.incoming.onStep?.(rawBody !== undefined && 'bytes' in rawBody ? rawBody.bytes : context.text)
     const entry = openEntry?.(backend, operation.operationId, request.method, context.path, context.cause)
     context.noteEntry(entry)
@@ -343,7 +343,7 @@ export class Pipeline<Backend, Scope extends object> {
     if (incoming.onForm !== undefined && OTHER_FORM.test(context.header('content-type') ?? '')) {
       const reading = refusalOrScope instanceof RefusalError ? undefined : readBody(context, refusalOrScope)
       return Promise.resolve(reading).then(body => {
-        this.#noteForm(context, body)
+        incoming.onForm!(formParts(body))
         this.#reportAnswer(context, status)
       })
     }
@@ -355,11 +355,6 @@ export class Pipeline<Backend, Scope extends object> {
       },
       () => this.#reportAnswer(context, status),
     )
-  }
-
-  #noteForm({ incoming }: RequestContext<Backend>, body: RawBody): void {
-    const parts = incoming.onForm && formParts(body)
-    if (parts !== undefined) incoming.onForm!(parts)
   }
 
   #reportAnswer(context: RequestContext<Backend>, status: number): void {

@@ -17,7 +17,10 @@ type SeenField = 'operation' | 'method' | 'path' | 'sentAt' | 'status' | 'retryA
 export interface ObservedRequest extends Pick<Exchange, SeenField>, Partial<Pick<Exchange, 'seq' | 'client'>> {
   /** Its number in words and evidence: the position among the requests of a flow or of a world, from 1. */
   readonly index: number
-  /** The parsed JSON or the text; undefined for no body. Of an upload, the fields and the hashes of `files`; undefined in a request log. */
+  /**
+   * The parsed JSON or the text; undefined for no body. Of a form, it is the fields and the hashes of `files`. In a request
+   * log, it is undefined for an upload.
+   */
   readonly body: unknown
   /** When the answer or the failure of the connection arrived; undefined if `unanswered`. */
   readonly endedAt: Micros | undefined

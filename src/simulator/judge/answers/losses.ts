@@ -17,6 +17,7 @@ import type {
   Question,
 } from '../observation.ts'
 import { type Comparison, comparisonOf, tellsLoss } from './comparison.ts'
+import type { Normalise } from './contents.ts'
 import { formatPlace, isDerived, isDigest, isWithin, type Leaf, type Place, patternOf, recordOf } from './leaves.ts'
 import { changedTextsIn, mangledIn } from './mangled.ts'
 import { isTelling } from './run-answers.ts'
@@ -51,9 +52,9 @@ class LossSearch {
   /** What the result has, by place and by the pattern of places. */
   readonly #byPlace: ReadonlyMap<string, unknown>
   readonly #byPattern: ReadonlyMap<string, readonly Leaf[]>
-  /** How often the result has a text at places of one pattern, and how often it usually has it. */
-  readonly #counts: ReadonlyMap<string, number>
-  readonly #usualCounts: ReadonlyMap<string, number>
+  /** The places of one pattern that have a text, and those that usually have it. */
+  readonly #byText: ReadonlyMap<string, readonly Leaf[]>
+  readonly #usualByText: ReadonlyMap<string, readonly Leaf[]>
   /** The times that are earlier than without faults. */
   readonly #earlier: readonly Leaf[]
 
@@ -75,8 +76,8 @@ class LossSearch {
       ({ place, value }) => timeIn(value) < (times.get(formatPlace(place)) ?? Number.NaN),
     )
     this.#byPattern = groupBy(read.leaves, ({ place }) => patternOf(place))
-    this.#counts = countTexts(read.leaves, answers.normalise)
-    this.#usualCounts = countTexts(usual.leaves, this.#said.normalise)
+    this.#byText = groupBy(read.leaves, leaf => textKey(leaf, answers.normalise))
+    this.#usualByText = groupBy(usual.leaves, leaf => textKey(leaf, this.#said.normalise))
   }
 
   report(): LossReport {
@@ -234,9 +235,9 @@ class LossSearch {
   }
 
   /** Tells whether places of one pattern have a text more often than usual. Else it is in place of nothing but itself. */
-  #isMoreOften({ place, value }: Leaf): boolean {
-    const key = `${patternOf(place)} ${this.#comparison.answers.normalise(String(value))}`
-    return (this.#counts.get(key) ?? 0) > (this.#usualCounts.get(key) ?? 0)
+  #isMoreOften(leaf: Leaf): boolean {
+    const key = textKey(leaf, this.#comparison.answers.normalise)
+    return this.#byText.get(key)!.length > (this.#usualByText.get(key)?.length ?? 0)
   }
 
   /** Tells whether a text is made of another whole answer: to the same question, or to one that is asked in its place. */
@@ -264,13 +265,8 @@ class LossSearch {
   }
 }
 
-function countTexts(leaves: readonly Leaf[], normalise: (text: string) => string): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const { place, value } of leaves) {
-    const key = `${patternOf(place)} ${normalise(String(value))}`
-    counts.set(key, (counts.get(key) ?? 0) + 1)
-  }
-  return counts
+function textKey({ place, value }: Leaf, normalise: Normalise): string {
+  return `${patternOf(place)} ${normalise(String(value))}`
 }
 
 /** Returns the time that a value is or has, as a number to compare with others of its form; NaN for none. */

@@ -165,10 +165,10 @@ class TellerSearch {
       if (isSign(before, value) && !hasMoved && !isRest) return ['sign', 'ifQuiet']
       return value > 0 && (isCalm(before) || before === 0) && !isEffort(place) ? ['count', 'ifQuiet'] : undefined
     }
-    return typeof value === 'string' ? this.#differenceOfText(place, before, value) : undefined
+    return typeof value === 'string' ? this.#differenceOfText(place, name, before, value) : undefined
   }
 
-  #differenceOfText(place: Place, before: unknown, value: string): Difference | undefined {
+  #differenceOfText(place: Place, name: string, before: unknown, value: string): Difference | undefined {
     // An entry of a list that moved up tells nothing.
     if (value.trim() === '' || this.#usualValues.has(toKey({ place, value }))) return undefined
     const isContent = this.#answers.has(this.#answers.normalise(value))
@@ -179,14 +179,9 @@ class TellerSearch {
       return ['end', isShown || typeof before !== 'string' || !this.#answers.isUsual(before) ? 'always' : 'perhaps']
     }
     if (isCalm(before)) {
-      // By its name, or that of a place around it that is usually empty, as in `lost[0].because`.
-      const isNamed = place.some(
-        (key, i) =>
-          typeof key === 'string' &&
-          COMPLETENESS.test(key) &&
-          (i === place.length - 1 || isCalm(valueAt(this.#usual.result, place.slice(0, i + 1)))),
-      )
-      const isSure = isNamed || isFailure
+      // Its name, and the names of places around it that are usually empty, as in `lost[0].because`.
+      const names = [name, ...place.filter((_, i) => isCalm(valueAt(this.#usual.result, place.slice(0, i + 1))))]
+      const isSure = isFailure || names.some(one => COMPLETENESS.test(String(one)))
       return !isContent || isSure ? ['value', isSure ? 'always' : 'ifQuiet'] : undefined
     }
     // Another answer tells nothing.
@@ -223,12 +218,8 @@ class TellerSearch {
       if ((one.value as number) < 1 || !Number.isInteger(one.value)) continue
       for (const other of usual.slice(i + 1)) {
         const [a, b] = [one, other].map(({ place }) => now.get(JSON.stringify(place)))
-        const isParted =
-          one.value === other.value &&
-          areSiblings(one.place, other.place) &&
-          a !== undefined &&
-          b !== undefined &&
-          a !== b
+        const isPair = one.value === other.value && areSiblings(one.place, other.place)
+        const isParted = isPair && a !== undefined && b !== undefined && a !== b
         if (!isParted || (a !== one.value && b !== one.value)) continue
         const place = a === one.value ? other.place : one.place
         if (this.#movedFrom(place) === undefined) this.#add(place, 'parted', 'always')

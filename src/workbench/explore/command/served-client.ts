@@ -155,9 +155,7 @@ export class ServedClient {
       recorder.noteAnswered(record, exchange)
       report?.(exchange)
     }
-    incoming.onForm = parts => {
-      record.body = parts
-    }
+    incoming.onForm = body => Object.assign(record, { body })
     incoming.onTruth = truth => recorder.noteTruth(record, truth)
     // A body that goes past the response is not recorded.
     incoming.takeBody = () => false

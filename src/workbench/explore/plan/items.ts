@@ -13,8 +13,8 @@ export function requestItem(
   { operation, path, nth, events }: Coordinate,
   { fault: declared, passes, isLate }: FaultClass,
 ): PlanItem {
-  const isInStream = isLate === true && events > 0 && declared.kind === 'stream'
-  const fault = isInStream ? { ...declared, after: Math.floor((events * 2) / 3) } : declared
+  const after = Math.floor((events * 2) / 3)
+  const fault = isLate && after > 0 && declared.kind === 'stream' ? { ...declared, after } : declared
   return { fault: withContentName({ on: operation, path, nth, fault }), ...(passes === false && { passes }) }
 }
 

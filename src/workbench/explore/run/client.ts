@@ -152,9 +152,7 @@ export class Client {
     try {
       const answer = sim.answer(request, {
         onAnswered: exchange => recorder.noteAnswered(record, exchange),
-        onForm: parts => {
-          record.body = parts
-        },
+        onForm: body => Object.assign(record, { body }),
         onTruth: truth => recorder.noteTruth(record, truth),
       })
       if (answer instanceof Promise || answer instanceof WireFaultResponse) {
