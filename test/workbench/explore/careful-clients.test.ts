@@ -414,9 +414,14 @@ test('a client of few operations may send a completion once, and is uneven if it
   const deleteOnce = readThen(async (context, token) => {
     if (token !== undefined) await must(context, 'DELETE', `/v1/api-tokens/${token}`)
   })
+  // More than half of the faults end it, so it does not survive faults.
+  const pollOnce = readThen(async context => {
+    for (let polls = 0; polls < 3; polls++) await must(context, 'GET', '/v1/models')
+  })
   const options = { fixtures: 'default' } as const
   const classes = ['status503', 'reset', 'refused', 'html', 'empty', 'truncated'] as const
   expect((await findingsOf(completeOnce, options, classes)).invariants).toEqual([])
+  expect((await findingsOf(pollOnce, options, classes)).invariants).toEqual([])
   expect((await findingsOf(deleteOnce, options, classes)).invariants).toEqual(['recovers'])
 })
 

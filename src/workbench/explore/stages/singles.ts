@@ -74,6 +74,8 @@ function unevenOperations(singles: readonly Single[]): string[] {
   const hasGivenUp = ({ result }: Single) => GIVEN_UP.has(result.telling?.grade)
   const isEven = (ones: readonly Single[]) =>
     ones.length >= ENOUGH_FAULTS && ones.filter(hasGivenUp).length <= (1 - EVEN) * ones.length
+  // Such a client does not survive faults, as its card says.
+  if (failures.filter(hasGivenUp).length > failures.length / 2) return []
   const holes = failures.filter(hasGivenUp).filter(({ point: { operation }, result }) => {
     const isSafe = result.requests.some(({ fault, method }) => fault !== undefined && SAFE_TO_REPEAT.has(method))
     return isEven(isSafe ? failures.filter(({ point }) => point.operation !== operation) : failures)
