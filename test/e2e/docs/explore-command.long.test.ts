@@ -23,6 +23,7 @@ test('the page has the blocks that are run below, and no other', () => {
     'sh npx modelhost-sim explore -- python3 -m modelhost_sim.run client.py',
     'sh PATH="$PWD/node_modules/modelhost-sim/clients/shell:$PATH" npx modelhost-sim explore -- bash client.sh',
     "sh npx modelhost-sim explore -- sh -c 'SERVICE_URL=$MODELHOST_URL SERVICE_TOKEN=$MODELHOST_TOKEN exec python3 -m modelhost_sim.run client.py'",
+    `sh PATH="$PWD/node_modules/modelhost-sim/clients/shell:$PATH" npx modelhost-sim explore -- sh -c 'SERVICE_URL=$MODELHOST_URL SERVICE_TOKEN=$MODELHOST_TOKEN exec bash client.sh'`,
     'python def sleep(seconds):',
     'bash pause() {',
     'sh TIMEOUT_SECONDS=2 npx modelhost-sim explore --fixtures empty -- python3 deploy.py acme/chat',
@@ -105,11 +106,17 @@ test.for([
     PYTHON,
   ],
   ['a script in a shell', true, ['bash', 'client.sh'], SHELL],
+  [
+    'a script in a shell with variables of its own',
+    true,
+    ['sh', '-c', /'(.*)'/.exec(blockWith(blocks, 'exec bash client.sh'))![1]!],
+    SHELL.replaceAll('MODELHOST_', 'SERVICE_'),
+  ],
 ] as const)('%s that sleeps moves the time of its world, unchanged', async ([, canRun, command, script], { skip }) => {
   if (!canRun) skip()
   const cwd = mkdtempSync(join(tmpdir(), 'sleeps-'))
   onTestFinished(() => rmSync(cwd, { recursive: true }))
-  writeFileSync(join(cwd, command.at(-1)!), script)
+  writeFileSync(join(cwd, command.at(-1)!.split(' ').at(-1)!), script)
   const env = {
     ...process.env,
     PYTHONPATH: resolve('clients/python/src'),

@@ -52,7 +52,8 @@ function findLateEnd(observation: Observation): Violation | undefined {
     alive.length === 0
       ? ''
       : ` Meanwhile ${alive.map(({ id }) => id).join(', ')} cost ${formatUsd(cost)}${untilJudged(observation)}.`
-  const longer = end.kind === 'unsettled' && end.bound ? LONGER : ''
+  // A client that has its answers and asks on would ask on under a longer bound, too.
+  const longer = waiting !== undefined && end.kind === 'unsettled' && end.bound ? LONGER : ''
   const root = waitsForEver(observation) ? { rootCause: NO_TIMEOUT } : {}
   return violationAt(request, how + last + costs + longer, { subject: alive[0]?.id, ...root })
 }

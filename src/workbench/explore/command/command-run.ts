@@ -176,7 +176,7 @@ export class CommandRun {
         ({ outcome, endedAt }) => outcome === 'unanswered' && endedAt === undefined,
       )
       const { length } = this.#recorder.requests
-      const asked = `another answer: it sent ${length} requests`
+      const asked = `a change, and has sent ${length} requests`
       const other = length > MANY_REQUESTS ? asked : 'something outside of the world'
       const answer = open && `an answer to request ${open.index} (${shortenPath(operationOf(open))})`
       const waitsFor = answer ?? (this.#waitsForTime ? 'time' : other)

@@ -84,7 +84,7 @@ export interface FindingWords {
   readonly expected: string
   /** What led to it, in the order of the plan. Empty if it takes no fault. */
   readonly causes: readonly string[]
-  /** The signatures of the other places at which the client breaks the invariant for the same reason. */
+  /** The signatures of other violations with the same cause. One of another rule has its words in brackets. */
   readonly also: readonly string[]
   /** The inputs of the flow. Empty if it has none, or if the simplest ones are enough. */
   readonly inputs: string

@@ -62,6 +62,10 @@ export function splitFinding<Finding extends Placed<Finding>>(finding: Finding):
 }
 
 function withPlaces<Finding extends Placed<Finding>>(finding: Finding, also: readonly Finding[]): Finding {
-  const story = { ...finding.story, also: also.map(({ signature }) => signature) }
+  // What a part says is in no other line: it names the status that the client did not know.
+  const places = also.map(({ invariant, signature, story: { what, advice } }) =>
+    PART_OF[invariant] === finding.invariant ? `${signature} (${what} ${advice})` : signature,
+  )
+  const story = { ...finding.story, also: places }
   return { ...finding, also, story, why: toParagraph(story) }
 }

@@ -149,6 +149,9 @@ test('a client that polls for ever after an end has one finding of two rules, an
   expect(findings).toMatchObject([
     { signature: 'settles@getDeployment/ok', also: [{ signature: 'readsEnd@getDeployment/ok' }] },
   ])
+  expect(findings[0]!.why).toMatch(
+    /Also at: readsEnd@getDeployment\/ok \(Request \d+ .+ is failed\. The client polled on: .+ Poll a deployment until it is running, failed, stopped or deleted\.\)\./,
+  )
 })
 
 test('a loop that does not know an end is found at its poll, whatever the client does after it', async () => {
