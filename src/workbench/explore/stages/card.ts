@@ -24,15 +24,21 @@ export interface Card {
     readonly notJudged: string | undefined
   }[]
   /** The operations whose temporary faults ended the client with an error, or let it not end, with up to three classes. */
-  readonly ended: readonly { readonly place: string; readonly runs: number; readonly faults: readonly string[] }[]
+  readonly ended: readonly FaultedPlace[]
   /** The errors of the client's own code, each with the faults after which it came. */
   readonly crashes: readonly { readonly error: string; readonly runs: number; readonly faults: readonly string[] }[]
   /** The kinds of things that a command left running in this number of runs, and whose ids it only printed. */
-  readonly printedOnly: readonly { readonly place: string; readonly runs: number }[]
+  readonly printedOnly: readonly FaultedPlace[]
   /** The places of the result that said of losses, each with the number of runs. */
   readonly said: readonly { readonly place: string; readonly runs: number }[]
   /** The places that may have said of losses: only the user knows. */
   readonly unclear: readonly { readonly place: string; readonly runs: number }[]
+}
+
+interface FaultedPlace {
+  readonly place: string
+  readonly runs: number
+  readonly faults: readonly string[]
 }
 
 type Counts = Record<Grade, number>
@@ -48,7 +54,7 @@ export class CardWriter {
   /** The faults of runs, by operation and by error. */
   readonly #ended = new Map<string, string[]>()
   readonly #crashes = new Map<string, string[]>()
-  readonly #printedOnly = new Map<string, number>()
+  readonly #printedOnly = new Map<string, string[]>()
   readonly #said = new Map<string, number>()
   readonly #unclear = new Map<string, number>()
 
@@ -57,7 +63,7 @@ export class CardWriter {
     const point = 'item' in of ? of : undefined
     const fault = 'item' in of ? `${of.operation} ${of.class}` : of.map(nameItem).join(' + ')
     if (crash !== undefined) append(this.#crashes, crash, fault)
-    for (const kind of printedOnly) increment(this.#printedOnly, kind)
+    for (const kind of printedOnly) append(this.#printedOnly, kind, fault)
     const grades = point === undefined ? this.#several : passes(point) ? this.#passing : this.#others
     grades[grade]++
     if (point !== undefined && grades === this.#passing && grade !== 'usual' && grade !== 'said')
@@ -86,16 +92,11 @@ export class CardWriter {
       const { otherwise = 'no fault acted' } = rule
       return { name, runs, notJudged: settings[name] === false ? 'off' : runs > 0 ? undefined : otherwise }
     })
-    const ended = toFaults(this.#ended).map(({ name, runs, faults }) => ({
-      place: name,
-      runs,
-      faults: faults.slice(0, 3),
-    }))
     const crashes = toFaults(this.#crashes).map(({ name, ...of }) => ({ error: name, ...of }))
     return {
       ...{ passing: this.#passing, others: this.#others, several: this.#several, invariants },
-      ...{ ended, crashes, said: toPlaces(this.#said), unclear: toPlaces(this.#unclear) },
-      printedOnly: toPlaces(this.#printedOnly),
+      ...{ ended: toFaultedPlaces(this.#ended), crashes, printedOnly: toFaultedPlaces(this.#printedOnly) },
+      ...{ said: toPlaces(this.#said), unclear: toPlaces(this.#unclear) },
     }
   }
 }
@@ -127,6 +128,10 @@ function append(faults: Map<string, string[]>, name: string, fault: string): voi
 
 function toFaults(faults: ReadonlyMap<string, readonly string[]>) {
   return Array.from(faults, ([name, all]) => ({ name, runs: all.length, faults: [...new Set(all)] })).sort(byRuns)
+}
+
+function toFaultedPlaces(faults: ReadonlyMap<string, readonly string[]>): FaultedPlace[] {
+  return toFaults(faults).map(({ name, ...of }) => ({ place: name, ...of, faults: of.faults.slice(0, 3) }))
 }
 
 function toPlaces(counts: ReadonlyMap<string, number>): { readonly place: string; readonly runs: number }[] {

@@ -52,9 +52,12 @@ test('a crash has its error with its faults, and a card lists five errors', () =
   ])
 })
 
-test('what a command left running and only printed has a line', () => {
+test('what a command left running and only printed has a line with the faults', () => {
   const card = new CardWriter()
   const telling = { grade: 'gaveUp', printedOnly: ['deployment'], judged: [] } as unknown as RunTelling
-  for (const _ of CLASSES) card.add(telling, [])
-  expect(describeCard(card.toCard({}), 0)).toContain('  Left running, printed only: deployment (5 runs).')
+  const plan: Plan = [{ fault: { on: 'deleteDeployment', fault: { kind: 'hang' } } }]
+  for (const _ of CLASSES) card.add(telling, plan)
+  expect(describeCard(card.toCard({}), 0)).toContain(
+    '  Left running, printed only: deployment (5 runs: deleteDeployment hang).',
+  )
 })
