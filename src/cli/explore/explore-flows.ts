@@ -363,9 +363,9 @@ async function toOutcome(
     // What fails without a fault is found by the exploration without shards.
     if (findings.has(signature) || isOfBase(signature) || maySurface !== undefined) continue
     const small = isKnown(signature) ? undefined : await shrink({ ...options, plan, inputs, signature })
+    if (options.signal?.aborted && small?.isMinimal === false) throw new RunStopped()
     // The exploration without shards reports it apart.
     if (small !== undefined && surfaceReasonOf(small.plan) !== undefined) continue
-    if (options.signal?.aborted && small?.isMinimal === false) throw new RunStopped()
     // Another plan can break the same at another request.
     const ofPlan = small?.result.broken.find(violation => violation.signature === signature)
     findings.set(signature, {

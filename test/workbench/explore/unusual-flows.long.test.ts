@@ -211,7 +211,7 @@ test('fake timers of a test are refused', async () => {
 
 test.each<[object, string]>([
   [{ budget: 0 }, 'the budget 0 is invalid'],
-  [{ budget: Number.NaN }, 'the budget null is invalid'],
+  [{ budget: Number.NaN }, 'the budget NaN is invalid'],
   [{ budget: '1 week' }, "Give a number of runs, or real time as in '60s'."],
   [{ faults: 'pair' }, "unknown faults 'pair'. Did you mean 'pairs'?"],
   [{ classes: ['hung'] }, "unknown class 'hung'. Did you mean 'hang'?"],
