@@ -11,6 +11,8 @@ import type { ClientExchange, RequestRecorder } from '../run/request-recorder.ts
 
 /** How long a client waits at least before it repeats a request, or tries again after a failure. */
 const ASSUMED_WAIT = 10 * SECOND
+/** How far a poll moves time for a client that moves time itself. */
+const OWN_STEP = '1ms'
 /** How long a client waits for an answer that never comes. */
 const ASSUMED_TIMEOUT = 30 * SECOND
 
@@ -47,7 +49,11 @@ export class ClientWaits {
     this.#open++
     if (quiet === undefined) return
     const moved = clock.elapsed - quiet.elapsed
-    if (moved > 0) this.movesTime = true
+    if (moved > 0 && !this.movesTime) {
+      this.movesTime = true
+      // Its polls would move time further than its own limits see.
+      clock.set({ mode: 'on-poll', step: OWN_STEP })
+    }
     const slept = Math.floor((monotonicMs() - quiet.ms) / 1000) * SECOND
     this.sleptMs += slept / 1000
     const wait = Math.max(slept, this.movesTime ? 0 : this.#assumedWait(method, path))

@@ -67,6 +67,24 @@ test('the waits of a client that moves the time itself are exact', async () => {
   expect(await ask('GET /deploy/a')).toBe(30)
 })
 
+test('polls do not move the time after the first wait of the client that moves it', async () => {
+  sim.clock.set('on-poll')
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ model_name: 'chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+  const created = await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body })
+  const { deploy_id } = (await created.json()) as { deploy_id: string }
+  const poll = async () => {
+    const before = sim.clock.elapsed
+    await sim.fetch(`http://sim/deploy/${deploy_id}`, { headers })
+    return sim.clock.elapsed - before
+  }
+  expect(await poll()).toBeGreaterThan(1e6)
+  await ask('GET /deploy/a')
+  await sim.clock.advance('2s')
+  await ask('GET /deploy/a')
+  expect(await poll()).toBe(1_000)
+})
+
 test('requests at the same time wait once, and a restarted client does not wait', async () => {
   await ask('GET /deploy/a')
   await Promise.all([waits.beforeRequest('GET', '/deploy/a'), waits.beforeRequest('GET', '/deploy/a')])
