@@ -211,6 +211,8 @@ describe('the file of a profile', () => {
     expect(failureOf(() => loadProfile(path)).message).toBe(
       `Failed to load profile '${path}': ${path}: line 2, column 26: expected ',' or '}', got 's'. Fix the JSON there.`,
     )
+    const twice = write('twice.json', '{"name":"a","name":"b"}')
+    expect(failureOf(() => loadProfile(twice)).message).toContain('the key "name" is there twice')
   })
 
   test('is named in a problem that another profile inherits from it', () => {

@@ -99,7 +99,7 @@ export class ProfileChain {
     const cached = parsedFiles.get(file.path)
     if (cached !== undefined && cached.stamp === file.stamp) return cached
     const text = file.read()
-    const parsed = parseJsonText(text)
+    const parsed = parseJsonText(text, true)
     if ('fault' in parsed) {
       const { line, column, reason } = parsed.fault
       throw this.#failure(`${file.label}: line ${line}, column ${column}: ${reason}. Fix the JSON there.`)

@@ -160,7 +160,7 @@ export function createNamesError(label: string, problems: readonly string[]): Ra
 function readProfileFile(path: string, label: string): unknown {
   const file = openNames(path)
   if ('problem' in file) throw createNamesError(label, [file.problem])
-  const parsed = parseJsonText(file.text)
+  const parsed = parseJsonText(file.text, true)
   if ('value' in parsed) return parsed.value
   const { line, column, reason } = parsed.fault
   throw createNamesError(label, [`line ${line}, column ${column}: ${reason}. Fix the JSON there.`])

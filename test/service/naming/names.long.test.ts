@@ -1,4 +1,7 @@
 /** Names profiles: what is asked in the user's words is answered in them, and is the same world. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { serve } from '../../../src/server/http/server.ts'
 import { createClient } from '../../../src/service/client/client.ts'
@@ -441,6 +444,11 @@ describe('invalid names', () => {
     expect(() => readNames('README.md')).toThrow(
       /Failed to read the names 'README\.md': line 1, column 1: expected a value/,
     )
+    const folder = mkdtempSync(join(tmpdir(), 'names-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'names.json')
+    writeFileSync(file, '{"fields":{"hub":"a","hub":"b"}}')
+    expect(() => readNames(file)).toThrow(/line 1, column 22: the key "hub" is there twice/)
   })
 
   test('a missing profile and an empty profile change nothing', async () => {
