@@ -201,7 +201,10 @@ const DATA_KEYWORDS = ['example', 'examples', 'default', 'enum', 'const']
 
 function basePathOf({ servers }: Json): string {
   const [first] = Array.isArray(servers) ? (servers as unknown[]) : []
-  const url = isObject(first) && typeof first.url === 'string' ? first.url : '/'
+  const { url: template = '/', variables } = toObject(first)
+  const url = String(template).replaceAll(/\{([^{}]*)\}/g, (_, name) =>
+    String(toObject(toObject(variables)[name]).default),
+  )
   const path = URL.canParse(url, 'http://any') ? new URL(url, 'http://any').pathname : '/'
   return path.replace(/\/+$/, '')
 }

@@ -414,7 +414,9 @@ describe('documents of 3.0', () => {
   })
 
   test('paths below the URL of the server, alternatives and recursive schemas are understood', async () => {
-    const servers = [{ url: 'https://api.example.test/v1/' }]
+    const servers = [
+      { url: 'https://{host}/{version}/', variables: { host: { default: 'a' }, version: { default: 'v1' } } },
+    ]
     const schema = { oneOf: [{ type: 'string' }, { $ref: '#/components/schemas/Loop' }] }
     const components = {
       schemas: {
