@@ -110,7 +110,7 @@ const Ramp = z
 /**
  * Rates from CSV (see `parseLoadTrace`), or single requests (see `readRequestTrace`), which replace lengths, burstiness and
  * spread. The rate of a line lasts until the next line, and that of the last line for ever, or until `length` ends. With
- * `repeat` the last line lasts as long as the line before it, and then the trace starts again from its second 0.
+ * `repeat` the trace then starts again from its beginning. Without `length` the last line lasts as long as the line before.
  */
 const Trace = z
   .strictObject({
@@ -262,13 +262,22 @@ export function compileLoad<Load extends OfferedLoad>(load: Load): Load {
   const start = skip === undefined ? 0 : micros(skip)
   const length = lasts === undefined ? Number.POSITIVE_INFINITY : micros(lasts)
   const cut = { from: start / SECOND, lasts: length / SECOND, isRepeated: repeat }
-  const trace = isRequestTrace(text) ? readRequestTrace(text, cut) : { text: cutRates(text, start, length, repeat) }
-  const lines = parseLoadTrace(trace.text).map(({ at, rps: rate }) => `${at / SECOND},${rate * scale}`)
+  const isOfRequests = isRequestTrace(text)
+  const trace = isOfRequests ? readRequestTrace(text, cut) : { text: cutRates(text, start, length, repeat) }
+  const points = parseLoadTrace(trace.text)
+  const period = isOfRequests || lasts !== undefined ? length : tracePeriod(parseLoadTrace(text)) - start
+  if (repeat && period < Number.POSITIVE_INFINITY && period !== tracePeriod(points)) {
+    // Repeated, the last line lasts as long as the line before it. So a line halfway to the end sets the period.
+    const { at, rps } = points.at(-1)!
+    const halfway = Math.min(MAX_TRACE_LENGTH, Math.ceil((at + period) / 2))
+    if (halfway > at) points.push({ at: halfway, rps })
+  }
+  const lines = points.map(({ at, rps: rate }) => `${at / SECOND},${rate * scale}`)
   return { ...rest, repeat, ...trace, text: lines.join('\n') } as unknown as Load
 }
 
 /**
- * Returns the lines of a span. After its end the rate is 0, or the trace starts over if it is repeated.
+ * Returns the lines of a span. After its end the rate is 0, unless the trace is repeated.
  *
  * @throws RangeError for a span without time, or after the last line
  */
@@ -277,10 +286,7 @@ function cutRates(text: string, start: Micros, length: Micros, isRepeated: boole
   if (length === 0 || start > points.at(-1)!.at) throw new RangeError('it has no rate in this span')
   const kept = points.filter(({ at }) => at > start && at < start + length)
   kept.unshift({ at: start, rps: points.findLast(({ at }) => at <= start)?.rps ?? 0 })
-  const { at: last, rps } = kept.at(-1)!
-  // Repeated, the last line lasts as long as the line before. So a line halfway to the end makes the span the period.
   if (!isRepeated && length <= MAX_TRACE_LENGTH) kept.push({ at: start + length, rps: 0 })
-  else if (isRepeated && start + length < tracePeriod(points)) kept.push({ at: (last + start + length) / 2, rps })
   return kept.map(({ at, rps: rate }) => `${(at - start) / SECOND},${rate}`).join('\n')
 }
 

@@ -77,7 +77,7 @@ export function readRequestTrace(
   const all = text.trimStart().startsWith('{') ? jsonRequests(text) : csvRequests(text)
   const start = all.reduce((least, { seconds }) => Math.min(least, seconds), Number.POSITIVE_INFINITY) + from
   const requests = all
-    .filter(({ seconds }) => seconds >= start && seconds < start + lasts)
+    .filter(({ seconds }) => seconds >= start && seconds - start < lasts)
     .sort((a, b) => a.seconds - b.seconds)
   if (requests.length === 0) throw new RangeError('it has no request in this span')
   const counts = new Map<number, number>()
@@ -86,15 +86,18 @@ export function readRequestTrace(
     counts.set(bin, (counts.get(bin) ?? 0) + 1)
   }
   const last = [...counts.keys()].at(-1)!
-  // A row of bins without requests has one line. The last two lines tell the period of a load that is repeated.
+  // A row of bins without requests has one line. The last two lines tell the period of a load that is repeated whole.
   const lines = new Set([0, last - 1, ...[...counts.keys()].flatMap(bin => [bin, bin + 1])])
-  const end = isRepeated ? last : last + 1
+  const isCut = isRepeated && lasts < Number.POSITIVE_INFINITY
+  const hasPauseAtEnd = !isRepeated || (isCut && (last + 1) * BIN < lasts)
+  const end = hasPauseAtEnd ? last + 1 : last
+  const widthOf = (bin: number) => (isCut ? Math.min(BIN, lasts - bin * BIN) : BIN)
   const kept = [...lines].filter(bin => bin >= 0 && bin <= end).sort((a, b) => a - b)
   const prompts = requests.map(({ prompt }) => prompt)
   const prompt = meanOf(prompts)
   const cachedShare = shareOfKnownBlocks(requests)
   return {
-    text: kept.map(bin => `${bin * BIN},${(counts.get(bin) ?? 0) / BIN}`).join('\n'),
+    text: kept.map(bin => `${bin * BIN},${(counts.get(bin) ?? 0) / widthOf(bin)}`).join('\n'),
     prompt_tokens: Math.max(1, prompt),
     output_tokens: Math.max(1, meanOf(requests.map(({ answer }) => answer))),
     burstiness: Math.max(1, dispersionOf(counts, last + 1)),

@@ -5,7 +5,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { compileLoad, OfferedLoad, parseLoadTrace, tracePeriod } from '../../src/data/offered-load.ts'
 import { isRequestTrace, readRequestTrace } from '../../src/data/request-trace.ts'
+import { micros } from '../../src/kernel/duration.ts'
 import { commanded } from '../cli/commanded.ts'
+import { curveOf } from '../simulation/any-load.ts'
 
 /** Three requests, the last 20 s after the first. */
 const CSV = `TIMESTAMP,ContextTokens,GeneratedTokens
@@ -147,7 +149,7 @@ describe('a load from a trace', () => {
     const repeated = { kind: 'trace', text: '0,5\n8,6\n12,7\n40,8', ...cut, repeat: true }
     const { text } = compileLoad(OfferedLoad.parse(repeated)) as { text: string }
     expect([text, tracePeriod(parseLoadTrace(text))]).toEqual(['0,18\n2,21\n8.5,21', 15_000_000])
-    const whole = compileLoad(OfferedLoad.parse({ ...repeated, length: '1h' }))
+    const whole = compileLoad(OfferedLoad.parse({ ...repeated, length: undefined }))
     expect(whole).toMatchObject({ text: '0,18\n2,21\n30,24' })
   })
 
@@ -161,6 +163,24 @@ describe('a load from a trace', () => {
       noRate,
     ])
     expect(problemOf({ text: '0,2e6', scale: 1000 })).toContain('requests/s of at most 1000000000')
+  })
+
+  const perSecond = (seconds: number) =>
+    `time,input_tokens,output_tokens\n${Array.from({ length: seconds }, (_, i) => `${i},1,1`).join('\n')}`
+  test.each([
+    ['starts over after a length beyond its last line', '0,10\n3600,20', { length: '4h' }, '12h', 756_000],
+    ['starts over after a length beyond its last request', perSecond(3600), { length: '2h' }, '4h', 7200],
+    ['starts over within a bin', perSecond(3600), { length: '5s' }, '3h', 10_800],
+    ['starts over within its second bin', perSecond(3600), { length: '15s' }, '3h', 10_800],
+    ['starts over in a pause', `${perSecond(10)}\n600,1,1`, { length: '100s' }, '1000s', 100],
+    ['keeps the end of its last line', '0,10\n3600,20\n7200,0', { skip: '119m' }, '61m', 1200],
+    ['is one line to its end', '0,10\n3600,20\n7200,5', { skip: '2h' }, '3h', 54_000],
+    ['ends a cut line at its length', '0,10\n3600,20', { skip: '30m', length: '1h30m' }, '6h', 360_000],
+    ['never starts over before the last time of a trace', '0,10\n3600,20', { length: '20000d' }, '12h', 828_000],
+  ])('that is repeated %s', (_, text, cut, until, requests) => {
+    const load = compileLoad(OfferedLoad.parse({ kind: 'trace', text, ...cut, repeat: true }))
+    expect(curveOf(load).integral(0, micros(until))).toBeCloseTo(requests, 3)
+    expect(compileLoad(load)).toEqual(load)
   })
 
   test('repeats without a pause', () => {
