@@ -125,6 +125,16 @@ export function ownEndpoint<
     const advice = 'Install zod 4, and declare the schema with it, as in z.string().'
     if (!isSchema(schema)) throw problem(`the schema '${field}' is missing, or not one of zod 4. ${advice}`)
   }
+  if (declaration.body !== undefined && String(route).startsWith('GET ')) {
+    throw problem('a GET has no body. Leave body out, or give another method.')
+  }
+  if (declaration.status === 204 && (returns as unknown as z.ZodType)._zod.def.type !== 'null') {
+    throw problem('with the status 204, the answer has no body. Give returns: z.null().')
+  }
+  const noRefusal = Object.keys(declaration.refusals ?? {}).find(status => !/^[45]\d\d$/.test(status))
+  if (noRefusal !== undefined) {
+    throw problem(`the refusal '${noRefusal}' is not a status from 400 to 599. Give one of those.`)
+  }
   if (typeof handle !== 'function') throw problem("'handle' is not a function. Give one that returns the answer.")
   for (const [field, known] of Object.entries(WORDS)) {
     const word = declaration[field as keyof typeof WORDS] ?? known[0]!

@@ -265,6 +265,10 @@ test.each([
   [{ query: { a: z3.string() } }, "the schema 'a' is missing, or not one of zod 4."],
   [{ body: 'text' }, "the schema 'body' is missing, or not one of zod 4."],
   [{ handle: undefined }, "'handle' is not a function. Give one that returns the answer."],
+  [{ status: 204 }, 'with the status 204, the answer has no body. Give returns: z.null().'],
+  [{ refusals: { 404: 'gone', 200: 'fine' } }, "the refusal '200' is not a status from 400 to 599. Give one of those."],
+  [{ refusals: { abc: 'z' } }, "the refusal 'abc' is not a status from 400 to 599."],
+  [{ body: z.object({ a: z.string() }) }, 'a GET has no body. Leave body out, or give another method.'],
 ])('a declaration with %o is refused', (fields, problem) => {
   const declare = () => endpoint({ route: 'GET /x', summary: 'x', returns, handle: () => ({}), ...(fields as object) })
   expect(declare).toThrow(`Failed to declare the endpoint 'GET /x': ${problem}`)
@@ -295,6 +299,12 @@ test.each([
   [{ ended: ['offf'] }, "ended has 'offf', and status is never that. Did you mean 'off'?"],
   [{ ended: ['over'] }, "ended has 'over', and status is never that. Give some of on, off."],
   [{ ended: [1], status: 'id' }, 'ended is [1]. Give a list of texts.'],
+  [
+    { record: z.string() },
+    "the table 'thing': its record is of the type string. Give a schema of an object, as in z.object({ … }).",
+  ],
+  [{ record: z.array(Thing) }, 'its record is of the type array. Give a schema of an object'],
+  [{ key: 'usd' }, "the table 'thing': key is 'usd', whose values are not texts. Give a field with texts."],
 ])('a table with %o is refused', (fields, problem) => {
   expect(() => recordTable({ ...things, ...(fields as object) })).toThrow(problem)
 })

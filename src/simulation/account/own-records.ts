@@ -1,10 +1,11 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import type { Archive } from '../../kernel/archive.ts'
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import { purpose } from '../../kernel/random.ts'
 import { type Generation, Row } from '../../kernel/row.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { attempt } from '../../lib/errors.ts'
 import { deepFreeze } from '../../lib/fields.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
@@ -59,6 +60,10 @@ export function recordTable<R extends object>(table: RecordTable<R>): RecordTabl
   if (typeof record !== 'object' || record === null || !('_zod' in record)) {
     throw problem('its record is not a schema of zod 4. Give one, as in z.object({ … }).')
   }
+  const json = attempt(() => z.toJSONSchema(record as unknown as z.ZodType, { unrepresentable: 'any' }))
+  if ((json?.type ?? 'object') !== 'object') {
+    throw problem(`its record is of the type ${json!.type}. Give a schema of an object, as in z.object({ … }).`)
+  }
   const { shape } = record as { readonly shape?: Readonly<Record<string, z.ZodType>> }
   for (const [role, field] of Object.entries({ key, status, usdPerHour })) {
     if (typeof field !== 'string') throw problem(`${role} is ${quote(field)}. Give the name of a field of its record.`)
@@ -66,6 +71,8 @@ export function recordTable<R extends object>(table: RecordTable<R>): RecordTabl
     const advice = formatSuggestion(field, Object.keys(shape), 'Add it to the schema.')
     throw problem(`${role} is '${field}', a field that its record lacks. ${advice}`)
   }
+  const keyType = (json?.properties?.[key] as { readonly type?: string } | undefined)?.type ?? 'string'
+  if (keyType !== 'string') throw problem(`key is '${key}', whose values are not texts. Give a field with texts.`)
   if (!Array.isArray(ended) || ended.some(one => typeof one !== 'string')) {
     throw problem(`ended is ${quote(ended)}. Give a list of texts.`)
   }
