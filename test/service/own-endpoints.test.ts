@@ -509,6 +509,54 @@ test('answers a success with the declared status, and no body with 204', async (
   }
 })
 
+test('reads a list of a query or a form from a repeated name', async () => {
+  const list = z.array(z.string())
+  const listOrText = z.union([z.string(), list]).optional()
+  const split = z.preprocess(value => String(value).split(','), list).optional()
+  const own = {
+    find: endpoint({
+      ...{
+        route: 'GET /x',
+        summary: 'x',
+        query: { s: list.default([]), u: listOrText, c: split, t: z.string().optional() },
+      },
+      ...{ returns: z.any(), handle: ({ query }) => query },
+    }),
+    send: endpoint({
+      route: 'POST /x',
+      summary: 'x',
+      consumes: 'form',
+      body: z.object({ b: list.optional(), 'd[]': list.optional(), u: listOrText, t: z.string().optional() }),
+      returns: z.any(),
+      handle: ({ body }) => body,
+    }),
+  }
+  const sim = made({ endpoints: own, strictRequests: true })
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const find = async (search: string) => (await call(sim, 'GET', `/x${search}`)).body
+  expect(await find('?s=1&s=2&t=3&t=4')).toEqual({ s: ['1', '2'], t: '4' })
+  expect(await find('?s=1')).toEqual({ s: ['1'] })
+  expect(await find('')).toEqual({ s: [] })
+  expect(await find('?u=1&c=a,b')).toEqual({ s: [], u: '1', c: ['a', 'b'] })
+  expect(await find('?u=1&u=2')).toEqual({ s: [], u: ['1', '2'] })
+  const pairs = [
+    ['b=1&b=2&t=3&t=4', { b: ['1', '2'], t: '4' }],
+    ['b=1', { b: ['1'] }],
+    ['b[]=1&b[]=2', { b: ['1', '2'] }],
+    ['d[]=1', { 'd[]': ['1'] }],
+    ['u=1', { u: '1' }],
+    ['u=1&u=2', { u: ['1', '2'] }],
+  ] as const
+  for (const [text, expected] of pairs) {
+    const form = new FormData()
+    for (const [name, value] of new URLSearchParams(text)) form.append(name, value)
+    for (const body of [new URLSearchParams(text), form]) {
+      const answer = await sim.fetch('http://sim/x', { method: 'POST', headers, body })
+      expect([text, await answer.json()]).toEqual([text, expected])
+    }
+  }
+})
+
 test.each([404, null])('refuses %j as the status of a success', status => {
   const own = {
     find: endpoint({ route: 'GET /x', summary: 'x', status: status as never, returns: z.null(), handle: () => null }),

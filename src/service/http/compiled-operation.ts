@@ -8,6 +8,7 @@ import type { VendorMapping } from '../naming/translation.ts'
 import { getTokenCounter, loadTokenizer } from '../openai/tokenizer.ts'
 import type { Routes } from '../operation-table.ts'
 import { RefusalError } from '../refusals.ts'
+import * as listField from './list-field.ts'
 import { Router } from './router.ts'
 
 /** The schemas of the path and the query of a request. */
@@ -17,6 +18,8 @@ interface InputSchemas {
   readonly query: z.ZodObject | undefined
   /** The parsed empty query; undefined if an empty query is invalid. */
   readonly emptyQuery: unknown
+  /** The parameters of the query that are lists. */
+  readonly queryLists: readonly string[]
 }
 
 /** Compiling a parser takes 10 ms, about as much as it saves on this number of bodies. */
@@ -137,6 +140,7 @@ function createInputSchemas({ params, query: fields }: AnyEndpoint): InputSchema
     params: Object.values(params).every(isPlainString) ? undefined : z.object(params),
     query,
     emptyQuery: emptyResult?.success ? Object.freeze(emptyResult.data) : undefined,
+    queryLists: Object.keys(fields).filter(name => listField.isListField(fields[name]!)),
   }
 }
 

@@ -305,15 +305,25 @@ function parseForm(
   return undefined
 }
 
-/** Returns the declared parameters. If a parameter is repeated, the last value counts. */
-function readQuery(search: string, { endpoint, requestMapping }: CompiledOperation): unknown {
-  const query: Record<string, string> = {}
+/** Returns the declared parameters. If a parameter is repeated, and is not a list, the last value counts. */
+function readQuery(search: string, { endpoint, requestMapping, inputSchemas }: CompiledOperation): unknown {
+  let query: Record<string, unknown> = {}
   const fields = endpoint.query
+  const given = new URLSearchParams(search)
   if (requestMapping === undefined) {
-    for (const [name, value] of new URLSearchParams(search)) if (Object.hasOwn(fields, name)) query[name] = value
-    return query
+    for (const [name, value] of given) if (Object.hasOwn(fields, name)) query[name] = value
+  } else query = requestMapping.query.toInternal(Object.fromEntries(given)) as Record<string, unknown>
+  if (inputSchemas.queryLists.length === 0) return query
+  const all: Record<string, string[]> = Object.create(null)
+  for (const [name, value] of given) {
+    all[name] ??= []
+    all[name].push(value)
   }
-  return requestMapping.query.toInternal(Object.fromEntries(new URLSearchParams(search)))
+  const lists = (requestMapping?.query.toInternal(all) ?? all) as Record<string, string[]>
+  for (const name of inputSchemas.queryLists) {
+    if (Object.hasOwn(lists, name)) query[name] = listField.readRepeated(fields[name], lists[name]!)
+  }
+  return query
 }
 
 function addUnknownParameters(issues: () => Details, search: string, fields: FieldSchemas): void {

@@ -3,6 +3,7 @@
 import { LIMITS } from '../../../lib/limits.ts'
 import type { FieldSchemas } from '../../endpoint.ts'
 import type { RefusalError } from '../../refusals.ts'
+import * as listField from '../list-field.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { UploadResult } from './multipart.ts'
 import * as multipart from './multipart.ts'
@@ -10,7 +11,7 @@ import { bytesOf, createDetailRefusal, readText } from './text-body.ts'
 
 export type RawBody =
   | { text: string }
-  | { fields: Record<string, string> }
+  | { fields: Record<string, unknown> }
   | { refused: RefusalError; bytes?: Uint8Array }
   | UploadResult
   | undefined
@@ -54,7 +55,11 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
       limitFor,
     })
   }
-  if (endpoint.consumes === 'form') return multipart.readForm(request, contentType)
+  if (endpoint.consumes === 'form') {
+    const form = await multipart.readForm(request, contentType)
+    if (!('fields' in form) || endpoint.body === undefined) return form
+    return { fields: listField.withLists(form.fields, form.lists, endpoint.body, context.operation.requestMapping) }
+  }
   if (endpoint.byTask !== undefined && /^\s*multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
     return multipart.readUpload(request, contentType, endpoint.byTask.file)
   }

@@ -68,21 +68,21 @@ export async function readUpload(
 export async function readForm(
   request: Request,
   contentType: string | null,
-): Promise<{ fields: Record<string, string> } | Exclude<UploadResult, { form: UploadForm }>> {
+): Promise<Pick<UploadForm, 'fields' | 'lists'> | Exclude<UploadResult, { form: UploadForm }>> {
   if (/^multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
     const limit = { bytes: LIMITS.ignoredBytes, refusal: 'Request Entity Too Large' }
     const upload = await readUpload(request, contentType, { part: '', limit })
-    return 'form' in upload ? { fields: upload.form.fields } : upload
+    return 'form' in upload ? upload.form : upload
   }
-  const fields = emptyForm().fields
-  if (contentType === null && request.body === null) return { fields }
+  const form = emptyForm()
+  if (contentType === null && request.body === null) return form
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? '')) {
     return { refused: createUnsupportedMediaType(['application/x-www-form-urlencoded', 'multipart/form-data']) }
   }
   const body = await readText(request, LIMITS.formFieldBytes)
   if ('refused' in body) return body
-  for (const [name, value] of new URLSearchParams(body.text)) fields[name] = value
-  return { fields }
+  for (const [name, value] of new URLSearchParams(body.text)) addText(form, name, value)
+  return form
 }
 
 /** The refusal of a body of a content type that is not read, which names those that are. */
@@ -270,7 +270,10 @@ function addField(form: UploadForm, limits: UploadLimits, name: string | undefin
     form.fileAsText = true
     return
   }
-  if (name === undefined) return
+  if (name !== undefined) addText(form, name, value)
+}
+
+function addText(form: UploadForm, name: string, value: string): void {
   form.fields[name] = value
   const listName = name.endsWith('[]') ? name.slice(0, -2) : name
   form.lists[listName] ??= []
