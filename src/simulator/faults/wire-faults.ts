@@ -132,7 +132,8 @@ function throttledBody({ body }: Response, bytesPerSecond: number, sleep: Client
           for (let offset = 0; offset < bytes.length; offset += size) {
             await sleep(interval)
             if (!isOpen) return
-            controller.enqueue(bytes.subarray(offset, offset + size))
+            // A copy: its reader may detach what it gets.
+            controller.enqueue(bytes.slice(offset, offset + size))
           }
         }
         if (isOpen) controller.close()

@@ -623,3 +623,15 @@ test('a stream ends early after more than its first events', async () => {
   expect((await findingsOf(toDone, {}, ['streamEnd'])).invariants).toEqual([])
   expect((await findingsOf(someWords, {}, ['streamEnd'])).invariants).toEqual(['noSilentLoss'])
 })
+
+test('a body that comes slowly can be read in pieces', async () => {
+  const read: Run = async ({ fetch, url, token }) => {
+    const signal = AbortSignal.timeout(30_000)
+    const answer = await fetch(`${url}/v1/files?limit=2`, { headers: { authorization: `Bearer ${token}` }, signal })
+    let text = ''
+    for await (const piece of answer.body!) text += new TextDecoder().decode(piece)
+    return text.length
+  }
+  const plan: Plan = [{ fault: { on: 'listFiles', nth: 1, fault: { kind: 'slowBody', bytesPerSecond: 50 } } }]
+  expect(await brokenBy(read, plan)).toEqual([])
+})
