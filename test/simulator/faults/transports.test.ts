@@ -172,6 +172,17 @@ describe('hang', () => {
   })
 })
 
+test.each(['in-process', 'msw'] as const)('%s: silence after the head ends when the client gives up', async name => {
+  const fault = { kind: 'truncated', bytes: 0, end: 'silence' } as const
+  const { sim, ask } = await openTransport(name, [{ on: 'listDeployments', fault }])
+  const controller = new AbortController()
+  const asked = outcome(ask('/deploy/list', { signal: controller.signal }))
+  await sim.clock.advance('1m')
+  controller.abort()
+  expect(await asked).toMatchObject({ status: 200, broke: 'This operation was aborted' })
+  expect(sim.clock.elapsed).toBe(60_000_000)
+})
+
 describe('a slow body', () => {
   // 2 bytes of an empty list, 10 s.
   const rules: FaultRule[] = [{ on: 'listDeployments', fault: { kind: 'slowBody', bytesPerSecond: 0.2 } }]

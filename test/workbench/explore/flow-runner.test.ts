@@ -472,3 +472,52 @@ describe('a body that a flow reads', () => {
     expect(await runOnce(flow, [], { fixtures: 'default' })).toMatchObject({ end: 'returned', broken: [] })
   })
 })
+
+describe('an abort after the head of an answer ends its body at once', () => {
+  const silence = { kind: 'truncated', bytes: 0, end: 'silence' } as const
+  const slow = { kind: 'slowBody', bytesPerSecond: 0.001 } as const
+  const silentStream = { kind: 'stream', after: 1, end: 'silence' } as const
+  const wholeText = (answer: Response) => answer.text()
+  const inPieces = async (answer: Response) => {
+    for await (const _ of answer.body!);
+  }
+  const late = (_: Response, sleep: (ms: number) => Promise<void>) => sleep(40_000).then(() => wholeText(_))
+  const timeout = () => AbortSignal.timeout(30_000)
+  const ownReason = () => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(new Error('too slow')), 30_000)
+    return controller.signal
+  }
+  const body = JSON.stringify({
+    model: 'aurora-labs/aurora-8b-instruct',
+    prompt: 'The sea',
+    max_tokens: 4,
+    stream: true,
+  })
+
+  test.each([
+    ['a silent body', silence, timeout, wholeText, 30, 'TimeoutError'],
+    ['a silent body in pieces', silence, timeout, inPieces, 30, 'TimeoutError'],
+    ['an own reason', silence, ownReason, wholeText, 30, 'Error'],
+    ['a slow body', slow, ownReason, inPieces, 30, 'Error'],
+    ['a silent stream', silentStream, timeout, inPieces, 30, 'TimeoutError'],
+    ['a body that is read after the abort', silence, timeout, late, 40, 'TimeoutError'],
+  ])('%s', async (_, fault, signalOf, read, seconds, name) => {
+    const isStream = fault === silentStream
+    let ended: unknown
+    const flow: FlowFunction = async ({ fetch, url, token, sleep, now }) => {
+      const began = now()
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const init = { headers, signal: signalOf(), ...(isStream && { method: 'POST', body }) }
+      const answer = await fetch(`${url}/v1/${isStream ? 'completions' : 'files'}`, init)
+      const error: unknown = await read(answer, sleep).then(
+        () => undefined,
+        error => error,
+      )
+      ended = [(now() - began) / 1000, (error as Error | undefined)?.name]
+    }
+    const plan: Plan = [{ fault: { on: isStream ? 'createCompletion' : 'listFiles', nth: 1, fault } }]
+    await runOnce(flow, plan)
+    expect(ended).toEqual([seconds, name])
+  })
+})

@@ -170,7 +170,14 @@ export class Client {
         return new Promise(() => {})
       }
       const delivered = response instanceof WireFaultResponse ? await sim.deliverFault(response, request) : response
-      const settle = <Value>(reading: Promise<Value>) => this.#whileRunning(reading)
+      // Only while the client reads: a signal of many requests would else keep a listener of each.
+      const settle = <Value>(reading: Promise<Value>) => {
+        if (signal?.aborted) onAbort()
+        else signal?.addEventListener('abort', onAbort, { once: true })
+        const end = () => signal?.removeEventListener('abort', onAbort)
+        reading.then(end, end)
+        return this.#whileRunning(reading)
+      }
       return recorder.noteResponse(record, delivered, sim.clock.elapsed, sim.world.clock.epochMs, settle)
     } catch (error) {
       if (!leave.signal.aborted) {
