@@ -132,15 +132,16 @@ export function missingEffects(
       return now?.value === effect.value || isOver ? [] : [{ effect, words: missingWords(effect, label) }]
     }
     // A client may give another name to what it creates again.
-    const { made, deleted } = totalOf(effects, effect.what)
+    const { made, deleted, kept } = totalOf(effects, effect.what)
     const before = totalOf(usual, effect.what)
     if (deleted < before.deleted && made - deleted > before.made - before.deleted) {
       const isGone = created.some(({ id, isAlive }) => id === now?.id && !isAlive)
       return isGone ? [] : [{ effect, words: `${label} was not deleted` }]
     }
-    if (made - deleted >= before.made - before.deleted) return []
+    // More deletes of what others made are no loss.
+    if (made - deleted >= before.made - before.deleted || kept >= before.kept) return []
     const how = label.startsWith("'pay ") ? `${label} took effect` : `${label} is there`
-    return [{ effect, words: `${how} ${made - deleted} times in place of ${before.made - before.deleted}` }]
+    return [{ effect, words: `${how} ${kept} times in place of ${before.kept}` }]
   })
 }
 
@@ -156,11 +157,19 @@ function madeUnder(name: string, effects: ReadonlyMap<string, Effect>): Effect |
   return name === '' ? undefined : [...effects.values()].find(effect => effect.name === name && effect.made > 0)
 }
 
-/** Adds up what was made and deleted of a kind, under any names. */
-function totalOf(effects: ReadonlyMap<string, Effect>, what: string): Pick<Effect, 'made' | 'deleted'> {
-  const ofKind = [...effects.values()].filter(effect => effect.what === what)
-  const sum = (field: 'made' | 'deleted') => ofKind.reduce((total, effect) => total + effect[field], 0)
-  return { made: sum('made'), deleted: sum('deleted') }
+/** Adds up what was made and deleted of a kind, under any names, and what is kept of all that the client made. */
+function totalOf(
+  effects: ReadonlyMap<string, Effect>,
+  what: string,
+): Pick<Effect, 'made' | 'deleted'> & { readonly kept: number } {
+  const total = { made: 0, deleted: 0, kept: 0 }
+  for (const effect of effects.values()) {
+    if (effect.what !== what) continue
+    total.made += effect.made
+    total.deleted += effect.deleted
+    if (effect.made > 0) total.kept += effect.made - effect.deleted
+  }
+  return total
 }
 
 /** Returns the effects that happened more often than without faults, and that no other rule looks at. */

@@ -119,6 +119,46 @@ test('a task may send what a request of another task may not yet', async () => {
 
 type Token = { token_id: string; name: string }
 
+test('a client that deletes more than usual has made no less', async () => {
+  type File = { id: string; purpose: string }
+  const clear =
+    (remakes: boolean): Run =>
+    async context => {
+      const list = () => ask(context, 'GET', '/v1/files')
+      let { value } = await list()
+      if (value === undefined) {
+        // Meanwhile, a batch of the world ends and makes two files more.
+        await context.sleep(360_000)
+        value = (await list()).value
+      }
+      const files = (value as { data: File[] }).data.filter(({ purpose }) => purpose === 'batch_output')
+      for (const { id } of files) {
+        await must(context, 'DELETE', `/v1/files/${id}`)
+        const { status } = await ask(context, 'GET', `/v1/files/${id}`)
+        if (status !== 404) throw new Error(`${id} is left`)
+      }
+      if (!remakes) return { deleted: files.map(({ id }) => id) }
+      const { status } = await ask(context, 'POST', '/v1/api-tokens', { name: 'new' })
+      if (status !== 200) await context.sleep(1_000)
+      return 'cleared, and a token made'
+    }
+  const options = { fixtures: 'default' } as const
+  expect(await brokenBy(clear(false), [first503('listFiles')], options)).toEqual([])
+  expect(await brokenBy(clear(true), [first503('listFiles'), first503('createApiToken')], options)).toEqual([
+    'doneAsSaid',
+  ])
+})
+
+test('a client that takes back what it made has made less than usual', async () => {
+  const make: Run = async context => {
+    const { token_id: id } = await must<Token>(context, 'POST', '/v1/api-tokens', { name: 'new' })
+    const { value } = await ask(context, 'GET', '/v1/models')
+    if (value === undefined) await must(context, 'DELETE', `/v1/api-tokens/${id}`)
+    return 'a token is made'
+  }
+  expect(await brokenBy(make, [first503('listServedModels')])).toEqual(['doneAsSaid'])
+})
+
 test('a token that was made once is not a double if the old one was not deleted', async () => {
   const rotate: Run = async context => {
     const tokens = await must<Token[]>(context, 'GET', '/v1/api-tokens')
