@@ -1,26 +1,28 @@
 import { SECOND } from '../../../kernel/duration.ts'
 import { groupBy } from '../../../lib/lists.ts'
-import { requestEvidence, thingPathOf, violationAt } from '../facts.ts'
+import { kindFor, requestEvidence, thingPathOf, violationAt } from '../facts.ts'
 import type { Conduct, ObservedRequest } from '../observation.ts'
+import { isSuccessfulWrite } from '../retries.ts'
 import { defineRule } from '../rule.ts'
 import { formatSince, pathOf, shortenPath } from '../words.ts'
 
 /** Reads of one thing in a second of the world that are advised. */
 export const DEFAULT_POLLS_AT_MOST = 1
-/** Reads beyond the rate that are not polling: reads before and after a write, and a repetition after a broken connection. */
+/** Reads beyond the rate that are not polling: reads before a write that fails, and a repetition after a broken connection. */
 const BURST = 3
 
 /**
  * The client reads one thing at most N times a second of the world. A thing is a path with the query parameters that the
  * service reads, so the pages of a list are different things. Any run of reads may have three more than the rate allows,
- * because a look before or after a write, or after a broken connection, does no harm: at one a second, five reads within
- * a second break the rule, and so do seven within three.
+ * because a look before a write, or after a broken connection, does no harm: at one a second, five reads within a second
+ * break the rule, and so do seven within three. After a successful write of the client to the thing, or to what it lists,
+ * its reads are counted from 0.
  */
 export const pollsAtMost = defineRule({
   summary: 'The client does not read one thing more often than its limit.',
   advice: 'Sleep between two polls, 5 to 60 seconds for what takes minutes, and between two retries.',
   detail:
-    'A thing is a path with the query parameters that the service reads, so each page of a list is a thing. A query parameter that nothing reads, such as `_`, makes no other thing. The advised rate is one a second, and `pollsAtMost` sets another. Beyond that rate, a client may read three more times at once.',
+    'A thing is a path with the query parameters that the service reads, so each page of a list is a thing. A query parameter that nothing reads, such as `_`, makes no other thing. The advised rate is one a second, and `pollsAtMost` sets another. Beyond that rate, a client may read three more times at once. After each successful write of its own to the thing, or to what it lists, its reads are counted from 0.',
   source:
     'Opinion of modelhost-sim: what takes minutes shows no more if it is read more often. The setting pollsAtMost is the ' +
     'advised rate.',
@@ -35,7 +37,9 @@ export const pollsAtMost = defineRule({
       request => `${request.start} ${thingPathOf(request)}${readQueryOf(conduct, request)}`,
     )
     for (const group of reads.values()) {
-      const excess = findExcess(group, limit)
+      // Most reads are few enough without a look at the writes between them.
+      const runs = findExcess(group, limit) === undefined ? [] : splitAtWrites(conduct, group)
+      const excess = runs.map(run => findExcess(run, limit)).find(run => run !== undefined)
       if (excess === undefined) continue
       const [first, last] = [excess[0]!, excess.at(-1)!]
       const words =
@@ -57,6 +61,21 @@ function readQueryOf({ sim }: Conduct, { operation, method, path }: ObservedRequ
   const parts = [...query].filter(([name]) => !unread.has(`query ${name}`))
   parts.sort(([one], [other]) => (one < other ? -1 : Number(one > other)))
   return parts.length === 0 ? '' : `?${new URLSearchParams(parts)}`
+}
+
+/** Splits the reads of one thing where a write of the client to it succeeded: to its path, below or above it, or to what it lists. */
+function splitAtWrites(conduct: Conduct, reads: readonly ObservedRequest[]): ObservedRequest[][] {
+  const [read] = reads as [ObservedRequest]
+  const path = thingPathOf(read)
+  const listed = kindFor(conduct, read, 'list')
+  const writes = conduct.requests.filter(one => {
+    if (one.start !== read.start || !isSuccessfulWrite(one)) return false
+    const own = thingPathOf(one)
+    const isListed =
+      listed !== undefined && kindFor(conduct, one, 'create', 'update', 'delete', 'start', 'stop') === listed
+    return isListed || `${own}/`.startsWith(`${path}/`) || path.startsWith(`${own}/`)
+  })
+  return [...groupBy(reads, ({ index }) => writes.filter(write => write.index < index).length).values()]
 }
 
 /** Returns the first run of reads that exceeds the rate: a bucket of `limit + BURST` tokens that fills at the rate. */

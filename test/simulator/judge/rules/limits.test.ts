@@ -144,6 +144,22 @@ describe('pollsAtMost', () => {
     expect(onlyWords('pollsAtMost', await observe(poll(5, 0)))).toContain('5 times within 0s')
   })
 
+  test('reads count anew after each own write to what they read, and after no other write', async () => {
+    const tokens =
+      (isWriter: boolean): Client =>
+      async context => {
+        const setLimit = () => call(context, 'POST', '/payment/config', { limit: 400 })
+        for (const name of ['one', 'two', 'three']) {
+          await call(context, 'GET', '/v1/api-tokens')
+          const created = await (isWriter ? call(context, 'POST', '/v1/api-tokens', { name }) : setLimit())
+          await call(context, 'GET', '/v1/api-tokens')
+          await (isWriter ? call(context, 'DELETE', `/v1/api-tokens/${created.token_id}`) : setLimit())
+        }
+      }
+    expect(violationsOf('pollsAtMost', await observe(tokens(true)))).toEqual([])
+    expect(onlyWords('pollsAtMost', await observe(tokens(false)))).toContain('5 times within 0s')
+  })
+
   test('of any number of reads, those at the limit hold it, and those at twice the limit break it', async () => {
     const observation = await observe(poll(1, 0))
     const [read] = observation.requests
