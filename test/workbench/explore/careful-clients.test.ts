@@ -117,6 +117,44 @@ test('a task may send what a request of another task may not yet', async () => {
   expect(await brokenBy(twoMachines, plan)).toEqual([])
 })
 
+test('the first request of a task is no early retry of another task', async () => {
+  const twoLists = (wait: (asked: number) => number): Run => {
+    const read = async (context: FlowContext, path: string) => {
+      for (let i = 0; i < 6; i++) {
+        const { value, wait: asked } = await ask(context, 'GET', path)
+        if (value !== undefined) return value
+        await context.sleep(wait(Math.max(asked, 2_000)))
+      }
+      throw new Error(`no ${path}`)
+    }
+    const task = async (context: FlowContext) => [await read(context, '/v1/batches'), await read(context, '/v1/files')]
+    return context => Promise.all([task(context), task(context)])
+  }
+  const limited = { kind: 'rateLimit', retryAfter: '20s' } as const
+  const plan: Plan = [first503('listBatches'), { fault: { on: 'listFiles', nth: 1, fault: limited } }]
+  const careful = twoLists(asked => asked)
+  expect(await brokenBy(careful, plan)).toEqual([])
+  const refused: Plan = [
+    { fault: { on: 'listBatches', nth: 1, fault: { kind: 'status', status: 403 } } },
+    { fault: { on: 'listBatches', nth: 2, fault: limited } },
+  ]
+  expect(await brokenBy(careful, refused)).toEqual([])
+  const hasty = twoLists(() => 3_000)
+  expect(await brokenBy(hasty, plan)).toEqual(['honoursRetryAfter'])
+})
+
+test('a task that polls has to wait, however often it polls without faults', async () => {
+  const poll = async (context: FlowContext) => {
+    for (let i = 0; i < 8; i++) {
+      await ask(context, 'GET', '/v1/files')
+      await context.sleep(3_000)
+    }
+  }
+  const polls: Run = context => Promise.all([poll(context), poll(context)])
+  const plan: Plan = [{ fault: { on: 'listFiles', nth: 5, fault: { kind: 'rateLimit', retryAfter: '20s' } } }]
+  expect(await brokenBy(polls, plan)).toContain('honoursRetryAfter')
+})
+
 type Token = { token_id: string; name: string }
 
 test('a client that deletes more than usual has made no less', async () => {

@@ -1,7 +1,7 @@
 import { formatDuration, type Micros } from '../../../kernel/duration.ts'
-import { requestEvidence, thingPathOf, violationAt } from '../facts.ts'
+import { isUsable, requestEvidence, thingPathOf, violationAt } from '../facts.ts'
 import type { ObservedRequest } from '../observation.ts'
-import { isRead, isRetryable, isSuccessfulWrite, keyOfRequest } from '../retries.ts'
+import { isRead, isSuccessfulWrite, keyOfQuestion, keyOfRequest } from '../retries.ts'
 import { defineRule } from '../rule.ts'
 import { formatSince, nameRequest, operationOf, startSentence } from '../words.ts'
 
@@ -15,18 +15,19 @@ const TOLERANCE: Micros = 1_000
  * client, which cannot know of the answer.
  *
  * A client with several tasks waits in each of them. It has some if two requests were under way at once, if the next
- * request is a retry of another one, or if this one was itself a retry. Then only the same request has to wait.
+ * request is a retry of another one, or if this one was itself a retry. Then only the same request has to wait, and each
+ * task that asks for the same at once without faults has a first request of its own.
  */
 export const honoursRetryAfter = defineRule({
   summary: 'The client waits as long as Retry-After asks.',
   advice: 'Read Retry-After of each 429 and 503, as seconds or as a date, and wait at least that long.',
   detail:
-    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. A request about another thing or another model may come earlier. If another write succeeded meanwhile, only a repetition of a rejected write has to wait. Requests that were under way do not count. A client can have several tasks. If two requests were under way at once, or the rejected request was itself a retry, only the rejected request has to wait.',
+    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. A request about another thing or another model may come earlier. If another write succeeded meanwhile, only a repetition of a rejected write has to wait. Requests that were under way do not count. A client can have several tasks. If two requests were under way at once, or the rejected request was itself a retry, only the rejected request has to wait. In `explore`, as many tasks may each send it for the first time as send it at once without faults.',
   source: 'RFC 9110, section 10.2.3: the header says how long the client ought to wait before it asks again.',
   place: 'operation',
   premise: ({ requests }) => requests.some(({ retryAfter }) => retryAfter !== undefined),
   otherwise: 'no answer asked for a wait, or it sleeps in real time',
-  check({ requests, startedAt }) {
+  check({ requests, startedAt, base }) {
     for (const [i, limited] of requests.entries()) {
       const { retryAfter, endedAt, status, start } = limited
       if (retryAfter === undefined || endedAt === undefined || (status !== 429 && status !== 503)) continue
@@ -52,7 +53,8 @@ export const honoursRetryAfter = defineRule({
         .slice(0, sent)
         .some((one, n) => one.start === start && (wasBeside(one, limited) || (n < i && keys.has(keyOfRequest(one)))))
       const equal = requests.filter(isOfTask)
-      const isOwn = (next: ObservedRequest) => isOfTask(next) && !isRetryOfOther(equal, next)
+      const usual = firstTriesOf(base?.requests ?? [], limited)
+      const isOwn = (next: ObservedRequest) => isOfTask(next) && !isOfOtherTask(equal, usual, next)
       const early = !isOfTask(first) && !hasTasks ? first : [first, ...others].find(isOwn)
       if (early === undefined) continue
       const words =
@@ -78,15 +80,29 @@ function targetOf(request: ObservedRequest): string {
   return JSON.stringify([operationOf(request), thingPathOf(request), model])
 }
 
-/** Tells whether one of several equal requests can be sent again for an earlier one than the last, which failed and has waited. */
-function isRetryOfOther(equal: readonly ObservedRequest[], next: ObservedRequest): boolean {
+/** Returns how many tasks ask the question of a request at the same time in the run without faults; 0 if it has no tasks. */
+function firstTriesOf(usual: readonly ObservedRequest[], limited: ObservedRequest): number {
+  if (!usual.some(({ index, lastSentByEnd = index }) => lastSentByEnd > index)) return 0
+  const equal = usual.filter(one => keyOfQuestion(one) === keyOfQuestion(limited))
+  return equal.filter(({ sentAt }) => sentAt === equal[0]!.sentAt).length
+}
+
+/**
+ * Tells whether one of several equal requests can be the first of another task, or can be sent again for an earlier one
+ * than the last, which failed and has waited.
+ *
+ * @param firstTries how many of them are the first of a task without faults
+ */
+function isOfOtherTask(equal: readonly ObservedRequest[], firstTries: number, next: ObservedRequest): boolean {
   let failed: ObservedRequest[] = []
+  let tries = 0
   for (const one of equal) {
     const due = failed.find(
       ({ sentAt, endedAt = sentAt, retryAfter = 0 }) => endedAt + retryAfter <= one.sentAt + TOLERANCE,
     )
-    if (one === next) return due !== undefined
-    failed = [...failed.filter(other => other !== due), ...(isRetryable(one) ? [one] : [])]
+    if (one === next) return due !== undefined || tries < firstTries
+    if (due === undefined) tries++
+    failed = [...failed.filter(other => other !== due), ...(isUsable(one) ? [] : [one])]
   }
   return false
 }
