@@ -138,7 +138,7 @@ export function missingEffects(
       const isGone = created.some(({ id, isAlive }) => id === now?.id && !isAlive)
       return isGone ? [] : [{ effect, words: `${label} was not deleted` }]
     }
-    // More deletes of what others made are no loss.
+    // A client may delete more of what others made.
     if (made - deleted >= before.made - before.deleted || kept >= before.kept) return []
     const how = label.startsWith("'pay ") ? `${label} took effect` : `${label} is there`
     return [{ effect, words: `${how} ${kept} times in place of ${before.kept}` }]

@@ -117,7 +117,7 @@ test('a task may send what a request of another task may not yet', async () => {
   expect(await brokenBy(twoMachines, plan)).toEqual([])
 })
 
-test('the first request of a task is no early retry of another task', async () => {
+test('the first request of a task is not an early retry of another task', async () => {
   const twoLists = (wait: (asked: number) => number): Run => {
     const read = async (context: FlowContext, path: string) => {
       for (let i = 0; i < 6; i++) {

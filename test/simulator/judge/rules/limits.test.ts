@@ -144,7 +144,7 @@ describe('pollsAtMost', () => {
     expect(onlyWords('pollsAtMost', await observe(poll(5, 0)))).toContain('5 times within 0s')
   })
 
-  test('reads count anew after each own write to what they read, and after no other write', async () => {
+  test('reads are counted from 0 after each own write to what they read, and not after other writes', async () => {
     const tokens =
       (isWriter: boolean): Client =>
       async context => {
