@@ -262,10 +262,10 @@ export function compileLoad<Load extends OfferedLoad>(load: Load): Load {
   const start = skip === undefined ? 0 : micros(skip)
   const length = lasts === undefined ? Number.POSITIVE_INFINITY : micros(lasts)
   const cut = { from: start / SECOND, lasts: length / SECOND, isRepeated: repeat }
-  const isOfRequests = isRequestTrace(text)
-  const trace = isOfRequests ? readRequestTrace(text, cut) : { text: cutRates(text, start, length, repeat) }
-  const points = parseLoadTrace(trace.text)
-  const period = isOfRequests || lasts !== undefined ? length : tracePeriod(parseLoadTrace(text)) - start
+  const requests = isRequestTrace(text) ? readRequestTrace(text, cut) : undefined
+  const rates = parseLoadTrace(requests?.text ?? text)
+  const points = requests ? rates : cutRates(rates, start, length, repeat)
+  const period = requests || lasts !== undefined ? length : tracePeriod(rates) - start
   if (repeat && period < Number.POSITIVE_INFINITY && period !== tracePeriod(points)) {
     // Repeated, the last line lasts as long as the line before it. So a line halfway to the end sets the period.
     const { at, rps } = points.at(-1)!
@@ -273,21 +273,20 @@ export function compileLoad<Load extends OfferedLoad>(load: Load): Load {
     if (halfway > at) points.push({ at: halfway, rps })
   }
   const lines = points.map(({ at, rps: rate }) => `${at / SECOND},${rate * scale}`)
-  return { ...rest, repeat, ...trace, text: lines.join('\n') } as unknown as Load
+  return { ...rest, repeat, ...requests, text: lines.join('\n') } as unknown as Load
 }
 
 /**
- * Returns the lines of a span. After its end the rate is 0, unless the trace is repeated.
+ * Returns the points of a span, from its start on. After its end the rate is 0, unless the trace is repeated.
  *
  * @throws RangeError for a span without time, or after the last line
  */
-function cutRates(text: string, start: Micros, length: Micros, isRepeated: boolean): string {
-  const points = parseLoadTrace(text)
+function cutRates(points: readonly LoadPoint[], start: Micros, length: Micros, isRepeated: boolean): LoadPoint[] {
   if (length === 0 || start > points.at(-1)!.at) throw new RangeError('it has no rate in this span')
   const kept = points.filter(({ at }) => at > start && at < start + length)
   kept.unshift({ at: start, rps: points.findLast(({ at }) => at <= start)?.rps ?? 0 })
   if (!isRepeated && length <= MAX_TRACE_LENGTH) kept.push({ at: start + length, rps: 0 })
-  return kept.map(({ at, rps: rate }) => `${(at - start) / SECOND},${rate}`).join('\n')
+  return kept.map(({ at, rps }) => ({ at: at - start, rps }))
 }
 
 function isNumber(text: string): boolean {

@@ -1,7 +1,7 @@
 /** Traces of single requests, in the public forms: CSV and JSON lines with a time, tokens of the prompt and of the answer. */
 import { elapsedAt } from '../kernel/clock.ts'
 import { SECOND } from '../kernel/duration.ts'
-import { parseJsonText, tryParseJson } from '../lib/json-text.ts'
+import { findSyntaxFault, tryParseJson } from '../lib/json-text.ts'
 import { LIMITS } from '../lib/limits.ts'
 
 /** Requests of a trace are counted in bins of this many seconds, and their burstiness around means of `WINDOW` bins. */
@@ -59,7 +59,7 @@ export function cellsOf(line: string): string[] {
 /** Tells whether a text is a trace of single requests, and not one of rates. */
 export function isRequestTrace(text: string): boolean {
   const first = text.slice(0, text.indexOf('\n') + 1 || undefined).trim()
-  const { prompt, answer } = columnsOf(cellsOf(first))
+  const { prompt, answer } = columnsOf(cellsOf(first).map(lettersOf))
   return first.startsWith('{') || prompt >= 0 || answer >= 0
 }
 
@@ -136,8 +136,8 @@ function shareOfKnownBlocks(requests: readonly TracedRequest[]): number | undefi
   return blocks === 0 ? undefined : hits / blocks
 }
 
-function columnsOf(header: readonly string[]): Record<Column, number> {
-  const columns = header.map(name => COLUMNS.get(lettersOf(name)))
+function columnsOf(letters: readonly string[]): Record<Column, number> {
+  const columns = letters.map(name => COLUMNS.get(name))
   return {
     ...{ seconds: columns.indexOf('seconds'), hashes: columns.indexOf('hashes') },
     ...{ prompt: columns.indexOf('prompt'), answer: columns.indexOf('answer') },
@@ -149,7 +149,7 @@ function uniqueColumnsOf(line: number, names: readonly string[]): Record<Column,
   const letters = names.map(lettersOf)
   const twice = names.find((_, i) => COLUMNS.has(letters[i]!) && letters.indexOf(letters[i]!) < i)
   if (twice !== undefined) throw new RangeError(`line ${line}: the column '${twice.trim()}' is there twice`)
-  return columnsOf(names)
+  return columnsOf(letters)
 }
 
 function lettersOf(name: string): string {
@@ -174,8 +174,8 @@ function jsonRequests(text: string): TracedRequest[] {
     if (line.trim() === '') return []
     const value = tryParseJson(line)
     if (typeof value !== 'object' || value === null) throw new RangeError(`line ${i + 1}: it is not a JSON object`)
-    const parsed = parseJsonText(line, true)
-    if ('fault' in parsed) throw new RangeError(`line ${i + 1}: ${parsed.fault.reason}`)
+    const fault = findSyntaxFault(line, true)
+    if (fault !== undefined) throw new RangeError(`line ${i + 1}: ${fault.reason}`)
     const fields = Object.entries(value)
     const columns = uniqueColumnsOf(
       i + 1,

@@ -72,7 +72,8 @@ function findStringEnd(text: string, start: number): number | undefined {
   return position + 1
 }
 
-function findSyntaxFault(text: string, hasUniqueKeys: boolean): { offset: number; reason: string } | undefined {
+/** Returns the first fault of a text, and its offset; undefined for valid JSON. */
+export function findSyntaxFault(text: string, hasUniqueKeys: boolean): { offset: number; reason: string } | undefined {
   let position = 0
   const skipSpace = () => {
     while (position < text.length && ' \t\r\n'.includes(text[position]!)) position++
