@@ -1,7 +1,7 @@
 /** Retries: requests that a client sends again because they failed. */
 
 import type { Micros } from '../../kernel/duration.ts'
-import { groupBy } from '../../lib/lists.ts'
+import { countWhile, groupBy } from '../../lib/lists.ts'
 import { canonical } from './batch-rows.ts'
 import type { ObservedRequest } from './observation.ts'
 
@@ -68,4 +68,13 @@ export function isRead({ method }: Pick<ObservedRequest, 'method'>): boolean {
 /** Tells whether a request changed something: no read, and answered with a 2xx. */
 export function isSuccessfulWrite(request: ObservedRequest): boolean {
   return !isRead(request) && request.outcome === 'answered' && request.status >= 200 && request.status < 300
+}
+
+/** Splits requests between writes: each part has those that no write came between. Both are in the order of sending. */
+export function splitAtWrites(
+  requests: readonly ObservedRequest[],
+  writes: readonly ObservedRequest[],
+): ObservedRequest[][] {
+  const countBefore = (index: number) => countWhile(writes.length, nth => writes[nth]!.index < index)
+  return [...groupBy(requests, ({ index }) => countBefore(index)).values()]
 }

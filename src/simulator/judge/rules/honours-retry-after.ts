@@ -70,8 +70,12 @@ export const honoursRetryAfter = defineRule({
 /** Tells whether the client sent another request before one ended. If only times are known: whether it was beside the rejected one. */
 function wasBeside(one: ObservedRequest, limited: ObservedRequest): boolean {
   const { index, lastSentByEnd, endedAt = Infinity } = one
-  if (lastSentByEnd !== undefined) return lastSentByEnd > index
-  return index < limited.index && endedAt > limited.sentAt
+  return lastSentByEnd === undefined ? index < limited.index && endedAt > limited.sentAt : isBeside(one)
+}
+
+/** Tells whether the client sent another request before this one ended. */
+function isBeside({ index, lastSentByEnd = index }: ObservedRequest): boolean {
+  return lastSentByEnd > index
 }
 
 /** Returns what a request asks for: its operation, its thing and its model. */
@@ -82,8 +86,9 @@ function targetOf(request: ObservedRequest): string {
 
 /** Returns how many tasks ask the question of a request at the same time in the run without faults; 0 if it has no tasks. */
 function firstTriesOf(usual: readonly ObservedRequest[], limited: ObservedRequest): number {
-  if (!usual.some(({ index, lastSentByEnd = index }) => lastSentByEnd > index)) return 0
-  const equal = usual.filter(one => keyOfQuestion(one) === keyOfQuestion(limited))
+  if (!usual.some(isBeside)) return 0
+  const key = keyOfQuestion(limited)
+  const equal = usual.filter(one => keyOfQuestion(one) === key)
   return equal.filter(({ sentAt }) => sentAt === equal[0]!.sentAt).length
 }
 

@@ -2,7 +2,7 @@ import { SECOND } from '../../../kernel/duration.ts'
 import { groupBy } from '../../../lib/lists.ts'
 import { kindFor, requestEvidence, thingPathOf, violationAt } from '../facts.ts'
 import type { Conduct, ObservedRequest } from '../observation.ts'
-import { isSuccessfulWrite } from '../retries.ts'
+import { isSuccessfulWrite, splitAtWrites } from '../retries.ts'
 import { defineRule } from '../rule.ts'
 import { formatSince, pathOf, shortenPath } from '../words.ts'
 
@@ -38,7 +38,7 @@ export const pollsAtMost = defineRule({
     )
     for (const group of reads.values()) {
       // Most reads are few enough without a look at the writes between them.
-      const runs = findExcess(group, limit) === undefined ? [] : splitAtWrites(conduct, group)
+      const runs = findExcess(group, limit) === undefined ? [] : splitAtWrites(group, writesTo(conduct, group[0]!))
       const excess = runs.map(run => findExcess(run, limit)).find(run => run !== undefined)
       if (excess === undefined) continue
       const [first, last] = [excess[0]!, excess.at(-1)!]
@@ -63,19 +63,17 @@ function readQueryOf({ sim }: Conduct, { operation, method, path }: ObservedRequ
   return parts.length === 0 ? '' : `?${new URLSearchParams(parts)}`
 }
 
-/** Splits the reads of one thing where a write of the client to it succeeded: to its path, below or above it, or to what it lists. */
-function splitAtWrites(conduct: Conduct, reads: readonly ObservedRequest[]): ObservedRequest[][] {
-  const [read] = reads as [ObservedRequest]
+/** Returns the successful writes of a client to what it reads: to this path, below or above it, or to what it lists. */
+function writesTo(conduct: Conduct, read: ObservedRequest): ObservedRequest[] {
   const path = thingPathOf(read)
   const listed = kindFor(conduct, read, 'list')
-  const writes = conduct.requests.filter(one => {
+  return conduct.requests.filter(one => {
     if (one.start !== read.start || !isSuccessfulWrite(one)) return false
     const own = thingPathOf(one)
     const isListed =
       listed !== undefined && kindFor(conduct, one, 'create', 'update', 'delete', 'start', 'stop') === listed
     return isListed || `${own}/`.startsWith(`${path}/`) || path.startsWith(`${own}/`)
   })
-  return [...groupBy(reads, ({ index }) => writes.filter(write => write.index < index).length).values()]
 }
 
 /** Returns the first run of reads that exceeds the rate: a bucket of `limit + BURST` tokens that fills at the rate. */

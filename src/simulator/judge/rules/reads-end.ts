@@ -1,6 +1,5 @@
 import { DEPLOYMENT_LIFECYCLE } from '../../../data/records/enums.ts'
 import type { Micros } from '../../../kernel/duration.ts'
-import { groupBy } from '../../../lib/lists.ts'
 import { repeatedEffects } from '../created-things.ts'
 import {
   endsThing,
@@ -16,7 +15,7 @@ import {
 import { isOwnKind, isTerminalStatus, showsEnd, statusHistory, statusInAnswer, statusSince } from '../lifecycles.ts'
 import { listedStatus, tellsEnd } from '../list-reads.ts'
 import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from '../observation.ts'
-import { isRead } from '../retries.ts'
+import { isRead, splitAtWrites } from '../retries.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
 
@@ -111,11 +110,8 @@ function findIgnored(
 ): Violation | undefined {
   // A client that deletes or starts the thing looks what came of it.
   const writes = reads.filter(request => !isRead(request))
-  const byWrites = groupBy(
-    reads.filter(request => isPoll(observation, request) && showsEnd(observation, request, thing, endedAt)),
-    ({ index }) => writes.filter(write => write.index < index).length,
-  )
-  const telling = [...byWrites.values()].find(({ length }) => length > 1 + FURTHER_READS)
+  const ends = reads.filter(request => isPoll(observation, request) && showsEnd(observation, request, thing, endedAt))
+  const telling = splitAtWrites(ends, writes).find(({ length }) => length > 1 + FURTHER_READS)
   if (telling === undefined) return undefined
   const first = telling[0]!
   const last = telling.at(-1)!
