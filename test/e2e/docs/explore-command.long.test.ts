@@ -161,9 +161,10 @@ test('a command that sleeps in real time has a note after its first run', async 
   onTestFinished(() => runner.dispose())
   await runner.run([])
   expect(runner.notes).toEqual([
-    'Each run waits 2 s of real time in the sleeps of the client, and each fault is a run. A script in Python sleeps in ' +
-      `simulated time with: python3 -m modelhost_sim.run client.py, after: pip install ${resolve('clients/python')}. ` +
-      `One of a shell does with: PATH="${resolve('clients/shell')}:$PATH" npx modelhost-sim explore -- bash client.sh. ` +
+    'Each run waits 2 s of real time in the sleeps of the client, and each fault is a run. To let a script in ' +
+      `Python sleep in simulated time, run: pip install ${resolve('clients/python')}, ` +
+      'then: npx modelhost-sim explore -- python3 -m modelhost_sim.run client.py. ' +
+      `For a script in a shell, run: PATH="${resolve('clients/shell')}:$PATH" npx modelhost-sim explore -- bash client.sh. ` +
       'Others replace their sleeps: step 2 of docs/explore-command.md.',
   ])
 })

@@ -22,7 +22,7 @@ export const honoursRetryAfter = defineRule({
   summary: 'The client waits as long as Retry-After asks.',
   advice: 'Read Retry-After of each 429 and 503, as seconds or as a date, and wait at least that long.',
   detail:
-    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. A request about another thing or another model may come earlier. If another write succeeded meanwhile, only a repetition of a rejected write has to wait. Requests that were under way do not count. A client can have several tasks. If two requests were under way at once, or the rejected request was itself a retry, only the rejected request has to wait. In `explore`, as many tasks may each send it for the first time as send it at once without faults.',
+    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. A request about another thing or another model may come earlier. If another write succeeded meanwhile, only a repetition of a rejected write has to wait. Requests that were under way do not count. A client can have several tasks. If two requests were under way at once, or the rejected request was itself a retry, only the rejected request has to wait. If several tasks send this request at the same time without faults, `explore` allows each of them its first try.',
   source: 'RFC 9110, section 10.2.3: the header says how long the client ought to wait before it asks again.',
   place: 'operation',
   premise: ({ requests }) => requests.some(({ retryAfter }) => retryAfter !== undefined),

@@ -58,7 +58,7 @@ function nameVariables(argv: readonly string[]): string {
 /** Says how a script sleeps in simulated time without a change, in words to paste. */
 export function nameRunners(): string {
   const [python, shell] = ['clients/python', 'clients/shell'].map(name => findPackageFolder(name) ?? name)
-  return `A script in Python sleeps in simulated time with: python3 -m modelhost_sim.run client.py, after: pip install ${shellQuote(python!)}. One of a shell does with: PATH="${shell}:$PATH" npx modelhost-sim explore -- bash client.sh. Others replace their sleeps: step 2 of docs/explore-command.md.`
+  return `To let a script in Python sleep in simulated time, run: pip install ${shellQuote(python!)}, then: npx modelhost-sim explore -- python3 -m modelhost_sim.run client.py. For a script in a shell, run: PATH="${shell}:$PATH" npx modelhost-sim explore -- bash client.sh. Others replace their sleeps: step 2 of docs/explore-command.md.`
 }
 
 /** Explains why a command sent no request to its world. */
