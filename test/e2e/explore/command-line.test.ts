@@ -39,6 +39,12 @@ describe.skipIf(!hasPython)('a client in Python', () => {
   })
 })
 
+test('a flow with parallel requests is repeatable in a new process, which loads code for its first chat', async () => {
+  const flow = resolve('test/workbench/explore/clients/parallel.mjs')
+  const { code, stderr } = await run(['explore', flow, '--fixtures', 'empty', '--faults', 'singles', '--budget', '1'])
+  expect({ code, stderr }).toMatchObject({ code: 3, stderr: expect.not.stringContaining('Failed') })
+})
+
 test.each<[string, string[], string]>([
   [
     'no flow and no command',

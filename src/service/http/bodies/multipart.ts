@@ -2,6 +2,7 @@
 
 import { ByteHash } from '../../../kernel/random.ts'
 import { LIMITS } from '../../../lib/limits.ts'
+import { once } from '../../../lib/once.ts'
 import type { SizeLimit, UploadedFile } from '../../endpoint.ts'
 import { RefusalError } from '../../refusals.ts'
 import type { ValidationDetail } from '../validation-errors.ts'
@@ -109,13 +110,16 @@ function missingFieldDetails(names: readonly string[]): ValidationDetail[] {
   return names.map(name => ({ loc: ['body', name], msg: 'Field required', type: 'missing' }))
 }
 
-/** A package in CommonJS: loaded by Node it has its names, from a bundle in parts they stand on its default alone. */
-async function loadParserClass(): Promise<typeof import('@fastify/busboy').Busboy> {
+/**
+ * Loads the parser on the first call. It is a package in CommonJS: loaded by Node it has its names, and in a bundle in
+ * parts they are members of its default export.
+ */
+export const loadFormParser = once(async (): Promise<typeof import('@fastify/busboy').Busboy> => {
   const loaded = await import('@fastify/busboy')
   const parser = loaded.Busboy ?? (loaded.default as unknown as typeof loaded | undefined)?.Busboy
   if (typeof parser !== 'function') throw new ParserNotLoadedError('the multipart parser has no class Busboy')
   return parser
-}
+})
 
 /** A fault of ours: never the client's 422. */
 class ParserNotLoadedError extends Error {}
@@ -125,7 +129,7 @@ function isNode(): boolean {
 }
 
 async function readStreamed(request: Request, contentType: string, limits: UploadLimits): Promise<UploadForm> {
-  const Busboy = await loadParserClass()
+  const Busboy = await loadFormParser()
   const form = emptyForm()
   const isRead = (name: string) => isFilePart(limits, name)
   const parser = new Busboy({

@@ -4,6 +4,8 @@ import type { Micros } from '../../../kernel/duration.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { eventLoopTurn } from '../../../lib/real-time.ts'
 import type { Operations } from '../../../service/endpoint.ts'
+import { loadFormParser } from '../../../service/http/bodies/multipart.ts'
+import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
 import { UntilError } from '../../../simulator/clock/moves/until-error.ts'
 import { idInPath, kindFor } from '../../../simulator/judge/facts.ts'
 import { isOver, statusInAnswer } from '../../../simulator/judge/lifecycles.ts'
@@ -63,6 +65,8 @@ class InProcessRunner implements FlowRunner {
       await this.run([], { world: options.world, inputs: options.inputs })
     }
     this.runs++
+    // Code that a request loads on demand takes real time. The first run would have another order of requests.
+    await Promise.all([loadTokenizer(), loadFormParser()])
     const endTurn = await takeTurn(this.#flow.name)
     try {
       const sim = await this.#worldFor(options)
