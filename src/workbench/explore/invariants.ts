@@ -23,7 +23,7 @@ export type InvariantSettings = {
   /** Default: false. */
   readonly [Name in OptionalRuleName]?: boolean
 } & {
-  /** Default: '48h', or four times as long as the client takes without faults if that is more. */
+  /** Default: '7d', or four times as long as the client takes without faults if that is more. */
   readonly settles?: Duration | false
   /** Reads of one thing in a second. Default: 1. */
   readonly pollsAtMost?: number | false

@@ -89,8 +89,22 @@ test('a flow that never ends is stopped at the bound of settles', { tags: 'slow'
   const flow: FlowFunction = async ({ sleep }) => {
     for (;;) await sleep(600_000)
   }
-  expect(await runOnce(flow)).toMatchObject({ end: 'unsettled', duration: 48 * 3600 * 1e6 })
+  const result = await runOnce(flow)
+  expect(result).toMatchObject({ end: 'unsettled', duration: 7 * 24 * 3600 * 1e6 })
+  expect(result.broken[0]!.words).toContain(
+    " a longer limit of its own, allow it, as in invariants: { settles: '14d' }.",
+  )
   expect(await runOnce(flow, [], { invariants: { settles: '2h' } })).toMatchObject({ duration: 2 * 3600 * 1e6 })
+})
+
+test('a flow that waits three days for a decision of people, and then gives up, holds settles', async () => {
+  const flow: FlowFunction = async context => {
+    for (let hour = 0; hour < 72; hour++) {
+      await list(context)
+      await context.sleep(3_600_000)
+    }
+  }
+  expect(await runOnce(flow)).toMatchObject({ end: 'returned', broken: [] })
 })
 
 const NOTHING =
@@ -107,7 +121,7 @@ test('a flow that waits for a promise that nothing settles never ends, in a worl
   const worlds: FlowOptions[] = [{}, { fixtures: 'default' }]
   for (const world of worlds) {
     const result = await runOnce(flow, [], world)
-    expect(result).toMatchObject({ end: 'unsettled', duration: 48 * 3600 * 1e6 })
+    expect(result).toMatchObject({ end: 'unsettled', duration: 7 * 24 * 3600 * 1e6 })
     expect(result.broken.find(({ invariant }) => invariant === 'settles')!.words).toContain(NOTHING)
   }
 })

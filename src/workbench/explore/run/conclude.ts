@@ -30,7 +30,7 @@ import { findBoundaries, findFeatures, findLineage } from './run-record.ts'
 import { type Learned, type RunResult, type RunTelling, UNSETTLED } from './runner.ts'
 import { describeViolation, InvariantThrew, judge, judgedIn } from './verdict.ts'
 
-const DEFAULT_SETTLES: Duration = '48h'
+const DEFAULT_SETTLES: Duration = '7d'
 /** A client that waits for days without faults may take this many times as long with them. */
 const SETTLES_FACTOR = 4
 /** Time of the world after the end of the flow, in which what goes on without a client shows itself. */
