@@ -9,7 +9,7 @@ import { isRead } from './retries.ts'
 import { kindWord } from './words.ts'
 
 /** Parts of things, and notes about them: no effects that a client asked for. */
-const PARTS = /^(?:instance|model|request|fault|webhook)\./
+const PARTS = /^(?:(?:instance|request|fault|webhook)\.|model\.version)/
 const SETTINGS = /\.(?:set|resized|renamed|edited|allowed|described|requested|expanding)$/
 const ORDERS = /\.(stop|start|cancel)(?:ping|ped|ing|ling|led)$/
 /** What may change the price of a thing, and is left behind only if the price rose. */
@@ -55,15 +55,16 @@ export function effectsOf(
       else if (payee !== undefined && !paid.has(request)) touch(`'pay ${payee}'`, '').made++
       paid.add(request)
       if (isPayment({ sim }, request, kind)) continue
-      const changes = verb === 'changed' ? changesOf(sim, request, kind, keys) : []
-      for (const [what, value] of changes) touch(what, name).value = value
     }
+    const isChanged = topic === 'ownRecord' ? verb === 'changed' : kindFor({ sim }, request, 'update') === topic
+    const changes = isChanged ? changesOf(sim, request, String(entry.fields?.kind ?? topic), keys) : []
+    for (const [what, value] of changes) touch(what, name).value = value
     if (isNew) {
       const effect = touch(noun, name)
       effect.made += typeof entry.fields?.cents === 'number' ? entry.fields.cents : 1
       if (noun === 'file') effect.hash = entry.fields?.hash
     } else if (verb === 'deleted') touch(noun, name).deleted++
-    else if (SETTINGS.test(entry.kind)) {
+    else if (SETTINGS.test(entry.kind) && changes.length === 0) {
       // A request for a limit has an id of its own. What was there before the client has its id in the path.
       const thing = keys.get(id) ?? (topic === 'deployment' || isAbout(request, id) ? id : '')
       touch(entry.kind, thing).value = JSON.stringify(entry.fields)
@@ -73,7 +74,7 @@ export function effectsOf(
 }
 
 /**
- * Returns what a request changed in a record of a kind, by the role of its operation: an order, or settings. Each field of
+ * Returns what a request changed in a thing of a kind, by the role of its operation: an order, or settings. Each field of
  * the body of an update is a setting.
  *
  * @param names the names of the things that the client created, by id

@@ -713,3 +713,27 @@ test('a body that comes slowly can be read in pieces', async () => {
   const plan: Plan = [{ fault: { on: 'listFiles', nth: 1, fault: { kind: 'slowBody', bytesPerSecond: 50 } } }]
   expect(await brokenBy(read, plan)).toEqual([])
 })
+
+test('a client that changes the details of a model looks at each answer', async () => {
+  const describe =
+    (isCareful: boolean): Run =>
+    async ({ fetch, url, token, sleep }) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const set = async (details: object) => {
+        const body = JSON.stringify(details)
+        for (let i = 0; i < 4; i++) {
+          const signal = AbortSignal.timeout(30_000)
+          const sent = fetch(`${url}/models/acme/assistant/meta`, { method: 'POST', headers, body, signal })
+          const answer = await sent.catch(() => undefined)
+          if (answer?.ok || !isCareful) return
+          await sleep(60_000)
+        }
+        throw new Error('not set')
+      }
+      await Promise.all([set({ description: 'Answers the help desk.' }), set({ readme: '# Assistant' })])
+      return 'described'
+    }
+  const classes = ['status503', 'reset'] as const
+  expect((await findingsOf(describe(true), { fixtures: 'default' }, classes)).invariants).toEqual([])
+  expect((await findingsOf(describe(false), { fixtures: 'default' }, classes)).invariants).toEqual(['doneAsSaid'])
+})

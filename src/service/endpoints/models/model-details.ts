@@ -27,6 +27,7 @@ export const updateModelDetails = neighbour({
     '200 {}',
   ],
   refusals: OWN_MODEL_REFUSALS,
+  roles: ['update model'],
   acceptsKeyHeader: true,
   body: z.strictObject({
     description: detail(),
@@ -57,6 +58,7 @@ export const updateModelPublicity = neighbour({
     '200 {}',
   ],
   refusals: OWN_MODEL_REFUSALS,
+  roles: ['update model'],
   acceptsKeyHeader: true,
   body: z.object({ public: z.boolean() }),
   returns: EmptyRecord,
