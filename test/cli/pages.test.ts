@@ -54,7 +54,7 @@ test.each<[string, RunArguments, string]>([
   expect(existsSync(html)).toBe(false)
 })
 
-test('explore says why it wrote no page', async () => {
+test('explore says why it wrote no page', { tags: 'slow' }, async () => {
   const flow = join(folder, 'careful.mjs')
   const request = "fetch(url + '/v1/models', { headers, signal: AbortSignal.timeout(30_000) })"
   writeFileSync(

@@ -34,7 +34,7 @@ test('simulate --plot draws the report of the run into one file, and prints what
   expect([code, out]).toEqual([0, (await simulated({})).out])
 })
 
-test('a name of a deployment cannot add elements to a picture', async () => {
+test('a name of a deployment cannot add elements to a picture', { tags: 'slow' }, async () => {
   const name = '</text><script>alert(1)</script>'
   const sim = createSimulator({ fixtures: 'fleet' })
   await sim.clock.advance('2h')

@@ -311,7 +311,7 @@ describe('a folder', () => {
     )
   })
 
-  test('is rejected with the position when it has a key twice', () => {
+  test('is rejected with the position when it has a key twice', { tags: 'slow' }, () => {
     write('api_tokens.json', '[\n  { "user_id": "u",\n    "user_id": "v" }\n]\n')
     expect(failureOf(() => loadFixture(folder)).message).toContain(
       'api_tokens.json: line 3, column 5: the key "user_id" is there twice. Fix the JSON there.',

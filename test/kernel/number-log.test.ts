@@ -29,7 +29,7 @@ test('both sides of a fork read the rows as they were added, also after further 
   )
 })
 
-test('both sides of a fork keep the newest rows, and at most one block more', () => {
+test('both sides of a fork keep the newest rows, and at most one block more', { tags: 'slow' }, () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 3 }), fc.nat(2_000), fc.nat(2_000), (blocks, count, more) => {
       const log = new NumberLog(2, blocks * 256)

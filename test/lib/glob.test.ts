@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { globOf } from '../../src/lib/patterns.ts'
 
-test('a pattern matches what the regular expression of it matches', () => {
+test('a pattern matches what the regular expression of it matches', { tags: 'slow' }, () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 8 })
   const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), maxLength: 6 })
   fc.assert(

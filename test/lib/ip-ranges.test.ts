@@ -93,7 +93,7 @@ test('an address is in its own range of any length, and only parses when Node ag
   )
 })
 
-test('a text is an address exactly when Node says so, near valid addresses too', () => {
+test('a text is an address exactly when Node says so, near valid addresses too', { tags: 'slow' }, () => {
   const mutated = fc
     .tuple(
       fc.oneof(v4, v6),

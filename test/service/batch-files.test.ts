@@ -83,7 +83,7 @@ test('a reader that changes the bytes of a file changes no file', async () => {
   expect(await (await read()).text()).toBe(content)
 })
 
-test('a batch that continues from the bytes of a snapshot writes the same files', async () => {
+test('a batch that continues from the bytes of a snapshot writes the same files', { tags: 'slow' }, async () => {
   const sim = createSimulator({ fixtures: 'empty', with: { account: { funds_cents: 1_000_000 } } })
   const id = await begin(sim, 120)
   await sim.clock.until(async () => (await (await send(sim, `/v1/batches/${id}`)).json()).status === 'in_progress', {

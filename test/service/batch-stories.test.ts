@@ -124,7 +124,7 @@ describe('a batch', () => {
     expect(here.charged()).toBe(undisturbed.charged())
   })
 
-  test('progresses line by line and ends equally with and without polling', async () => {
+  test('progresses line by line and ends equally with and without polling', { tags: 'slow' }, async () => {
     const [polled, alone] = [await begun(ids(200).map(id => line(id))), await begun(ids(200).map(id => line(id)))]
     const seen: number[] = []
     for (let second = 0; second < 120; second++) {

@@ -44,7 +44,7 @@ describe('the availability of GPUs for containers', () => {
     expect(new Set(available)).toEqual(new Set([true, false]))
   })
 
-  test('changes with other customers of the fleet', async () => {
+  test('changes with other customers of the fleet', { tags: 'slow' }, async () => {
     const sim = createSimulator({ fixtures: 'empty', weather: 'realistic', seed: 2 })
     const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
     const answers = new Set<string>()

@@ -42,7 +42,9 @@ class Reader {
   }
 }
 
-test('a reader that knows the shapes of the live service alone shows the figures of the report', async () => {
+test('a reader that knows the shapes of the live service alone shows the figures of the report', {
+  tags: 'slow',
+}, async () => {
   const load = { kind: 'constant', rps: 3, prompt_tokens: 500, output_tokens: 200 }
   const weights = { repo: 'acme/chat-8b' }
   const deployments = [

@@ -99,7 +99,7 @@ test('lines answer like live embeddings when the policy is with_embeddings', asy
   expect(await here.read(batch.error_file_id)).toEqual([])
 })
 
-test('prompt tokens are charged at the batch price when the lines have run', async () => {
+test('prompt tokens are charged at the batch price when the lines have run', { tags: 'slow' }, async () => {
   const here = world()
   const batch = await here.completed(
     Array.from({ length: 40 }, (_, i) => line(`${i}`, { input: 'river '.repeat(200) })),

@@ -113,7 +113,7 @@ describe('files', () => {
     expect((await refused(client.getFileContent({ file_id: id })))[0]).toBe(404)
   })
 
-  test('the files of a batch expire when its creation says so', async () => {
+  test('the files of a batch expire when its creation says so', { tags: 'slow' }, async () => {
     await loadTokenizer()
     const { client, world } = service('default')
     const { id: input_file_id } = await client.uploadFile({ purpose: 'batch', file: line('one') })

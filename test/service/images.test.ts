@@ -47,7 +47,7 @@ describe('the openai package', () => {
     expect(decodePng(standard.data![0]!.b64_json!)).toMatchObject({ width: 1024, height: 1024 })
   })
 
-  test('edits an image, and makes variations of it, in its size', async () => {
+  test('edits an image, and makes variations of it, in its size', { tags: 'slow' }, async () => {
     const { client } = imageWorld()
     const image = await asFile(UPLOAD)
     const edit = await client.images.edit({ model: MODEL, prompt: 'Add a bridge.', image })

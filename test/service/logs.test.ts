@@ -60,7 +60,7 @@ describe('the logs of a deployment', () => {
     ])
   })
 
-  test('name the cause of a failure: arguments, memory, hub, hardware', async () => {
+  test('name the cause of a failure: arguments, memory, hub, hardware', { tags: 'slow' }, async () => {
     const { sim, api, texts, create } = world()
     sim.cluster.limit.set(H100, null)
     sim.cluster.hub.gate('acme/closed')

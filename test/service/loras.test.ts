@@ -93,7 +93,7 @@ describe('a created adapter', () => {
 })
 
 describe('a deleted adapter', () => {
-  test('frees its slot and its name and is listed as deleted', async () => {
+  test('frees its slot and its name and is listed as deleted', { tags: 'slow' }, async () => {
     const profile = { extends: 'realistic', timings: { adapter_slots: 1 } }
     const deployments = [{ model_name: 'acme/chat', weights: { repo: 'acme/chat-8b' } }]
     const sim = createSimulator({ fixtures: 'two-nodes', with: { deployments }, check: true, profile })

@@ -42,7 +42,9 @@ describe('GET /models/lora/list', () => {
 })
 
 describe('model families', () => {
-  test('every catalog model belongs to one, which has the price of each current model once', async () => {
+  test('every catalog model belongs to one, which has the price of each current model once', {
+    tags: 'slow',
+  }, async () => {
     const { sim, anonymous, api } = world()
     const families = await anonymous.listModelFamilies()
     expect(families).toEqual([...families].sort())

@@ -58,7 +58,7 @@ describe('GPUs that no node can have', () => {
   })
 })
 
-test('an outage of the hub costs few events when lost starts are repeated for hours', async () => {
+test('an outage of the hub costs few events when lost starts are repeated for hours', { tags: 'slow' }, async () => {
   const load = { kind: 'constant' as const, rps: 200, prompt_tokens: 500, output_tokens: 200 }
   const settings = { min_instances: 1, max_instances: 16 }
   const sim = createSimulator({

@@ -26,7 +26,7 @@ const create = async (sim: Simulator, name = 'chat') =>
 const statusOf = async (sim: Simulator, id: string) =>
   (await call(sim, 'GET', `/rest/v1/pods/${id}`)).body.desiredStatus
 
-test('validates, authenticates and refuses as the endpoints of the provider do', async () => {
+test('validates, authenticates and refuses as the endpoints of the provider do', { tags: 'slow' }, async () => {
   const sim = made()
   const invalid = await call(sim, 'POST', '/rest/v1/pods', { name: '', gpuTypeId: 'T4' })
   expect(invalid.status).toBe(422)

@@ -101,7 +101,7 @@ describe('a request for higher rate limits', () => {
     }
   })
 
-  test('is decided by a command under the policy manual', async () => {
+  test('is decided by a command under the policy manual', { tags: 'slow' }, async () => {
     const sim = held({}, { reviews: { limit_policy: 'manual' } })
     expect(() => sim.cluster.rateLimit.approve()).toThrow(
       "Failed to execute 'rateLimit.approve': no request is pending.",
@@ -115,7 +115,7 @@ describe('a request for higher rate limits', () => {
     expect((await sim.client.getRateLimits()).rate_limit).toBe(400)
   })
 
-  test('never lowers a limit that a command set meanwhile', async () => {
+  test('never lowers a limit that a command set meanwhile', { tags: 'slow' }, async () => {
     const sim = held()
     await sim.client.requestRateLimits(more)
     sim.cluster.rateLimit.set(500)

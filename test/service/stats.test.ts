@@ -184,7 +184,7 @@ describe('stats of a deployment', () => {
 })
 
 describe('stats of the whole account', () => {
-  test('are the sums of the stats of its deployments, also after a deletion', async () => {
+  test('are the sums of the stats of its deployments, also after a deletion', { tags: 'slow' }, async () => {
     const sim = createSimulator({ seed: 1, check: true })
     const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
     const chat = (model: string) =>

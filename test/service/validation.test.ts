@@ -201,7 +201,7 @@ describe('query strings', () => {
   )
 })
 
-test('a list of mistakes is read up to its 1,000th', async () => {
+test('a list of mistakes is read up to its 1,000th', { tags: 'slow' }, async () => {
   let reads = 0
   const counted = z.string().superRefine((value, context) => {
     reads++

@@ -140,7 +140,7 @@ describe('the slots of an instance', () => {
     passUntil(sim, () => second.status === 'completed')
   })
 
-  test('are waited for in the order of asking, by new adapters too', () => {
+  test('are waited for in the order of asking, by new adapters too', { tags: 'slow' }, () => {
     const { sim, chat } = base(1)
     adapters(sim, 'a', 'b')
     const first = work(sim, 'acme/a', 60)

@@ -174,7 +174,7 @@ describe('work that meets the rest of the world', () => {
     expect(took(2) / took(1)).toBeCloseTo(2, 2)
   })
 
-  test('on an adapter waits until the adapter is loaded, and while it is stopped', () => {
+  test('on an adapter waits until the adapter is loaded, and while it is stopped', { tags: 'slow' }, () => {
     const sim = stage()
     const tone = sim.world.loraAdapters.create({
       model_name: 'acme/tone',

@@ -437,7 +437,9 @@ test('a report tells what they held and cost, and windows add up', () => {
   expect(halves[0]!.money.rent_microcents + halves[1]!.money.rent_microcents).toBe(money.rent_microcents)
 })
 
-test('a hosted instance costs its price times the time that it ran, however often it stops and starts', () => {
+test('a hosted instance costs its price times the time that it ran, however often it stops and starts', {
+  tags: 'slow',
+}, () => {
   const step = fc.record({
     do: fc.constantFrom('stop', 'start', 'crash', 'pass'),
     seconds: fc.double({ min: 0, max: 4000, noNaN: true }),
@@ -485,7 +487,9 @@ const deed = fc.oneof(
   fc.record({ do: fc.constant('pass'), seconds: fc.integer({ min: 0, max: 900 }) }),
 )
 
-test('mixed tenants: no GPU is held twice or lost, and nothing is billed twice, whatever comes', () => {
+test('mixed tenants: no GPU is held twice or lost, and nothing is billed twice, whatever comes', {
+  tags: 'slow',
+}, () => {
   fc.assert(
     fc.property(fc.array(deed, { maxLength: 25 }), fc.boolean(), (deeds, restarted) => {
       const profile = {

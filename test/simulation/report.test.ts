@@ -442,7 +442,9 @@ describe('laws of every report', () => {
   const world = () =>
     createSimulator({ fixtures: 'default', seed: 7, with: loaded({ kind: 'wave', low: 5, high: 80 }) })
 
-  test('adjoining windows add up, money is the ledger’s, requests are conserved, and no more is used than there is', async () => {
+  test('adjoining windows add up, money is the ledger’s, requests are conserved, and no more is used than there is', {
+    tags: 'slow',
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(action, { maxLength: 15 }),
@@ -490,7 +492,9 @@ describe('laws of every report', () => {
     )
   })
 
-  test('the closing balance of any moment is the balance that a world which stops then has', async () => {
+  test('the closing balance of any moment is the balance that a world which stops then has', {
+    tags: 'slow',
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { maxLength: 10 }), fc.nat(5 * HOUR), async (actions, moment) => {
         const [sim, twin] = [world(), world()]

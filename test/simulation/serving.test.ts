@@ -114,7 +114,7 @@ describe('serving', () => {
     expect(advanceFlow(waiting, curve, speed, 0, 50, 0, SECOND)).toEqual({ ...waiting, refused: 30, backlog: 50 })
   })
 
-  test('nothing is lost: arrived = served + refused + waiting, and each lies in its bounds', () => {
+  test('nothing is lost: arrived = served + refused + waiting, and each lies in its bounds', { tags: 'slow' }, () => {
     fc.assert(
       fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), (load, [from, to], ready, limit) => {
         const curve = curveOf(load)

@@ -146,7 +146,7 @@ describe('a spending limit', () => {
     expect(sim.world.ledger.suspensionReason).toBe(undefined)
   })
 
-  test('is never exceeded by more than the grace costs', async () => {
+  test('is never exceeded by more than the grace costs', { tags: 'slow' }, async () => {
     const actions = fc.array(
       fc.record({
         hours: fc.integer({ min: 0, max: 60 }),

@@ -28,7 +28,9 @@ async function durations(seed: number) {
 }
 
 describe('durations', () => {
-  test('of placement, container start, validation, finalizing and review differ between 8 seeds', async () => {
+  test('of placement, container start, validation, finalizing and review differ between 8 seeds', {
+    tags: 'slow',
+  }, async () => {
     const worlds = await Promise.all(Array.from({ length: 8 }, (_, seed) => durations(seed)))
     for (const name of Object.keys(worlds[0]!) as (keyof (typeof worlds)[0])[]) {
       expect({ name, values: new Set(worlds.map(world => world[name])).size }).toEqual({ name, values: 8 })

@@ -78,7 +78,7 @@ describe('simulators with other seeds find the world as if they had lived alone'
 
   test.each(['empty', 'default', 'two-nodes', 'full'])('in the world %s', { tags: 'slow' }, compare)
 
-  test('in a world whose load comes in random bursts', async () => {
+  test('in a world whose load comes in random bursts', { tags: 'slow' }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'initial-worlds-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     cpSync('fixtures/worlds/two-nodes', folder, { recursive: true })
@@ -100,7 +100,7 @@ test('a journal limit and a storage limit are those of one simulator', async () 
   expect((await live(open)).entries).toBeGreaterThan(10)
 })
 
-test('only a simulator with check is checked', async () => {
+test('only a simulator with check is checked', { tags: 'slow' }, async () => {
   createSimulator()
   const checked = createSimulator({ check: true })
   const unchecked = createSimulator()

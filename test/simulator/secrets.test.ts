@@ -282,7 +282,7 @@ beforeAll(async () => {
 
 const HUB_TOKEN = 'canary-hub-7f3a'
 
-test('the recording of all places replays', async () => {
+test('the recording of all places replays', { tags: 'slow' }, async () => {
   expect(await replay({ text: used.recording })).toEqual({ outcome: 'same', requests: expect.any(Number) })
 })
 

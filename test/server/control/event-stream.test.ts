@@ -130,7 +130,7 @@ test('several readers get all events when their program never gives the event lo
   expect(await Promise.all(readers)).toEqual(Array.from({ length: 3 }, () => [requests, 0]))
 })
 
-test('readers that do not read keep no turn from the others', async () => {
+test('readers that do not read keep no turn from the others', { tags: 'slow' }, async () => {
   const sim = createSimulator({ fixtures: 'fleet' })
   await sim.clock.advance('6h')
   const texts = new EventTexts()
@@ -143,7 +143,9 @@ test('readers that do not read keep no turn from the others', async () => {
   await idle.cancel()
 })
 
-test('a consumer that stops reading gets the note behind what it has not read, and its stream ends', async () => {
+test('a consumer that stops reading gets the note behind what it has not read, and its stream ends', {
+  tags: 'slow',
+}, async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   const stream = createEventStream(sim, new EventReader(sim, { kind: 'request', readTimeoutMs: 0 }), new EventTexts())
   const ask = () => sendTo(sim, 'GET /v1/me')

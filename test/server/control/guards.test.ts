@@ -172,7 +172,7 @@ describe('requests of a web page of another site to the service', () => {
     expect((await send(path, post({ 'alt-api-key': sim.token, ...headers }))).status).toBe(200)
   })
 
-  test('the service answers a request without a token when no other site sent it', async () => {
+  test('the service answers a request without a token when no other site sent it', { tags: 'slow' }, async () => {
     const { send, server } = await running()
     expect((await send(path, post({}))).status).toBe(200)
     const own = { origin: server.url, host: `127.0.0.1:${server.port}`, 'sec-fetch-site': 'same-origin' }

@@ -21,7 +21,7 @@ async function create({ ask }: Running): Promise<string> {
 
 const read = async ({ command }: Running, path: string) => (await command(path, undefined, 'GET')).body
 
-test('a world is made as it was before a node crashed, and it ends in another way', async () => {
+test('a world is made as it was before a node crashed, and it ends in another way', { tags: 'slow' }, async () => {
   const server = await running({ fixtures: 'two-nodes' })
   const { command, sim } = server
   expect((await command('/_sim/past')).body).toMatchObject({
@@ -157,7 +157,9 @@ test('going back is refused when the past is not kept, and when no further world
   expect(server.server.worlds.all()).toHaveLength(1)
 })
 
-test('a world that runs a recording again, and one of the past, have the own endpoints of the server', async () => {
+test('a world that runs a recording again, and one of the past, have the own endpoints of the server', {
+  tags: 'slow',
+}, async () => {
   const { ask, command } = await running({ endpoints })
   await command('/_sim/past')
   const pod = JSON.stringify({ name: 'chat', gpuTypeId: 'H100' })

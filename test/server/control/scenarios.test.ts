@@ -228,7 +228,7 @@ describe('a whole run of a scenario', () => {
     expect(again.body.digest).toBe(run.body.digest)
   })
 
-  test('passes with its trace', async () => {
+  test('passes with its trace', { tags: 'slow' }, async () => {
     const { command } = await running({}, { scenarios: new ScenarioLibrary(['scenarios']) })
     const names = (await command('/_sim/scenarios', undefined, 'GET')).body as { name: string }[]
     const { status, body } = await command(`/_sim/scenarios/${names[0]!.name}/run`, {})

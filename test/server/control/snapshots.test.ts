@@ -11,7 +11,7 @@ function upload({ server }: Running, name: string, bytes: BlobPart): Promise<Res
   return fetch(`${server.url}${SNAPSHOTS}/${name}/import`, { method: 'POST', body: form })
 }
 
-test('a snapshot is restored any number of times, and the world continues as before', async () => {
+test('a snapshot is restored any number of times, and the world continues as before', { tags: 'slow' }, async () => {
   const world = await running({ fixtures: 'default', seed: 4 })
   await world.command('/_sim/clock/advance', { by: '10m' })
   const taken = await world.command(SNAPSHOTS, { name: 'before-the-storm' })
@@ -36,7 +36,7 @@ test('a snapshot is restored any number of times, and the world continues as bef
   expect((await world.command(SNAPSHOTS, undefined, 'GET')).body).toHaveLength(1)
 })
 
-test('a snapshot is carried to another server, under another name', async () => {
+test('a snapshot is carried to another server, under another name', { tags: 'slow' }, async () => {
   const [here, there] = [await running({ seed: 4, clock: 'on-poll' }), await running({ fixtures: 'empty' })]
   await here.command(SNAPSHOTS, { name: 'mine' })
   const exported = await fetch(`${here.server.url}${SNAPSHOTS}/mine/export`)
@@ -71,7 +71,7 @@ test('worlds made from a snapshot are independent of each other and of the world
   })
 })
 
-test('an invalid request is refused and changes nothing', async () => {
+test('an invalid request is refused and changes nothing', { tags: 'slow' }, async () => {
   const world = await running({ fixtures: 'empty' })
   await world.command(SNAPSHOTS, { name: 'mine' })
   const { digest } = world.sim

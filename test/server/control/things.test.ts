@@ -65,7 +65,7 @@ test('a hosted instance says how large its storage is, also after its expansion'
   expect(await storage()).toBe('Its storage has 200 GB.')
 })
 
-test('each kind of id is known, by its relations one comes back to where one began', async () => {
+test('each kind of id is known, by its relations one comes back to where one began', { tags: 'slow' }, async () => {
   const server = await running()
   const { sim } = server
   const { batches, files, rentals, nodes, store, ledger } = sim.world
@@ -131,7 +131,7 @@ test('the names of the fleet are what they are, and the stock of a GPU type has 
   expect(body.chain.map(({ kind }: Answer) => kind)).toEqual(['pool.stockedOut'])
 })
 
-test('the things of a kind are a table, read from a copy of the world', async () => {
+test('the things of a kind are a table, read from a copy of the world', { tags: 'slow' }, async () => {
   const server = await running({ fixtures: 'default' })
   await create(server)
   const before = [server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]

@@ -136,7 +136,7 @@ describe('unknown paths that fall through', () => {
 })
 
 describe('one handler for each endpoint', () => {
-  test('is listed with its method, literal paths before those with parameters', () => {
+  test('is listed with its method, literal paths before those with parameters', { tags: 'slow' }, () => {
     const made = handlers(sim, { baseUrl: BASE, perEndpoint: true })
     const infos = made.map(({ info }) => info as { method: string | RegExp; path: RegExp })
 

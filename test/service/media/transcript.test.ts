@@ -15,7 +15,7 @@ describe('a transcript', () => {
     expect(make().text.split(' ')).toHaveLength(156)
   })
 
-  test('covers its duration with segments in order, without gap or overlap', () => {
+  test('covers its duration with segments in order, without gap or overlap', { tags: 'slow' }, () => {
     for (const seconds of [0.004, 1, 62.5, 3599.999]) {
       const { segments, words, seconds: duration } = make({ seconds })
       expect(duration).toBe(seconds)

@@ -245,7 +245,7 @@ describe('a scripted answer', () => {
 })
 
 describe('a refusal of messages', () => {
-  test('has the error shape of the protocol for each reason', async () => {
+  test('has the error shape of the protocol for each reason', { tags: 'slow' }, async () => {
     const one = openaiWorld({ fixtures: 'default', with: {} })
     const ask = { model: 'acme/assistant' }
     expect(await refusal(one, { model: 'acme/nope' })).toEqual([
@@ -411,7 +411,7 @@ describe('a stream of messages on the clock', () => {
     })
   })
 
-  test('arrives slowly, and whole, under the fault slowBody', async () => {
+  test('arrives slowly, and whole, under the fault slowBody', { tags: 'slow' }, async () => {
     const { sim } = openaiWorld()
     sim.faults.add({ on: 'createMessage', fault: { kind: 'slowBody', bytesPerSecond: 100 } })
     const body = (await send(sim, { stream: true })).body!.pipeThrough(new TextDecoderStream())
@@ -439,7 +439,7 @@ describe('a stream of messages on the clock', () => {
   })
 })
 
-test('messages answer under the path of a names profile', async () => {
+test('messages answer under the path of a names profile', { tags: 'slow' }, async () => {
   const sim = createSimulator({ seed: 1, names: { paths: { vendor_a: 'acme-ai' } } })
   const response = await sim.fetch('http://sim/acme-ai/v1/messages', {
     method: 'POST',

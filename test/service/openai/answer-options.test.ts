@@ -222,7 +222,7 @@ test('service_tier is repeated in answers and in every event of a stream, and mi
 })
 
 describe('NAME:VERSION', () => {
-  test('is the model, live and in a batch, when the model has the version', async () => {
+  test('is the model, live and in a batch, when the model has the version', { tags: 'slow' }, async () => {
     const { sim, client, ask } = openaiWorld({ fixtures: 'default', with: {} })
     const own = sim.world.deployments.list().find(({ model_name }) => model_name === 'acme/assistant')!
     const catalog = sim.world.store.models.get('aurora-labs/aurora-8b-instruct')!

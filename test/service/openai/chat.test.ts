@@ -46,7 +46,7 @@ describe('text', () => {
     expect(other.choices).not.toEqual(first.choices)
   })
 
-  test('is equal for all spellings of a model, live and in a batch', async () => {
+  test('is equal for all spellings of a model, live and in a batch', { tags: 'slow' }, async () => {
     const { sim, client } = openaiWorld()
     const { deploy_id } = sim.world.deployments.list()[0]!
     const said: unknown[] = []

@@ -34,7 +34,7 @@ describe.each(['server', 'MSW'] as const)('through %s', transport => {
     client = new OpenAI({ baseURL: `${url}/v1`, apiKey: sim.token, fetch })
   })
 
-  test('a batch is uploaded, created, polled and read', async () => {
+  test('a batch is uploaded, created, polled and read', { tags: 'slow' }, async () => {
     const lines = Array.from({ length: 20 }, (_, n) => ({
       custom_id: `request-${n}`,
       method: 'POST',
@@ -64,7 +64,7 @@ describe.each(['server', 'MSW'] as const)('through %s', transport => {
     for (const { response } of results) expect(response.body.choices[0]!.message.content).toMatch(/\w/)
   })
 
-  test('a chat is streamed with usage last', async () => {
+  test('a chat is streamed with usage last', { tags: 'slow' }, async () => {
     const whole = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
     const stream = await client.chat.completions.create({
       ...{ model: 'acme/chat', messages: HELLO, stream: true },
@@ -80,7 +80,7 @@ describe.each(['server', 'MSW'] as const)('through %s', transport => {
     expect(usage).toEqual(whole.usage)
   })
 
-  test('the tool runner ends with an answer', async () => {
+  test('the tool runner ends with an answer', { tags: 'slow' }, async () => {
     const asked: unknown[] = []
     const runner = client.chat.completions.runTools({
       model: 'acme/chat',

@@ -36,7 +36,9 @@ describe('an instance', () => {
     expect(one.sim.world.inferenceRequests.inFlightCount).toBe(0)
   })
 
-  test('takes longer to the first token when it is busy, and longer for each token of a larger model', async () => {
+  test('takes longer to the first token when it is busy, and longer for each token of a larger model', {
+    tags: 'slow',
+  }, async () => {
     const timesOf = async (options: SimulatorOptions, others: number) => {
       const one = paced(options)
       for (let i = 0; i < others; i++) (await stream(one)).body!.getReader()
@@ -231,7 +233,7 @@ describe('a client that aborts', () => {
   }, 20_000)
 })
 
-test('a fork continues requests in flight without their clients', async () => {
+test('a fork continues requests in flight without their clients', { tags: 'slow' }, async () => {
   const one = paced()
   const answers = Array.from({ length: 6 }, () => one.client.chat.completions.create(ASK))
   await one.sim.clock.advance('1ms')

@@ -232,7 +232,7 @@ describe('a law that is broken on purpose is named:', () => {
     expect(broken).toContain('I13')
   })
 
-  test('I13 a batch is charged once more for what it has paid for', async () => {
+  test('I13 a batch is charged once more for what it has paid for', { tags: 'slow' }, async () => {
     const sim = world()
     const row = await batch(sim, 2000)
     await sim.clock.until(() => row.doneLines > 500)

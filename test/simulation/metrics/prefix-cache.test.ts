@@ -72,7 +72,9 @@ async function growth(sim: Simulator, work: () => Promise<void>): Promise<{ hits
 }
 
 describe('the prefix cache of an engine', () => {
-  test('has hits for a second chat with the same system prompt, which gets its first token earlier', async () => {
+  test('has hits for a second chat with the same system prompt, which gets its first token earlier', {
+    tags: 'slow',
+  }, async () => {
     const sim = served()
     const first = await growth(sim, () => chat(sim, 'How long is the Rhine?'))
     expect(first.hits).toBe(0)
@@ -103,7 +105,9 @@ describe('the prefix cache of an engine', () => {
     expect(hits(sim)).toBeGreaterThan(0)
   })
 
-  test('has hits for completions, messages and native inference, and none for embeddings', async () => {
+  test('has hits for completions, messages and native inference, and none for embeddings', {
+    tags: 'slow',
+  }, async () => {
     const sim = served()
     const calls: [path: string, body: object][] = [
       ['/v1/completions', { prompt: SYSTEM, max_tokens: 3 }],
@@ -123,7 +127,7 @@ describe('the prefix cache of an engine', () => {
     expect(hits(embeddings)).toBe(0)
   })
 
-  test('grows with a conversation, also in a fork and after a restored snapshot', async () => {
+  test('grows with a conversation, also in a fork and after a restored snapshot', { tags: 'slow' }, async () => {
     const sim = served()
     await chat(sim, 'How long is the Rhine?')
     const bytes = sim.snapshot().toBytes()

@@ -295,7 +295,7 @@ test('a response whose methods cannot be replaced can be read when the global fe
   }
 })
 
-test('the global fetch reaches its target for every order of MSW and simulators', async () => {
+test('the global fetch reaches its target for every order of MSW and simulators', { tags: 'slow' }, async () => {
   const base = 'http://127.0.0.1:1'
   const served = createSimulator({ fixtures: 'empty', timers: 'ignore' })
   const names = ['msw', 'one', 'other']

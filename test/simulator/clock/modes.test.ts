@@ -50,7 +50,7 @@ describe('a clock that moves on polls', () => {
     expect(seen.at(-1)).toEqual({ running: 2, pending: 0 })
   })
 
-  test('shows each status once, in order', async () => {
+  test('shows each status once, in order', { tags: 'slow' }, async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
     const id = await deploy(sim)
     expect(await statuses(sim, `/deploy/${id}`)).toEqual(['initializing', 'downloading', 'deploying', 'running'])

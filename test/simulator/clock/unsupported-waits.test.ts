@@ -47,7 +47,9 @@ test('a synchronous advance fires one timer, because the client sets the next on
   expect(seen).toEqual(['initializing', 'running'])
 })
 
-test('a fixed number of turns between timers is too short for an answer that takes more', async () => {
+test('a fixed number of turns between timers is too short for an answer that takes more', {
+  tags: 'slow',
+}, async () => {
   const polls: number[] = []
   for (const turns of [0, 40]) {
     const { sim, client } = slowly(turns)
@@ -63,7 +65,7 @@ test('a fixed number of turns between timers is too short for an answer that tak
   expect(polls[0]).toBeGreaterThan(60)
 })
 
-test('a driven clock waits for every number of turns of an answer', async () => {
+test('a driven clock waits for every number of turns of an answer', { tags: 'slow' }, async () => {
   const seen = new Set<string>()
   for (const turns of [1, 40]) {
     const fetch: typeof globalThis.fetch = async (input, init) => {

@@ -103,7 +103,7 @@ describe('a rule with a path', () => {
     expect(await status(sim, asked)).toBe(expected)
   })
 
-  test('reads the neutral path of a request with vendor names', async () => {
+  test('reads the neutral path of a request with vendor names', { tags: 'slow' }, async () => {
     const names = { paths: { aggregator: 'index' } }
     const sim = createSimulator({ names, faults: [{ on: '*', path: '/aggregator/*', fault: DOWN }] })
     expect(await status(sim, '/index/models')).toBe(503)

@@ -71,7 +71,7 @@ describe('triggers', () => {
     expect(other.matches).toBe(0)
   })
 
-  test('chance is drawn by rule and request, so that another rule changes nothing', async () => {
+  test('chance is drawn by rule and request, so that another rule changes nothing', { tags: 'slow' }, async () => {
     const flaky: FaultRule = { on: 'listDeployments', chance: 0.3, fault: DOWN }
     const seen = async (rules: FaultRule[]) => world({ faults: rules }).statuses(200)
     const alone = await seen([flaky])
@@ -464,7 +464,9 @@ describe('stale reads', () => {
       ({ model_name, status }) => `${model_name} ${status}`,
     )
 
-  test('a stale read equals the past answer of an equal world at every time, also after commands', async () => {
+  test('a stale read equals the past answer of an equal world at every time, also after commands', {
+    tags: 'slow',
+  }, async () => {
     const lagging = world({ faults: [{ on: 'listDeployments', fault: { kind: 'stale', lag: '30s' } }] })
     const present = world()
     const shown: string[] = []

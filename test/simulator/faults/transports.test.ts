@@ -124,7 +124,7 @@ describe('latency', () => {
     expect([answer.status, answer.headers.get('x-sim-delay')]).toEqual([200, null])
   })
 
-  test('jitter is within its bounds and equal for equal seeds', async () => {
+  test('jitter is within its bounds and equal for equal seeds', { tags: 'slow' }, async () => {
     const jittery: FaultRule[] = [{ on: 'listDeployments', fault: { kind: 'latency', delay: '1s', jitter: '2s' } }]
     const delays = async () => {
       const { ask } = await openTransport('server', jittery)

@@ -44,7 +44,9 @@ test('an unknown pack is refused with the nearest name', () => {
   )
 })
 
-test('on a server weather never affects the control plane, and a world may have another weather', async () => {
+test('on a server weather never affects the control plane, and a world may have another weather', {
+  tags: 'slow',
+}, async () => {
   const storm = { weather: { packs: { storm: { wire_errors: 1 } } } }
   const server = await serve(createSimulator({ profile: storm, weather: 'storm' }), { port: 0 })
   onTestFinished(() => server.close())

@@ -151,7 +151,9 @@ describe('the receiver of a webhook', () => {
     ])
   })
 
-  test('has no answer when it had none, and accepts everything when the recording does not know it', async () => {
+  test('has no answer when it had none, and accepts everything when the recording does not know it', {
+    tags: 'slow',
+  }, async () => {
     const refused = await recordWebhook([], async () => {
       throw new Error('ECONNREFUSED')
     })

@@ -261,7 +261,7 @@ describe('a reader in its place', () => {
     expect((await readAll(sim, { after: '7-1-1' })).map(nameOf)).toEqual(['world', 'getMe'])
   })
 
-  test('gets an event that says how much was dropped before it came', async () => {
+  test('gets an event that says how much was dropped before it came', { tags: 'slow' }, async () => {
     const { sim, ask } = asking({ journalLimit: 50 })
     const first = (await readAll(sim, { after: 'start' })).at(-1)?.id ?? '1-0-0'
     for (let i = 0; i < LIMITS.requests + 10; i++) await ask('GET', '/v1/me')
@@ -282,7 +282,7 @@ test('a reader that keeps reading misses nothing of 1,000 requests that never wa
 })
 
 describe('a reader that stops reading', () => {
-  test('is dropped once events are lost to it, and its last event says so', async () => {
+  test('is dropped once events are lost to it, and its last event says so', { tags: 'slow' }, async () => {
     const { sim, ask } = asking({ fixtures: 'empty' })
     const reader = new EventReader(sim, { readTimeoutMs: 0 })
     let dropped = 0

@@ -45,7 +45,7 @@ test('a filter selects requests by each of its fields', async () => {
   expect(findRequests(sim, { limit: 1 })).toMatchObject({ matched: 4, dropped: 0 })
 })
 
-test('a log that is full says how many requests it dropped', async () => {
+test('a log that is full says how many requests it dropped', { tags: 'slow' }, async () => {
   const { sim, ask } = asking()
   for (let i = 0; i < LIMITS.requests + 7; i++) await ask('GET', '/v1/voices')
   expect(findRequests(sim)).toMatchObject({ matched: LIMITS.requests, dropped: 7 })

@@ -120,7 +120,7 @@ describe('in an order', () => {
   })
 })
 
-test('the counts of a pattern and of all else add up to all requests', async () => {
+test('the counts of a pattern and of all else add up to all requests', { tags: 'slow' }, async () => {
   const { sim } = await deployed()
   const anyPattern = fc.record(
     {

@@ -47,7 +47,7 @@ const complete = (context: FlowContext, model: string, prompt: string) =>
   ask(context, 'POST', '/v1/completions', { model, prompt, max_tokens: 4 })
 const MODELS = ['aurora-labs/aurora-8b-instruct', 'harbor-ai/harbor-12b-instruct'] as const
 
-test('a client that fails over to another model need not wait', async () => {
+test('a client that fails over to another model need not wait', { tags: 'slow' }, async () => {
   const failOver: Run = async context => {
     for (const model of MODELS) {
       const { value } = await complete(context, model, 'The ferry')
@@ -117,7 +117,7 @@ test('a task may send what a request of another task may not yet', async () => {
   expect(await brokenBy(twoMachines, plan)).toEqual([])
 })
 
-test('the first request of a task is not an early retry of another task', async () => {
+test('the first request of a task is not an early retry of another task', { tags: 'slow' }, async () => {
   const twoLists = (wait: (asked: number) => number): Run => {
     const read = async (context: FlowContext, path: string) => {
       for (let i = 0; i < 6; i++) {
@@ -157,7 +157,7 @@ test('a task that polls has to wait, however often it polls without faults', asy
 
 type Token = { token_id: string; name: string }
 
-test('a client that deletes more than usual has made no less', async () => {
+test('a client that deletes more than usual has made no less', { tags: 'slow' }, async () => {
   type File = { id: string; purpose: string }
   const clear =
     (remakes: boolean): Run =>
@@ -286,7 +286,7 @@ test('a client that throws deletes a voice, and sets back a limit, as it does wi
 /** A stopped and a running machine of the fixture `default`. */
 const MACHINES = ['inst_djvv7xQqcTZpad3Hiy2HQWs2', 'inst_HmSomZNCU5EAVUqwFpxpN9vc'] as const
 
-test('each of two machines that were there before the client has a name of its own', async () => {
+test('each of two machines that were there before the client has a name of its own', { tags: 'slow' }, async () => {
   const renameBoth =
     (tries: number, isAtOnce: boolean): Run =>
     async context => {
@@ -310,7 +310,9 @@ test('each of two machines that were there before the client has a name of its o
   expect(await brokenBy(renameBoth(1, false), plan, options)).toEqual(['doneAsSaid'])
 })
 
-test('a client that throws gives a machine that was there before it its old name, or says the name', async () => {
+test('a client that throws gives a machine that was there before it its old name, or says the name', {
+  tags: 'slow',
+}, async () => {
   const maintain =
     (isSetBack: boolean, words: (name: string) => string): Run =>
     async context => {
@@ -349,7 +351,7 @@ test('a client that throws gives a machine that was there before it its old name
 
 type Deployment = { deploy_id: string; model_name: string; status: string }
 
-test('a client that starts a deployment reads whether it started, and how it ended', async () => {
+test('a client that starts a deployment reads whether it started, and how it ended', { tags: 'slow' }, async () => {
   const start =
     (isCareful: boolean): Run =>
     async context => {
@@ -376,7 +378,7 @@ test('a client that starts a deployment reads whether it started, and how it end
   expect(await brokenBy(start(false), stopped, options)).toEqual(['readsEnd'])
 })
 
-test('a client may look after each of its deletes whether a deployment is gone', async () => {
+test('a client may look after each of its deletes whether a deployment is gone', { tags: 'slow' }, async () => {
   const remove =
     (looks: number): Run =>
     async context => {
@@ -456,7 +458,7 @@ test('a result is read through the getters of its class', async () => {
   expect(await brokenBy(survey, [first503('createCompletion')])).toEqual(['noSilentLoss'])
 })
 
-test('a number that became NaN is another result', async () => {
+test('a number that became NaN is another result', { tags: 'slow' }, async () => {
   const sum: Run = async context => {
     const { value } = await complete(context, MODELS[0], 'Rain?')
     const { usage } = value as { usage: Record<string, number> }
@@ -550,7 +552,7 @@ test('uploads of different files to one path are different questions', async () 
   ).toEqual(['noSilentLoss'])
 })
 
-test('a form with other fields need not wait for a rejected one', async () => {
+test('a form with other fields need not wait for a rejected one', { tags: 'slow' }, async () => {
   const edit =
     (words: string): Run =>
     async context => {
@@ -576,7 +578,7 @@ test('a form with other fields need not wait for a rejected one', async () => {
   expect(await brokenBy(edit('new words'), plan, { fixtures: 'default' })).toEqual(['honoursRetryAfter'])
 })
 
-test('two counts tell of a loss if they part in one record', async () => {
+test('two counts tell of a loss if they part in one record', { tags: 'slow' }, async () => {
   const askRows =
     (toResult: (rows: readonly { row: number; tokens: number; text: string }[]) => unknown): Run =>
     async context => {
@@ -603,7 +605,9 @@ test('two counts tell of a loss if they part in one record', async () => {
 
 type Machine = { id: string; name: string; state: string; price_per_hour: number }
 
-test('a restarted client that rents another machine does not return the one that failed', async () => {
+test('a restarted client that rents another machine does not return the one that failed', {
+  tags: 'slow',
+}, async () => {
   let failed = ''
   const rent =
     (isCareful: boolean): Run =>
@@ -633,7 +637,7 @@ test('a restarted client that rents another machine does not return the one that
   expect(await brokenBy(rent(false), plan)).toEqual(['noSilentLoss'])
 })
 
-test('a client joins the rows of a second batch with those of the first one', async () => {
+test('a client joins the rows of a second batch with those of the first one', { tags: 'slow' }, async () => {
   const words = ['ebb', 'flood', 'slack', 'spring']
   const explain =
     (isCareful: boolean): Run =>
@@ -680,7 +684,7 @@ test('a client joins the rows of a second batch with those of the first one', as
   }
 })
 
-test('a stream ends early after more than its first events', async () => {
+test('a stream ends early after more than its first events', { tags: 'slow' }, async () => {
   const read =
     (isWhole: (text: string, pieces: number) => boolean): Run =>
     async context => {
@@ -714,7 +718,7 @@ test('a body that comes slowly can be read in pieces', async () => {
   expect(await brokenBy(read, plan)).toEqual([])
 })
 
-test('a client that changes the details of a model looks at each answer', async () => {
+test('a client that changes the details of a model looks at each answer', { tags: 'slow' }, async () => {
   const describe =
     (isCareful: boolean): Run =>
     async ({ fetch, url, token, sleep }) => {

@@ -39,7 +39,9 @@ beforeEach(async () => {
   return () => rmSync(folder, { recursive: true })
 })
 
-test('replay plays a HAR file into a world that answers the same, and names what differs', async () => {
+test('replay plays a HAR file into a world that answers the same, and names what differs', {
+  tags: 'slow',
+}, async () => {
   const har = join(folder, 'run.har')
   const headers = [{ name: 'content-type', value: 'application/json' }]
   const create = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -139,7 +141,9 @@ test('replay names the entries of a HAR file that are of no server', { tags: 'sl
   expect(stdout).not.toContain('/_sim')
 })
 
-test('replay plays what is below the base path of a HAR file, and nothing of the control plane', async () => {
+test('replay plays what is below the base path of a HAR file, and nothing of the control plane', {
+  tags: 'slow',
+}, async () => {
   const har = join(folder, 'site.har')
   const paths = ['/', '/app.js', '/api/deploy/list', '/api/_sim/clock', '/apis/deploy/list']
   writeFileSync(har, JSON.stringify({ log: { entries: paths.map(path => entry(`https://site.example${path}`)) } }))

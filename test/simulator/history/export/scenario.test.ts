@@ -153,7 +153,7 @@ test('a body that is not UTF-8 is refused again by each kind of export', { tags:
   expect(vitest).toContain(source)
 })
 
-test('a scenario fails when the world does something else', async () => {
+test('a scenario fails when the world does something else', { tags: 'slow' }, async () => {
   const file = join(folder, 'run.yaml')
   const yaml = toScenario(parseRecording(await story(), 'run'), { format: 'yaml' })
   writeFileSync(file, yaml.replace('status: 503\n        effect', 'status: 500\n        effect'))

@@ -61,7 +61,7 @@ describe('spendsAtMost', () => {
     expect(violationsOf('spendsAtMost', await observe(deployFor(2), { settings: { spendsAtMost: 50 } }))).toEqual([])
   })
 
-  test('the tokens of its chats count, and those of its batches once', async () => {
+  test('the tokens of its chats count, and those of its batches once', { tags: 'slow' }, async () => {
     const messages = [{ role: 'user', content: 'How is tea made?' }]
     const chat: Client = context => call(context, 'POST', '/v1/chat/completions', { model: CHAT_MODEL, messages })
     const batch: Client = async context =>

@@ -53,7 +53,9 @@ test('a client that polls on after an answer with `failed` breaks it', { tags: '
   expect(violationsOf('readsEnd', await observe(pollUntil('running', 'failed')))).toEqual([])
 })
 
-test('the words have the status that the answer showed, although the client deleted the deployment later', async () => {
+test('the words have the status that the answer showed, although the client deleted the deployment later', {
+  tags: 'slow',
+}, async () => {
   const client: Client = async context => {
     const bad = { ...MODEL, extra_args: ['--no-such-flag'] }
     const { deploy_id } = await call(context, 'POST', '/deploy/llm', bad)

@@ -66,7 +66,7 @@ describe('idempotentRestart', () => {
     return awaitBatch(context, id)
   }
 
-  test('a client that looks for its batch continues it', async () => {
+  test('a client that looks for its batch continues it', { tags: 'slow' }, async () => {
     const base = await observe(mindful)
     for (let crash = 1; crash <= base.requests.length; crash++) {
       const observation = await observe(mindful, { base, crash })

@@ -122,7 +122,7 @@ describe('a mistake is an error with the remedy', () => {
   })
 })
 
-test('the inputs of a run are shrunk to the simplest that break the client', async () => {
+test('the inputs of a run are shrunk to the simplest that break the client', { tags: 'slow' }, async () => {
   const inputs = { lines: integers(1, 500), model: oneOf('a', 'b'), tags: lists(oneOf('x', 'y')) }
   const options = {
     fixtures: 'empty',

@@ -131,12 +131,12 @@ describe('an own fault', () => {
     expect((await shrink({ runner, plan, signature }))!.plan).toEqual([{ fault, passes: false }])
   })
 
-  test('that no request meets is not reached', async () => {
+  test('that no request meets is not reached', { tags: 'slow' }, async () => {
     const { unreached } = await exploreWith([{ ...NULL_PAGE, on: 'cancelBatch' }])
     expect(unreached).toMatchObject([{ operation: 'cancelBatch', class: 'null-page', reason: 'notFired' }])
   })
 
-  test('can be a command at a moment', async () => {
+  test('can be a command at a moment', { tags: 'slow' }, async () => {
     const command: OwnFault = { command: { verb: 'funds.set', args: { usd: 0 } }, after: { kind: 'start' } }
     const { matrix } = await exploreWith([command])
     expect(matrix.filter(({ class: name }) => name === 'funds.set')).toMatchObject([
