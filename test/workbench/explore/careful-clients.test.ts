@@ -603,6 +603,24 @@ test('two counts tell of a loss if they part in one record', { tags: 'slow' }, a
   expect(await brokenBy(careless, [first503('createCompletion')])).toEqual(['noSilentLoss'])
 })
 
+test('counts by model are no counts of what was asked and answered', { tags: 'slow' }, async () => {
+  const countByModel: Run = async context => {
+    const counts: Record<string, number> = {}
+    const texts: string[] = []
+    for (const [i, model] of [...MODELS, ...MODELS].entries()) {
+      const { value, wait } = await complete(context, model, `Port ${i}`)
+      const answer = value as { model: string; choices: [{ text: string }] } | undefined
+      if (answer !== undefined) {
+        counts[answer.model] = (counts[answer.model] ?? 0) + 1
+        texts.push(answer.choices[0].text)
+      }
+      await context.sleep(wait)
+    }
+    return { counts, texts }
+  }
+  expect(await brokenBy(countByModel, [first503('createCompletion')])).toEqual(['noSilentLoss'])
+})
+
 type Machine = { id: string; name: string; state: string; price_per_hour: number }
 
 test('a restarted client that rents another machine does not return the one that failed', {

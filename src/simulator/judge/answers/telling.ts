@@ -218,13 +218,19 @@ class TellerSearch {
       if ((one.value as number) < 1 || !Number.isInteger(one.value)) continue
       for (const other of usual.slice(i + 1)) {
         const [a, b] = [one, other].map(({ place }) => now.get(JSON.stringify(place)))
-        const isPair = one.value === other.value && areSiblings(one.place, other.place)
+        const isPair =
+          one.value === other.value && areSiblings(one.place, other.place) && !this.#areOfAnswers(one, other)
         const isParted = isPair && a !== undefined && b !== undefined && a !== b
         if (!isParted || (a !== one.value && b !== one.value)) continue
         const place = a === one.value ? other.place : one.place
         if (this.#movedFrom(place) === undefined) this.#add(place, 'parted', 'always')
       }
     }
+  }
+
+  /** Tells whether both keys are of answers, as in a map of counts by model or by status: these part for many reasons. */
+  #areOfAnswers(...leaves: readonly Leaf[]): boolean {
+    return leaves.every(({ place }) => this.#answers.isUsual(String(place.at(-1))))
   }
 
   /** Null is an entry of a list that has kept its length, or of a map of answers. */
