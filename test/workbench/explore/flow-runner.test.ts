@@ -46,6 +46,12 @@ test('two runs of one plan have equal digests and requests, in one runner and in
 
 const pick = ({ digest, requests }: { digest: string; requests: unknown }) => ({ digest, requests })
 
+test('a plan can have a named fault twice', async () => {
+  const fault = { name: 'busy', on: 'listDeployments', nth: 1, fault: { kind: 'status', status: 503 } } as const
+  const { fired } = await runOnce(list, [{ fault }, { fault }])
+  expect([...fired]).toEqual([0])
+})
+
 test('a global fetch, timers, Date and node:timers/promises follow the world', async () => {
   const times: number[] = []
   const flow: FlowFunction = async ({ url, token, now }) => {

@@ -84,7 +84,7 @@ export class AppliedPlan {
 
   #arm(position: number, item: PlanItem): void {
     if ('fault' in item) {
-      const { id } = this.#sim.faults.add({ name: this.#freeName(item), ...item.fault })
+      const { id } = this.#sim.faults.add({ ...item.fault, name: this.#freeName(item) })
       this.#rules.set(id, position)
     } else if ('crash' in item) this.#crashes.set(item.crash, position)
     else if (item.after.kind === 'start') this.#schedule(position, item)
