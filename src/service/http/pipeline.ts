@@ -31,7 +31,7 @@ import { findUnreadInput, hasBody, rejectUnknownFields, toUnreadFields, validate
 import { Details } from './validation-errors.ts'
 
 /** A request that ends without a response: its client gets the cause. */
-class NoResponseError extends Error {
+export class NoResponseError extends Error {
   constructor(cause: unknown) {
     super('no response', { cause })
   }

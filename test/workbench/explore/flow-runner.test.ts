@@ -215,6 +215,24 @@ test('a client that crashes with a request starts again in the same world, and i
   ])
 })
 
+test('a request that was under way beside the one of the crash does not act after the next start has looked', async () => {
+  const counts: number[] = []
+  const flow: FlowFunction = async ({ fetch, url, token, sleep }) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const look = async () => {
+      counts.push(((await (await fetch(`${url}/v1/hosted`, { headers })).json()) as unknown[]).length)
+    }
+    const body = JSON.stringify({ name: 'pier', plan_id: 'small' })
+    await look()
+    if (counts.at(-1) === 0) await Promise.all([fetch(`${url}/v1/hosted`, { method: 'POST', headers, body }), look()])
+    await sleep(60_000)
+    await look()
+  }
+  const late = { on: 'createHosted', nth: 1, fault: { kind: 'latency', delay: '5s' } } as const
+  await runOnce(flow, [{ fault: late }, { crash: 3 }])
+  expect(counts).toEqual([0, 0, 0, 1])
+})
+
 test('no time of the world passes while a start after a crash begins with work outside of the world', {
   tags: 'slow',
 }, async () => {

@@ -3,6 +3,7 @@
 import { micros } from '../../../kernel/duration.ts'
 import { Cancellation, type CancelSignal } from '../../../lib/cancellation.ts'
 import { createInProcessRequest, fetchContent } from '../../../service/client/in-process-request.ts'
+import { NoResponseError } from '../../../service/http/pipeline.ts'
 import { markAsOfWorld } from '../../../simulator/clock/fetch-tracker.ts'
 import { WireFaultResponse } from '../../../simulator/faults/wire-faults.ts'
 import type { ClientEnd } from '../../../simulator/judge/observation.ts'
@@ -153,6 +154,7 @@ export class Client {
       const answer = sim.answer(request, {
         onAnswered: exchange => recorder.noteAnswered(record, exchange),
         onForm: body => Object.assign(record, { body }),
+        onStep: () => this.#rejectAfterCrash(),
         onTruth: truth => recorder.noteTruth(record, truth),
       })
       if (answer instanceof Promise || answer instanceof WireFaultResponse) {
@@ -191,6 +193,11 @@ export class Client {
       signal?.removeEventListener('abort', onAbort)
       this.#open.delete(record)
     }
+  }
+
+  /** Keeps requests that were under way at the crash from the service: they would act after the next start has looked. */
+  #rejectAfterCrash(): void {
+    if (this.#hasCrashed) throw new NoResponseError(new Error('The process of the client has ended.'))
   }
 
   /** Ends a request that has no answer in time, as Node's fetch does. */
