@@ -125,6 +125,7 @@ export const SECTIONS = {
     instantEvents: count(100_000, 'the events at one instant', 'the move rejects'),
   },
   'Files of the user': {
+    conformTime: milliseconds(2_000, 'the check of an answer by the document of `conform`', 'the document is refused'),
     toolMessageBytes: bytes(4 * MIB, 'a message to `mcp`', 'it is refused'),
     scenarioBytes: bytes(256 * 1_024, 'a scenario in YAML or JSON', 'it is refused'),
     scenarioAliases: count(50, 'the aliases of a scenario in YAML', 'it is refused'),

@@ -2,6 +2,7 @@
 
 import { plural } from '../../lib/text/numbers.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
+import { escapeControls } from '../../lib/text/words.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import type { Conformance, Finding } from '../conform/conform.ts'
@@ -42,7 +43,9 @@ export async function handler({ openapi, names, json }: ConformArguments): Promi
     throw new UsageError(`Failed to read --openapi '${hideSecrets(openapi)}': ${error.message}`)
   }
   process.stdout.write(
-    json ? `${JSON.stringify(conformance, null, 2)}\n` : formatConformance(conformance, own.titleOf(document)),
+    escapeControls(
+      json ? `${JSON.stringify(conformance, null, 2)}\n` : formatConformance(conformance, own.titleOf(document)),
+    ),
   )
   if (conformance.findings.some(({ severity }) => severity === 'break')) process.exitCode = 1
 }

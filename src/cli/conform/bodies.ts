@@ -1,15 +1,20 @@
 /** Checks answers by the schemas of a document. */
+import { createContext, Script } from 'node:vm'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import * as formats from 'ajv-formats'
+import { LIMITS } from '../../lib/limits.ts'
 import { DocumentError, type DocumentPart, type OpenapiDocument } from './document.ts'
 import type { Difference } from './schemas.ts'
 
 /** Id of the document in the validator. */
 const DOCUMENT_ID = 'document:'
+/** Node ends a script after a time, within a regular expression too. The function belongs to this context. */
+const CHECK = new Script('check()')
 
 export class BodyValidator {
   readonly #ajv: Ajv2020
   readonly #validators = new Map<string, ValidateFunction>()
+  readonly #globals = createContext({ check: (): readonly ErrorObject[] => [] })
 
   constructor(document: OpenapiDocument) {
     this.#ajv = new Ajv2020({
@@ -26,21 +31,34 @@ export class BodyValidator {
   /**
    * Returns the differences between a body and a schema, each place once.
    *
-   * @throws DocumentError for an invalid schema
+   * @throws DocumentError for an invalid schema, and for one whose check takes too long
    */
   findDifferences(schema: DocumentPart, body: unknown): Difference[] {
-    const validate = this.#validator(schema)
+    this.#globals.check = () => this.#findInAnyTime(schema, body)
     try {
-      if (validate(body)) return []
+      return CHECK.runInContext(this.#globals, { timeout: LIMITS.conformTime }) as Difference[]
     } catch (error) {
+      const at = schema.pointer
+      if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
+        const limit = `${LIMITS.conformTime / 1000} s`
+        throw new DocumentError(
+          `${at}: its check takes more than ${limit}. Simplify its patterns and its nested parts.`,
+        )
+      }
       if (!(error instanceof RangeError)) throw error
-      throw new DocumentError(`${schema.pointer}: it applies itself to the same value for ever. Remove that reference.`)
+      throw new DocumentError(`${at}: it applies itself to the same value for ever. Remove that reference.`)
     }
+  }
+
+  #findInAnyTime(schema: DocumentPart, body: unknown): Difference[] {
+    const validate = this.#validator(schema)
+    if (validate(body)) return []
     const errors = validate.errors ?? []
+    const alternatives = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
     const found = new Map<string, Difference>()
     for (const error of errors) {
       // If no alternative matches, that is reported once instead of the errors of each.
-      if (error.keyword === 'if' || isCoveredByAlternative(error, errors)) continue
+      if (error.keyword === 'if' || isCoveredByAlternative(error, alternatives)) continue
       const difference = toDifference(error)
       const key = `${difference.place} ${difference.kind}`
       if (!found.has(key)) found.set(key, difference)
@@ -61,10 +79,9 @@ export class BodyValidator {
   }
 }
 
-function isCoveredByAlternative(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
-  return errors.some(
-    ({ keyword, schemaPath, instancePath }) =>
-      (keyword === 'anyOf' || keyword === 'oneOf') &&
+function isCoveredByAlternative(error: ErrorObject, alternatives: readonly ErrorObject[]): boolean {
+  return alternatives.some(
+    ({ schemaPath, instancePath }) =>
       schemaPath !== error.schemaPath &&
       error.instancePath.startsWith(instancePath) &&
       (error.schemaPath.startsWith(`${schemaPath}/`) || error.instancePath === instancePath),

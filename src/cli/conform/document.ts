@@ -13,6 +13,8 @@ export interface DocumentOperation {
   readonly name: string
   readonly method: string
   readonly path: string
+  /** Path of its first server's URL, a prefix of its path; `''` for the root. */
+  readonly base: string
   readonly at: DocumentPart
   readonly parameters: readonly DocumentPart[]
   readonly body: DocumentPart | undefined
@@ -31,8 +33,6 @@ export const EVENT_STREAM = 'text/event-stream'
 
 export class OpenapiDocument {
   readonly root: Json
-  /** Path of the first server's URL, a prefix of all paths; `''` for the root. */
-  readonly base: string
   readonly operations: readonly DocumentOperation[]
 
   /** @throws DocumentError if it is not an OpenAPI document of 3.0 to 3.2, or a reference is invalid */
@@ -45,7 +45,6 @@ export class OpenapiDocument {
       throw new DocumentError(`${found}. Give an OpenAPI document of 3.0, 3.1 or 3.2.`)
     }
     this.root = version.startsWith('3.0') ? (upgradeFrom30(value) as Json) : value
-    this.base = basePathOf(this.root)
     this.operations = Object.keys(toObject(this.root.paths)).flatMap(path => this.#operationsOf(path))
     if (this.operations.length === 0) throw new DocumentError('it has no operations. Give a document with paths.')
   }
@@ -110,6 +109,7 @@ export class OpenapiDocument {
       return [
         {
           ...{ name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase(), path, at },
+          base: basePathOf([at.value, item.value, this.root]),
           parameters: this.#parametersOf(item, at),
           body: this.partAt(at, 'requestBody'),
           responses: new Map(responses),
@@ -199,8 +199,9 @@ function upgradeFrom30(value: unknown): unknown {
 /** Keywords whose values are data, not schemas. */
 const DATA_KEYWORDS = ['example', 'examples', 'default', 'enum', 'const']
 
-function basePathOf({ servers }: Json): string {
-  const [first] = Array.isArray(servers) ? (servers as unknown[]) : []
+/** @param parts the operation, its path item and the document. The first one with servers counts. */
+function basePathOf(parts: readonly Json[]): string {
+  const [first] = parts.flatMap(({ servers }) => (Array.isArray(servers) ? (servers as unknown[]) : []))
   const { url: template = '/', variables } = toObject(first)
   const url = String(template).replaceAll(/\{([^{}]*)\}/g, (_, name) =>
     String(toObject(toObject(variables)[name]).default),

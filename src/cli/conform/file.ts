@@ -44,6 +44,10 @@ export function parseDocumentText(content: string): unknown {
   }
   const document = parseDocument(content)
   const [error] = document.errors
+  if (error?.code === 'MULTIPLE_DOCS') {
+    const { line, col } = error.linePos![0]
+    throw new DocumentError(`line ${line}, column ${col}: a second document begins here. Put it into its own file.`)
+  }
   if (error !== undefined)
     throw new DocumentError(`${error.message.split('\n', 1)[0]!.replace(/:$/, '.')} Fix the YAML there.`)
   // Nested aliases can expand to gigabytes.

@@ -1,4 +1,5 @@
 /** Schemas with their references, alternatives and parts merged into one view. */
+import { oncePer } from '../../lib/once.ts'
 import { type DocumentPart, escapePointer, isObject, type Json, type OpenapiDocument, toObject } from './document.ts'
 
 /** A schema with its document. */
@@ -54,8 +55,17 @@ export interface SchemaView {
   readonly items: SchemaSide | undefined
 }
 
+/** The views of a schema by level: parts can share parts, so that there are more paths to a part than parts. */
+const knownViews = oncePer((_schema: Json): SchemaView[] => [])
+
 export function viewOf({ document, schema }: SchemaSide, level = 0): SchemaView {
-  const { value, pointer } = document.follow(schema)
+  const part = document.follow(schema)
+  const known = knownViews(part.value)
+  known[level] ??= mergeParts(document, part, level)
+  return known[level]
+}
+
+function mergeParts(document: OpenapiDocument, { value, pointer }: DocumentPart, level: number): SchemaView {
   const fields = new Map<string, SchemaSide>()
   for (const [name, inner] of Object.entries(toObject(value.properties))) {
     if (isObject(inner)) fields.set(name, sideOf(document, inner, `${pointer}/properties/${escapePointer(name)}`))
@@ -85,11 +95,13 @@ export function viewOf({ document, schema }: SchemaSide, level = 0): SchemaView 
 }
 
 /** Returns the alternatives of a schema, each with its own; the schema itself if it has none. A null does not count. */
-export function membersOf({ document, schema }: SchemaSide, level = 0): readonly SchemaSide[] {
+export function membersOf({ document, schema }: SchemaSide, seen = new Set<Json>()): readonly SchemaSide[] {
   const part = document.follow(schema)
+  if (seen.has(part.value)) return []
+  seen.add(part.value)
   const parts = partsOf(part).filter(({ of }) => of !== 'allOf')
-  if (parts.length === 0 || level > MAX_DEPTH || isObject(part.value.properties)) return [{ document, schema: part }]
-  const members = parts.flatMap(one => membersOf({ document, schema: one }, level + 1))
+  if (parts.length === 0 || isObject(part.value.properties)) return [{ document, schema: part }]
+  const members = parts.flatMap(one => membersOf({ document, schema: one }, seen))
   return members.filter(({ schema: { value } }) => value.type !== 'null')
 }
 

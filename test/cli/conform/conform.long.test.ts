@@ -5,8 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { type ConformArguments, handler } from '../../../src/cli/commands/conform.ts'
+import { BodyValidator } from '../../../src/cli/conform/bodies.ts'
 import { conform } from '../../../src/cli/conform/conform.ts'
 import { OpenapiDocument } from '../../../src/cli/conform/document.ts'
+import { membersOf, viewOf } from '../../../src/cli/conform/schema-views.ts'
 import { compareSchemas } from '../../../src/cli/conform/schemas.ts'
 import { parseEvents } from '../../../src/cli/conform/streams.ts'
 
@@ -439,7 +441,67 @@ describe('documents of 3.0', () => {
   })
 })
 
+describe('the effort for a hostile document', () => {
+  /** Returns a schema whose parts are two references to a schema of the same kind, to a depth. */
+  const nested = (keyword: string, depth: number) => {
+    const schemas: Record<string, object> = { A0: { type: 'object', properties: { voices: { type: 'string' } } } }
+    for (let level = 1; level <= depth; level++) {
+      const $ref = `#/components/schemas/A${level - 1}`
+      schemas[`A${level}`] = { [keyword]: [{ $ref }, { $ref }, { $ref }] }
+    }
+    const document = new OpenapiDocument(small('/v1/voices', {}, { components: { schemas } }))
+    const pointer = `#/components/schemas/A${depth}`
+    return { document, schema: document.follow({ value: { $ref: pointer }, pointer: '#' }) }
+  }
+  const check = ({ document, schema }: ReturnType<typeof nested>, body: unknown) =>
+    new BodyValidator(document).findDifferences(schema, body)
+
+  test('ends when a pattern goes back without end', () => {
+    const schemas = { A: { type: 'string', pattern: '^(a+)+$' } }
+    const document = new OpenapiDocument(small('/v1/voices', {}, { components: { schemas } }))
+    const schema = { value: schemas.A, pointer: '#/components/schemas/A' }
+    expect(() => check({ document, schema }, `${'a'.repeat(60)}!`)).toThrow(
+      '#/components/schemas/A: its check takes more than 2 s. Simplify its patterns and its nested parts.',
+    )
+    expect(check({ document, schema }, 'aa')).toEqual([])
+  })
+
+  test('ends when parts have parts without end', () => {
+    for (const keyword of ['allOf', 'anyOf', 'oneOf'])
+      expect(() => check(nested(keyword, 40), {})).toThrow('more than 2 s')
+  })
+
+  test('does not grow with the number of paths to a part', () => {
+    const differences = check(nested('allOf', 9), { voices: [] })
+    expect(differences).toMatchObject([{ place: 'voices', says: 'string', ours: '[]' }])
+    expect(membersOf(nested('oneOf', 40))).toHaveLength(1)
+    for (const keyword of ['allOf', 'anyOf']) expect(viewOf(nested(keyword, 40))).toMatchObject({ isAny: true })
+    expect(viewOf(nested('allOf', 12)).fields.size).toBe(1)
+  })
+})
+
+test('servers of an operation count before those of its path, and those before the ones of the document', async () => {
+  const servers = (path: string) => ({ servers: [{ url: `https://api.test${path}` }] })
+  const served = async (ofItem: object, ofOperation: object) => {
+    const document = small('/voices', { ...answering({}), ...ofOperation }, servers('/v9'))
+    Object.assign(document.paths['/voices']!, ofItem)
+    return (await conform(document)).served
+  }
+  expect(await served({}, {})).toBe(0)
+  expect(await served(servers('/v1'), {})).toBe(1)
+  expect(await served(servers('/v2'), servers('/v1/'))).toBe(1)
+  expect(await served(servers('/v1'), servers('/v2'))).toBe(0)
+})
+
 describe('the command', () => {
+  test('prints control characters of the document escaped', async () => {
+    const info = { title: 'red \u001b[31m', version: '\u009b1' }
+    const document = { ...small('/v1/\u001b[2Jx', { responses: {} }), info }
+    const openapi = written('controls.json', JSON.stringify(document))
+    expect((await run({ openapi })).said).toContain(String.raw`red \u001b[31m \u009b1: 0 of 1`)
+    for (const json of [true, false]) expect((await run({ openapi, json })).said).not.toMatch(/(?!\n)\p{Cc}/u)
+  })
+
   test('prints breaks first, with their place in the document, and exits with 1', async () => {
     const profile = written('names.json', JSON.stringify(names))
     const { code, said } = await run({ openapi: PROVIDER, names: profile })
@@ -507,6 +569,10 @@ describe('the command', () => {
     'a repeated key of YAML': [
       'openapi: 3.1.0\nopenapi: 3.1.0',
       /must be unique at line 2, column 1\. Fix the YAML there\./,
+    ],
+    'a second document': [
+      'openapi: 3.1.0\n---\nopenapi: 3.1.0',
+      /line 2, column 1: a second document begins here\. Put it into its own file\./,
     ],
     'an invalid schema': [
       JSON.stringify(small('/v1/voices', answering({ type: 'object', properties: { voices: { type: 'list' } } }))),

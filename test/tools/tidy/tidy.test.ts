@@ -127,6 +127,7 @@ describe('determinism', () => {
  * the same values.
  */
 const CACHES: readonly string[] = [
+  'cli/conform/schema-views.ts knownViews',
   'data/fixtures/examples.ts schemas',
   'data/fixtures/files.ts bundledFixtures',
   'data/fixtures/files.ts bundledProfiles',
