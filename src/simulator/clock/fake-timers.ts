@@ -9,7 +9,7 @@ interface FakeTimer {
 }
 
 /** The used part of a clock of @sinonjs/fake-timers. */
-interface FakeClock {
+export interface FakeClock {
   readonly now: number
   readonly performance?: { now(): number }
   setTimeout(callback: () => void, delay: number): unknown
@@ -22,6 +22,8 @@ interface FakeClock {
    * this field, so it may be missing.
    */
   readonly timers?: ReadonlyMap<unknown, FakeTimer> | Readonly<Record<string, FakeTimer>>
+  /** Whether its owner installs another one during a move: each start of a client that `explore` runs has its own. */
+  readonly isReplaceable?: true
 }
 
 /** Longest delay of a timer in milliseconds. A longer one fires at once. */
@@ -144,7 +146,8 @@ export class FakeTimers {
   }
 }
 
-function findFakeClock(): FakeClock | undefined {
+/** Returns the clock of the fake timers that are installed now. */
+export function findFakeClock(): FakeClock | undefined {
   for (const name of TIMER_NAMES) {
     const clock = fakeClockOf(globalThis[name])
     if (clock !== undefined) return clock

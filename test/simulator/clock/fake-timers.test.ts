@@ -243,6 +243,24 @@ describe('the two clocks', () => {
   })
 })
 
+test('a move that is left over fires no timers that were installed after its request', async () => {
+  const sim = createSimulator()
+  const moves = [sim.clock.advance('1h'), sim.clock.next(), sim.clock.until(() => false)]
+  const ended = Promise.allSettled(moves)
+  vi.useRealTimers()
+  vi.useFakeTimers()
+  const fired = vi.fn()
+  setTimeout(fired, 1_000)
+  for (const move of await ended) {
+    expect(move).toMatchObject({
+      reason: { message: expect.stringMatching(/^Failed to move time: other fake timers/) },
+    })
+  }
+  expect(fired).not.toHaveBeenCalled()
+  await sim.clock.advance('1s')
+  expect(fired).toHaveBeenCalledOnce()
+})
+
 test('the global fetch is restored', async () => {
   // A simulator of an earlier file may still watch the fetch of the platform.
   const found = async () => new Response()

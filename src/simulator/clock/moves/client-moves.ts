@@ -10,11 +10,13 @@ import type { MoveDriver } from './runner.ts'
 
 export class ClientMoves implements MoveDriver {
   readonly clients: MovingClients
+  readonly drivesTimers: boolean
   readonly #time: WorldTime
 
   constructor(time: WorldTime) {
     this.#time = time
     this.clients = time
+    this.drivesTimers = time.drivesTimers
   }
 
   /** Runs a manual move. Afterwards the mode of the clock goes on from the present time of the world. */

@@ -1,5 +1,6 @@
 /** Runs the moves of one world in their turn, and collects the errors that user code throws meanwhile. */
 
+import { type FakeClock, findFakeClock } from '../fake-timers.ts'
 import type { WorldTime } from '../world-time.ts'
 import { type Move, type MovingClients, performMove, type StepDriver } from './moves.ts'
 import { MoveQueue } from './queue.ts'
@@ -8,6 +9,8 @@ import { type BoundedMoveResult, type MoveResult, moveResultSince, startMove } f
 /** Performs whole moves on a world. */
 export interface MoveDriver extends StepDriver {
   readonly clients: MovingClients
+  /** Whether a move drives the fake timers of a test runner. */
+  readonly drivesTimers: boolean
   /** Prepares the world, runs a move, and cleans up after it. `client`: the client of a server that waits for its end. */
   run<T>(move: () => Promise<T>, client?: AbortSignal): Promise<T>
 }
@@ -29,12 +32,13 @@ export class MoveRunner {
     finish: (outcome: BoundedMoveResult) => T = ({ result }) => result as T,
     client?: AbortSignal,
   ): Promise<T> {
+    const timers = driver.drivesTimers ? findFakeClock() : undefined
     return this.enqueue(async () => {
       const errors: unknown[] = []
       const outerErrors = this.#errors
       this.#errors = errors
       try {
-        const outcome = await driver.run(() => this.#perform(driver, plan), client)
+        const outcome = await driver.run(() => this.#perform(driver, plan, timers), client)
         if (errors.length > 0) throw errors[0]
         return finish(outcome)
       } catch (error) {
@@ -66,11 +70,22 @@ export class MoveRunner {
     })
   }
 
-  async #perform(driver: MoveDriver, plan: (clients: MovingClients) => Move): Promise<BoundedMoveResult> {
+  /** @param timers the fake timers at the request. Other ones belong to a later test. */
+  async #perform(
+    driver: MoveDriver,
+    plan: (clients: MovingClients) => Move,
+    timers: FakeClock | undefined,
+  ): Promise<BoundedMoveResult> {
     const start = startMove(this.#time.world)
-    const assertSameWorld = () => this.#time.assertSameWorld(start.world)
-    const reached = await performMove(plan(driver.clients), driver, assertSameWorld)
-    assertSameWorld()
+    const assertSame = () => {
+      this.#time.assertSameWorld(start.world)
+      if (timers === undefined || timers.isReplaceable || timers === (findFakeClock() ?? timers)) return
+      throw new Error(
+        'Failed to move time: other fake timers were installed during the move. Await a move before its test ends.',
+      )
+    }
+    const reached = await performMove(plan(driver.clients), driver, assertSame)
+    assertSame()
     return { reached, result: moveResultSince(start) }
   }
 }

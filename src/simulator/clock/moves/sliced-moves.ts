@@ -10,6 +10,7 @@ import type { MoveDriver } from './runner.ts'
 
 export class SlicedMoves implements MoveDriver {
   readonly clients: MovingClients
+  readonly drivesTimers = false
   readonly #time: WorldTime
   /** Resolves when the move in progress has ended. Undefined: no move is in progress. */
   currentMove: Promise<void> | undefined

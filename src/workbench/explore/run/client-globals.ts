@@ -30,7 +30,8 @@ export class ClientGlobals {
     // The module itself may have been loaded under fake timers of a test, and would restore those. Connections of the
     // process clear real timers also during a run: such a timer that fires later is fatal in undici.
     const real = { ignoreMissingTimers: true, shouldClearNativeTimers: true }
-    this.#clock = withGlobal(globalThis).install({ now, toFake: [...FAKED], ...real })
+    const clock = withGlobal(globalThis).install({ now, toFake: [...FAKED], ...real })
+    this.#clock = Object.assign(clock, { isReplaceable: true })
     // For `import { setTimeout } from 'node:timers/promises'`.
     syncBuiltinESMExports?.()
     this.#replace(globalThis, 'fetch', fetch)
