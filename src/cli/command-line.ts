@@ -18,7 +18,7 @@ const PARSED = Symbol('parsed')
 export async function runCommandLine(args: readonly string[], module: Command, usage?: string): Promise<void> {
   // The file that starts every command is small: it loads the rest on demand.
   const [options, { buildCommand }] = await Promise.all([import('../simulator/options.ts'), import('./flags.ts')])
-  const { command, describe, handler } = module
+  const { command, describe, handler, check } = module
   const { own, other } = splitCommand(args, module)
   const config = module.takesConfig ? await import('./read-config.ts') : undefined
   // A mistake in the file does not hide the help.
@@ -51,6 +51,7 @@ export async function runCommandLine(args: readonly string[], module: Command, u
     builder: argv => buildCommand(argv, module),
     handler: (argv: Readonly<Record<string, unknown>>) => {
       requireSwitchValues(own, argv)
+      check?.(argv as never)
       run = () =>
         argv.printConfig === true
           ? config!.printConfig(module, own)

@@ -42,6 +42,8 @@ export interface Command {
   readonly examples?: readonly (readonly string[])[]
   /** The end of the help. Default: the exit codes. */
   readonly epilogue?: string
+  /** Refuses flags that exclude one another, before the handler and before `--print-config`. */
+  readonly check?: (argv: never) => void
   /** Resolves when the command has ended. A command that leaves a server open is ended by a signal. */
   handler(argv: never): void | Promise<void>
 }

@@ -2,6 +2,7 @@
 
 import { type Micros, micros } from '../kernel/duration.ts'
 import { LIMITS } from '../lib/limits.ts'
+import { isIntegerText, isNumberText } from '../lib/text/numbers.ts'
 import { UsageError, unknownChoice } from './command.ts'
 
 /** The value of a flag and its source, so that an error names the place to fix. */
@@ -60,7 +61,7 @@ export const filledText = nonEmpty('it is empty. Give a value, or leave it out.'
 /** Reads an integer between two bounds. */
 export function integer({ min, max }: { min: number; max: number }, shown: number) {
   return once(({ text, example }, fail) => {
-    const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN
+    const value = isIntegerText(text) ? Number(text) : Number.NaN
     if (value >= min && value <= max) return value
     const reason = Number.isNaN(value) ? 'not an integer' : value < min ? 'too small' : 'too large'
     return fail(`${reason}. Give an integer from ${min} to ${max}, as in ${example(shown)}.`)
@@ -70,7 +71,7 @@ export function integer({ min, max }: { min: number; max: number }, shown: numbe
 /** Reads a number above 0. */
 export function positive(max: number, shown: number) {
   return once(({ text, example }, fail) => {
-    const value = text.trim() === '' ? Number.NaN : Number(text)
+    const value = isNumberText(text) ? Number(text) : Number.NaN
     if (value > 0 && value <= max) return value
     return fail(`give a number above 0 and up to ${max}, as in ${example(shown)}.`)
   })
@@ -139,10 +140,14 @@ export const origin = once(({ text, example }, fail) => {
 })
 
 /** Reads texts: the flag may be repeated, and each value may hold several texts with commas. */
-export function texts(given: unknown): string[] {
-  return [given]
-    .flat()
-    .flatMap(one => String(one).split(','))
-    .map(one => one.trim())
-    .filter(one => one !== '')
+export function texts(given: unknown, flag: string): string[] {
+  // The configuration file can have an empty list.
+  const isEmptyList = (one: unknown) => one instanceof OuterValue && one.text === ''
+  return [given].flat().flatMap(one => (isEmptyList(one) ? [] : listOfTexts(one, flag)))
 }
+
+const listOfTexts = once(({ text }, fail) => {
+  const listed = text.split(',').map(one => one.trim())
+  const filled = listed.filter(one => one !== '')
+  return filled.length > 0 ? filled : fail('it is empty. Give a value, or leave it out.')
+})

@@ -28,6 +28,26 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--clock', 'turbo'], "Failed to read --clock 'turbo': no such word. Words are manual, scaled, on-poll, idle."],
   [['--clock', 'on-poll', '--poll-step', '-5m'], "Failed to read --poll-step '-5m': time does not run backwards."],
   [['--speed', '0'], "Failed to read --speed '0': give a number above 0"],
+  ...['0x10', '1e1', ' 2', '', 'Infinity', '2 000'].map((text): [string[], string] => [
+    ['--speed', text],
+    `Failed to read --speed '${text}': give a number above 0 and up to 1000000, as in --speed 60.`,
+  ]),
+  [['--allow-host='], "Failed to read --allow-host '': it is empty. Give a value, or leave it out."],
+  [['--allow-host', 'a.example', '--allow-host', ' , '], "Failed to read --allow-host ' , ': it is empty."],
+  [[], "Failed to read MODELHOST_SIM_ALLOW_HOST ',': it is empty.", { MODELHOST_SIM_ALLOW_HOST: ',' }],
+  [['mcp', '--', ' '], 'Failed to start the tools: the client after -- is missing.'],
+  [['mcp', '--', 'no-such-command'], "Failed to explore: unknown command 'no-such-command'. Give a program of PATH."],
+  [['mcp', '--', 'pythn3'], "unknown command 'pythn3'. Did you mean 'python3'?"],
+  [['mcp', '--', './docs/none.sh'], "Failed to explore: unknown file './docs/none.sh'. Give the path of a program."],
+  [['mcp', '--', './package.json'], "Failed to explore: './package.json' is not executable."],
+  [
+    ['--clock', 'manual', '--speed', '5', '--print-config'],
+    'Failed to set the clock: --speed is for the clock scaled.',
+  ],
+  [
+    ['exec', '--clock', 'idle', '--poll-step', '5m', '--print-config', '--', 'true'],
+    '--poll-step is for the clock on-poll.',
+  ],
   [
     ['--max-storage', 'lots'],
     "Failed to read --max-storage 'lots': invalid size. Give bytes, as in --max-storage 512MiB.",

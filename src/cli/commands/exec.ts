@@ -14,6 +14,8 @@ import { exitProcess, onSignals } from '../process-end.ts'
 import { integer } from '../values.ts'
 import { type ServeArguments, flags as serveFlags, startServer } from './serve.ts'
 
+export { check } from './serve.ts'
+
 export const command = 'exec'
 export const describe = 'Start a server, run a command against it, then stop the server'
 export const takesConfig = true

@@ -47,13 +47,17 @@ export async function handler(argv: Arguments): Promise<void> {
   if (argv.explore !== undefined && argv.otherCommand !== undefined) {
     throw new UsageError('Failed to start the tools: --explore is a flow, and a command follows --. Leave one out.')
   }
-  if (argv.otherCommand?.length === 0) {
+  if (argv.otherCommand?.[0]?.trim() === '' || argv.otherCommand?.length === 0) {
     throw new UsageError(
       'Failed to start the tools: the client after -- is missing. Give it, as in mcp -- python3 client.py, or leave out --.',
     )
   }
   // Before a server is open: an error ends the process.
   if (argv.explore !== undefined) await requireFlow(argv.explore)
+  if (argv.otherCommand !== undefined) {
+    const { requireStartable } = await import('../../workbench/explore/command/unusable-command.ts')
+    requireStartable(argv.otherCommand[0]!, process.env.PATH)
+  }
   const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js').catch(error => {
     throw missingPackageError(error)
   })

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describeFileError } from '../../lib/errors.ts'
 import { given } from '../../lib/fields.ts'
+import { parseJsonText } from '../../lib/json-text.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { escapeControls } from '../../lib/text/words.ts'
@@ -216,9 +217,14 @@ function scenarioFolders(folder: string | undefined): string[] {
   return [resolve(folder ?? 'scenarios'), shippedFolder('scenarios')].filter(existsSync)
 }
 
-function createServedSimulator(argv: ServeArguments): Simulator {
-  // A snapshot has its own clock mode.
-  const clock = argv.clock ?? (isSnapshotFile(argv.fixtures) ? undefined : 'scaled')
+/** Returns the mode of the clock. Undefined: that of the snapshot. */
+function modeOf({ clock, fixtures }: ServeArguments): ServeArguments['clock'] {
+  return clock ?? (isSnapshotFile(fixtures) ? undefined : 'scaled')
+}
+
+/** Rejects flags that are for another mode of the clock. */
+export function check(argv: ServeArguments): void {
+  const clock = modeOf(argv)
   for (const [name, given, mode] of [
     ['speed', argv.speed, 'scaled'],
     ['poll-step', argv.pollStep, 'on-poll'],
@@ -234,6 +240,10 @@ function createServedSimulator(argv: ServeArguments): Simulator {
       `Failed to set the latency: ${sourceOf('latency', 'scaled')} scaled is for a scaled clock. Give --latency real, or --clock scaled.`,
     )
   }
+}
+
+function createServedSimulator(argv: ServeArguments): Simulator {
+  const clock = modeOf(argv)
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
   const reportedBugs = new Set<string>()
   const fill = readFill(argv)
@@ -277,7 +287,12 @@ function readRules(path: string): FaultRule[] {
   const source = sourceOf('faults', path)
   let rules: unknown
   try {
-    rules = JSON.parse(readFileSync(path, 'utf8'))
+    const parsed = parseJsonText(readFileSync(path, 'utf8'), true)
+    if ('fault' in parsed) {
+      const { line, column, reason } = parsed.fault
+      throw new SyntaxError(`line ${line}, column ${column}: ${reason}`)
+    }
+    rules = parsed.value
   } catch (error) {
     throw new UsageError(
       `Failed to read ${source} '${path}': ${describeFileError(error)}. Give a file with a JSON array of rules.`,

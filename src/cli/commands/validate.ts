@@ -35,8 +35,10 @@ const WORST = 10
 
 /** Refuses an empty word, which a shell makes of an unset variable: without a file, the published rows would be compared. */
 function filesOfRows(given: readonly string[]): string[] {
-  if (given.includes('')) throw new UsageError("Failed to read '': it is empty. Give a file of rows, or leave it out.")
-  return texts(given)
+  const empty = given.find(one => /^[\s,]*$/.test(one))
+  if (empty !== undefined)
+    throw new UsageError(`Failed to read '${empty}': it is empty. Give a file of rows, or leave it out.`)
+  return texts(given, 'files')
 }
 
 export function handler({

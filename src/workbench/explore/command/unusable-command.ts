@@ -1,7 +1,7 @@
 /** Commands that cannot be explored: why, and what to do. */
 
-import { readdirSync } from 'node:fs'
-import { delimiter } from 'node:path'
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { findPackageFolder } from '../../../data/fixtures/files.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { attempt } from '../../../lib/errors.ts'
@@ -16,7 +16,7 @@ export class UnusableCommand extends Error {
 
 /** Explains why the system cannot start a command. */
 export function explainStart(
-  { code, message }: StartError,
+  { code, message }: Pick<StartError, 'code' | 'message'>,
   command: string,
   path: string | undefined,
 ): UnusableCommand {
@@ -37,6 +37,18 @@ export function explainStart(
     )
   }
   return new UnusableCommand(`Failed to explore: '${command}' cannot be started: ${message}. Start it alone first.`)
+}
+
+/**
+ * Rejects a command that the system could not start, without a start.
+ *
+ * @throws UnusableCommand
+ */
+export function requireStartable(command: string, path = ''): void {
+  const places = command.includes('/') ? [command] : path.split(delimiter).map(folder => join(folder, command))
+  const found = places.filter(place => existsSync(place))
+  if (found.some(place => attempt(() => accessSync(place, constants.X_OK) === undefined))) return
+  throw explainStart({ code: found.length > 0 ? 'EACCES' : 'ENOENT', message: '' }, command, path)
 }
 
 /** What a command that sent no request to its world did instead. */
