@@ -254,7 +254,9 @@ function parseBodyText(
   isLax: boolean,
   bodySchema: z.ZodType | undefined,
 ): unknown {
-  const parsed = parseJsonBody(text, operation.endpoint.maxBodyValues)
+  const { maxBodyValues, path } = operation.endpoint
+  // The live service takes the last of equal keys. To the control plane, they are a typo, as in a fixture.
+  const parsed = parseJsonBody(text, maxBodyValues, path.startsWith('/_sim/'))
   if ('value' in parsed) return parseBodyValue(operation, parsed.value, issues, isLax, bodySchema)
   const { loc, ...issue } = parsed.issue
   issues().add(loc, () => issue)

@@ -21,6 +21,19 @@ test('troubles list a deployment that waits for GPUs that no node can have, with
   expect((await world.command('/_sim/troubles', undefined, 'GET')).body).toEqual([{ what }])
 })
 
+test.each([
+  ['/_sim/faults', '{"on":"*","times":1,"times":2,"fault":{"kind":"empty"}}', 'times'],
+  ['/_sim/faults', '{"on":"*","fault":{"kind":"status","status":503,"\\u0073tatus":500}}', 'status'],
+  ['/_sim/clock/until', '{"get":"/deploy/list","where":{"a":1,"a":2}}', 'a'],
+  ['/_sim/clock/advance', '{"by":"1s","by":"2s"}', 'by'],
+])('%s refuses the body %s', async (path, body, key) => {
+  const { sim, ask } = await running()
+  const headers = { 'content-type': 'application/json' }
+  const answer = await ask(path, { method: 'POST', body, headers })
+  expect([answer.status, sim.clock.elapsed, sim.faults.list()]).toEqual([422, 0, []])
+  expect(JSON.stringify(await answer.json())).toContain(`the key \\"${key}\\" is there twice`)
+})
+
 describe('health and overview', () => {
   test('health has version, seed and time', async () => {
     const { command } = await running({ seed: 'seven' })

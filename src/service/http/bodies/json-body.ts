@@ -9,8 +9,9 @@ export type JsonBody = { value: unknown } | { issue: ValidationDetail }
  * Parses a body; `undefined` is the value of an empty one.
  *
  * @param maxValues the maximum number of its JSON values. Each can be invalid, and an error costs far more than a value.
+ * @param hasUniqueKeys whether a key that an object has twice is an error
  */
-export function parseJsonBody(text: string, maxValues = LIMITS.bodyValues): JsonBody {
+export function parseJsonBody(text: string, maxValues = LIMITS.bodyValues, hasUniqueKeys = false): JsonBody {
   if (text.trim() === '') return { value: undefined }
   const excess = findExcess(text, maxValues)
   if (excess !== undefined) {
@@ -19,7 +20,7 @@ export function parseJsonBody(text: string, maxValues = LIMITS.bodyValues): Json
       issue: { loc: ['body', String(position)], msg: `JSON decode error: ${problem}`, type: 'json_invalid' },
     }
   }
-  const parsed = parseJsonText(text)
+  const parsed = parseJsonText(text, hasUniqueKeys)
   if ('value' in parsed) return parsed
   const { line, column, reason } = parsed.fault
   return {
