@@ -287,6 +287,26 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
       { fault: { kind: 'status', status, body: 'x' } },
       "$.fault.body: expected no body with a status of 204, 205, 304, got 'x'. Fix that value.",
     ]),
+    ...[204, 205, 304].map((status): [string, unknown, string] => [
+      `a message with the status ${status}`,
+      { fault: { kind: 'status', status, message: 'x' } },
+      "$.fault.message: expected no message beside a body, or with a status below 400, got 'x'. Fix that value.",
+    ]),
+    [
+      'a message beside a body',
+      { fault: { kind: 'status', status: 503, message: 'x', body: {} } },
+      '$.fault.message: expected no message beside a body, or with a status below 400',
+    ],
+    [
+      'two headers that differ in case',
+      { fault: { kind: 'status', status: 503, headers: { 'x-a': 'b', 'X-A': 'c' } } },
+      '$.fault.headers["X-A"]: expected each header once, in any case, got \'c\'. Fix that value.',
+    ],
+    [
+      'the header __proto__',
+      { fault: { kind: 'headers', headers: JSON.parse('{"__proto__":"x"}') } },
+      '$.fault.headers.__proto__: expected another name',
+    ],
     [
       'a header of two lines',
       { fault: { kind: 'status', status: 503, headers: { note: 'two\nlines' } } },

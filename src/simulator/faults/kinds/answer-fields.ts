@@ -29,12 +29,25 @@ const headerValue = z
   .max(LIMITS.faultHeader)
   .regex(/^[\t\x20-\x7e]*$/, { error: 'text of printable ASCII' })
 
-/** Headers of the answer. They replace the usual ones; null leaves a usual one out. */
-export const headers = z
+const headerRecord = z
   .record(headerName, z.union([headerValue, z.null()]))
   .refine(given => Object.keys(given).length <= LIMITS.faultHeaders, {
     error: `at most ${LIMITS.faultHeaders} headers`,
   })
+
+/** Headers of the answer. They replace the usual ones; null leaves a usual one out. */
+export const headers = z.preprocess((given, context) => {
+  // A record leaves `__proto__` out.
+  const seen = new Set(['__proto__'])
+  for (const name of Object.keys(Object(given))) {
+    if (seen.has(name.toLowerCase())) {
+      const message = name === '__proto__' ? 'another name' : 'each header once, in any case'
+      context.addIssue({ code: 'custom', message, path: [name] })
+    }
+    seen.add(name.toLowerCase())
+  }
+  return given
+}, headerRecord) as unknown as typeof headerRecord
 
 /** The body of the answer: a text as it is, any other value as JSON. */
 export const body = z

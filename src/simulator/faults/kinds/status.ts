@@ -34,6 +34,10 @@ export const status = defineFaultKind({
     .refine(({ status, body }) => body === undefined || !NULL_BODY_STATUSES.includes(status), {
       path: ['body'],
       error: `no body with a status of ${NULL_BODY_STATUSES.join(', ')}`,
+    })
+    .refine(({ status, body, message }) => message === undefined || (body === undefined && status >= 400), {
+      path: ['message'],
+      error: 'no message beside a body, or with a status below 400',
     }),
   summary: 'A status from 200 to 599, with `body` or the error shape of the endpoint',
   finding: (fault, operation) => `${operation} was answered with ${fault.status}${whenDone(fault)}`,
