@@ -9,6 +9,9 @@ const BIN = 10
 const WINDOW = 30
 
 interface TracedRequest {
+  readonly line: number
+  /** What its time is, in words. */
+  readonly form: string
   readonly seconds: number
   readonly prompt: number
   readonly answer: number
@@ -75,6 +78,12 @@ export function readRequestTrace(
   { from = 0, lasts = Number.POSITIVE_INFINITY, isRepeated = false } = {},
 ): RequestTrace {
   const all = text.trimStart().startsWith('{') ? jsonRequests(text) : csvRequests(text)
+  const other = all.find(({ form }) => form !== all[0]!.form)
+  if (other !== undefined) {
+    const [{ line, form }] = all as [TracedRequest]
+    const reason = `its time is ${other.form}, and that of line ${line} is ${form}`
+    throw new RangeError(`line ${other.line}: ${reason}. Write all in one form`)
+  }
   const start = all.reduce((least, { seconds }) => Math.min(least, seconds), Number.POSITIVE_INFINITY) + from
   const requests = all
     .filter(({ seconds }) => seconds >= start && seconds - start < lasts)
@@ -168,7 +177,6 @@ function csvRequests(text: string): TracedRequest[] {
   })
 }
 
-/** Numbers of JSON lines are milliseconds, as in the traces of Mooncake. */
 function jsonRequests(text: string): TracedRequest[] {
   return text.split(/\r?\n/).flatMap((line, i) => {
     if (line.trim() === '') return []
@@ -182,32 +190,31 @@ function jsonRequests(text: string): TracedRequest[] {
       fields.map(([name]) => name),
     )
     const cell = (place: number) => fields[place]?.[1] as unknown
-    const time = cell(columns.seconds)
-    const request = toRequest(
-      i + 1,
-      typeof time === 'number' ? time / 1000 : time,
-      cell(columns.prompt),
-      cell(columns.answer),
-    )
+    const request = toRequest(i + 1, cell(columns.seconds), cell(columns.prompt), cell(columns.answer))
     const hashes = cell(columns.hashes)
     return [Array.isArray(hashes) ? { ...request, hashes } : request]
   })
 }
 
+/** Returns a request. Numbers of JSON lines are milliseconds, as in the traces of Mooncake. */
 function toRequest(line: number, time: unknown, ...tokens: unknown[]): TracedRequest {
   const [prompt, answer] = tokens.map(cell => Number(String(cell ?? '').trim() || Number.NaN)) as [number, number]
-  const seconds = secondsOf(String(time ?? ''))
+  const isNumber = typeof time === 'number'
+  const seconds = secondsOf(String((isNumber ? time / 1000 : time) ?? ''))
+  const form = isNumber ? 'a number of milliseconds' : NUMBER.test(String(time)) ? 'a number of seconds' : 'a date'
   const isCount = (number: number) => number >= 0 && number <= LIMITS.loadTokens
-  if (Number.isFinite(seconds) && isCount(prompt) && isCount(answer)) return { seconds, prompt, answer }
+  if (Number.isFinite(seconds) && isCount(prompt) && isCount(answer)) return { line, form, seconds, prompt, answer }
   throw new RangeError(
     `line ${line}: it needs a time, tokens of the prompt and tokens of the answer, each at most ${LIMITS.loadTokens} (${REQUEST_COLUMNS})`,
   )
 }
 
+const NUMBER = /^\s*\d+(\.\d*)?\s*$/
+
 /** Returns the seconds of a number, or of a date with a time, in UTC unless it has an offset. */
 function secondsOf(text: string): number {
   const trimmed = text.trim()
-  if (/^\d+(\.\d*)?$/.test(trimmed)) return Number(trimmed)
+  if (NUMBER.test(trimmed)) return Number(trimmed)
   const [, day, time, offset = 'Z'] =
     /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d{1,9})?)([+-]\d\d:?\d\d)?/.exec(trimmed) ?? []
   return elapsedAt(`${day}T${time}${offset}`, 0) / SECOND

@@ -106,6 +106,18 @@ describe('a trace of requests', () => {
     ],
     ['{"time": 0, "input_length": 2, "output_length": 2, "Time": 9}', "line 1: the column 'Time' is there twice"],
     ['Time,input_tokens,output_tokens,time\n0,1,1,9', "line 1: the column 'time' is there twice"],
+    [
+      'time,input_tokens,output_tokens\n2026-03-02 09:00:01,1,1\n\n7,1,1',
+      'line 4: its time is a number of seconds, and that of line 2 is a date. Write all in one form',
+    ],
+    [
+      '{"time": 0, "input_length": 2, "output_length": 2}\n{"time": "2026-03-02T09:00:01Z", "input_length": 2, "output_length": 2}',
+      'line 2: its time is a date, and that of line 1 is a number of milliseconds. Write all in one form',
+    ],
+    [
+      '{"time": 1000, "input_length": 2, "output_length": 2}\n{"time": "1", "input_length": 2, "output_length": 2}',
+      'line 2: its time is a number of seconds, and that of line 1 is a number of milliseconds. Write all in one form',
+    ],
   ])('%j is refused', (text, message) => {
     expect(() => readRequestTrace(text)).toThrow(message)
     expect(OfferedLoad.safeParse({ kind: 'trace', text }).success).toBe(false)
