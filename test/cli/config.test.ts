@@ -159,7 +159,7 @@ test.each([
   ['clock: manual\npollStep: 5m\n', 'set the clock: pollStep in FILE is for the clock on-poll.'],
   ['clock: manual\nlatency: scaled\n', 'set the latency: latency in FILE scaled is for a scaled clock.'],
   ['faults: none.json\n', "read faults in FILE 'none.json': the file or folder is missing."],
-  ['faults: TWICE\n', `line 1, column 12: the key "on" is there twice. Give a file with a JSON array of rules.`],
+  ['faults: TWICE\n', `line 1, column 12: the key "on" is there twice. Fix the JSON there.`],
   ['scenarios: none\n', "read scenarios in FILE 'none': the folder is missing."],
 ])('%j is blamed on the file', async (text, message) => {
   const twice = fileOf('rules.json', '[{"on":"*","on":"*","fault":{"kind":"empty"}}]')

@@ -18,7 +18,7 @@ test.each([
   [['run', circle], 2, `Failed to open '${circle}': its links lead in a circle.`],
   [['env', '--config', circle], 2, `Failed to open '${circle}': its links lead in a circle.`],
   [['simulate', '--for', '1h', '--fixtures', circle], 2, `Failed to read fixture '${circle}': the folder is missing.`],
-  [['validate', 'nofile'], 2, "Failed to read 'nofile': the file or folder is missing. Give a file with rows in JSON."],
+  [['validate', 'nofile'], 2, "Failed to read 'nofile': the file or folder is missing. Give a file in JSON or YAML."],
   [['validate', ''], 2, "Failed to read '': it is empty. Give a file of rows, or leave it out."],
   [['validate', '--calibrate', ''], 2, "Failed to read --calibrate '': it is empty. Give a value, or leave it out."],
   [

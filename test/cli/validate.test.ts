@@ -285,6 +285,10 @@ describe('rows of a file', () => {
       "it has no rows. Give a list, or an object with the list 'rows'.",
     )
     expect((await commanded(['validate', `${file}.no`])).stderr).toContain('the file or folder is missing')
+    writeFileSync(file, '[{"id": "mine", "id": "yours"}]')
+    expect((await commanded(['validate', file])).stderr).toContain(
+      `Failed to read '${file}': line 1, column 17: the key "id" is there twice. Fix the JSON there.`,
+    )
   })
 })
 

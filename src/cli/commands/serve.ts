@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { describeFileError } from '../../lib/errors.ts'
 import { given } from '../../lib/fields.ts'
-import { parseJsonText } from '../../lib/json-text.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { monotonicMs, wallMs } from '../../lib/real-time.ts'
 import { escapeControls } from '../../lib/text/words.ts'
@@ -176,7 +174,7 @@ export async function handler(argv: ServeArguments): Promise<void> {
  * @param onRequest gets each request when it is answered
  */
 export async function startServer(argv: ServeArguments, onRequest?: (request: ServedRequest) => void) {
-  const sim = createServedSimulator(argv)
+  const sim = await createServedSimulator(argv)
   const isPublic = !isLoopback(argv.host)
   // Random, not from the seed: a known seed must not reveal the token.
   const controlToken = isPublic ? (argv.controlToken ?? randomBytes(18).toString('base64url')) : undefined
@@ -242,7 +240,7 @@ export function check(argv: ServeArguments): void {
   }
 }
 
-function createServedSimulator(argv: ServeArguments): Simulator {
+async function createServedSimulator(argv: ServeArguments): Promise<Simulator> {
   const clock = modeOf(argv)
   const epoch = argv.epoch === 'now' ? new Date(wallMs()).toISOString() : argv.epoch
   const reportedBugs = new Set<string>()
@@ -258,7 +256,7 @@ function createServedSimulator(argv: ServeArguments): Simulator {
       },
     }),
     ...(argv.names !== undefined && { names: namesProfiles.readNames(argv.names).profile }),
-    ...(argv.faults !== undefined && { faults: readRules(argv.faults) }),
+    ...(argv.faults !== undefined && { faults: await readRules(argv.faults) }),
     ...(epoch !== undefined && { epoch }),
     onBug: (error, operation) => {
       const whose = operation in (configEndpoints().endpoints ?? {}) ? 'your endpoint' : 'modelhost-sim'
@@ -283,24 +281,13 @@ function createServedSimulator(argv: ServeArguments): Simulator {
 }
 
 /** Reads the fault rules of a file. The simulator checks each rule. */
-function readRules(path: string): FaultRule[] {
-  const source = sourceOf('faults', path)
-  let rules: unknown
-  try {
-    const parsed = parseJsonText(readFileSync(path, 'utf8'), true)
-    if ('fault' in parsed) {
-      const { line, column, reason } = parsed.fault
-      throw new SyntaxError(`line ${line}, column ${column}: ${reason}`)
-    }
-    rules = parsed.value
-  } catch (error) {
-    throw new UsageError(
-      `Failed to read ${source} '${path}': ${describeFileError(error)}. Give a file with a JSON array of rules.`,
-    )
-  }
+async function readRules(path: string): Promise<FaultRule[]> {
+  const name = `${sourceOf('faults', path)} '${path}'`
+  // Loaded on demand: few servers read a file of rules.
+  const rules = (await import('../conform/file.ts')).readDataFile(path, name)
   if (!Array.isArray(rules)) {
     throw new UsageError(
-      `Failed to read ${source} '${path}': it holds no JSON array. Give one of rules, as in [{"on":"*","chance":0.1,"fault":{"kind":"status","status":503}}].`,
+      `Failed to read ${name}: it holds no JSON array. Give one of rules, as in [{"on":"*","chance":0.1,"fault":{"kind":"status","status":503}}].`,
     )
   }
   return rules

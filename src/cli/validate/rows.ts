@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EngineFactors } from '../../data/engine-classes.ts'
 import { findPackageFolder } from '../../data/fixtures/files.ts'
-import { describeFileError } from '../../lib/errors.ts'
 import { groupBy } from '../../lib/lists.ts'
 import { jsonPath, problemsOf } from '../../lib/zod-problems.ts'
 import { UsageError } from '../command.ts'
+import { readDataFile } from '../conform/file.ts'
 import { type ComparedRow, classOf, compareRow, constantsOf, PublishedRow, type SetUp } from './comparison.ts'
 
 /** The rows of the package, with sources and figures of models once each. */
@@ -33,13 +33,7 @@ export function publishedRows(): PublishedRow[] {
  */
 export function readRows(path: string): PublishedRow[] {
   const fail = (reason: string) => new UsageError(`Failed to read '${path}': ${reason}.`)
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    if (error instanceof SyntaxError) throw fail('it is not JSON. Give a list of rows')
-    throw fail(`${describeFileError(error)}. Give a file with rows in JSON`)
-  }
+  const parsed = readDataFile(path, `'${path}'`)
   const rows = Array.isArray(parsed) ? parsed : (parsed as { rows?: unknown } | null)?.rows
   if (!Array.isArray(rows) || rows.length === 0)
     throw fail("it has no rows. Give a list, or an object with the list 'rows'")

@@ -87,7 +87,7 @@ describe('on the command line', () => {
   }
 
   test.each([
-    ['{', 'Give a file with a JSON array of rules'],
+    ['{', 'Fix the JSON there'],
     ['{}', 'it holds no JSON array'],
     [
       '[{"on":"nothing","fault":{"kind":"hang"}}]',
