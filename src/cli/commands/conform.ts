@@ -39,8 +39,10 @@ export async function handler({ openapi, names, json }: ConformArguments): Promi
     document = isAddress(openapi) ? own.parseDocumentText(await fetchText(openapi)) : own.readDocument(openapi)
     conformance = await own.conform(document, profile)
   } catch (error) {
-    if (!(error instanceof own.DocumentError)) throw error
-    throw new UsageError(`Failed to read --openapi '${hideSecrets(openapi)}': ${error.message}`)
+    const isDeep = error instanceof RangeError && error.message.includes('call stack')
+    if (!isDeep && !(error instanceof own.DocumentError)) throw error
+    const reason = isDeep ? 'it is nested too deep. Take levels out of its schemas.' : error.message
+    throw new UsageError(`Failed to read --openapi '${hideSecrets(openapi)}': ${reason}`)
   }
   process.stdout.write(
     escapeControls(

@@ -25,7 +25,13 @@ export class BodyValidator {
     const add = formats.default as unknown as { default?: typeof formats.default } & typeof formats.default
     const plugin = (add.default ?? add) as unknown as (ajv: Ajv2020) => void
     plugin(this.#ajv)
-    this.#ajv.addSchema(document.root, DOCUMENT_ID)
+    try {
+      this.#ajv.addSchema(document.root, DOCUMENT_ID)
+    } catch (error) {
+      if (error instanceof RangeError) throw error
+      const reason = (error as Error).message.replace(/\.$/, '')
+      throw new DocumentError(`its references cannot be used (${reason}). Fix its $id and $anchor.`)
+    }
   }
 
   /**
@@ -38,15 +44,12 @@ export class BodyValidator {
     try {
       return CHECK.runInContext(this.#globals, { timeout: LIMITS.conformTime }) as Difference[]
     } catch (error) {
-      const at = schema.pointer
-      if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
-        const limit = `${LIMITS.conformTime / 1000} s`
-        throw new DocumentError(
-          `${at}: its check takes more than ${limit}. Simplify its patterns and its nested parts.`,
-        )
-      }
-      if (!(error instanceof RangeError)) throw error
-      throw new DocumentError(`${at}: it applies itself to the same value for ever. Remove that reference.`)
+      const isSlow = (error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+      if (!isSlow && !(error instanceof RangeError)) throw error
+      const reason = isSlow
+        ? `its check takes more than ${LIMITS.conformTime / 1000} s. Simplify its patterns and its nested parts.`
+        : 'it applies itself to the same value for ever. Remove that reference.'
+      throw new DocumentError(`${schema.pointer}: ${reason}`)
     }
   }
 

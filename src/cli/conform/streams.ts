@@ -88,8 +88,9 @@ export function eventForms(document: OpenapiDocument, media: DocumentPart, schem
   return formsOf(document, schema).filter(({ value }) => isObject(toObject(value.properties).data))
 }
 
-/** Returns a schema and its alternatives and parts. */
-function formsOf(document: OpenapiDocument, schema: DocumentPart, level = 0): DocumentPart[] {
-  if (level > 4) return []
-  return [schema, ...partsOf(schema).flatMap(part => formsOf(document, document.follow(part), level + 1))]
+/** Returns a schema and its alternatives and parts, each once. */
+function formsOf(document: OpenapiDocument, schema: DocumentPart, seen = new Set<unknown>()): DocumentPart[] {
+  if (seen.has(schema.value)) return []
+  seen.add(schema.value)
+  return [schema, ...partsOf(schema).flatMap(part => formsOf(document, document.follow(part), seen))]
 }

@@ -10,7 +10,7 @@ import { conform } from '../../../src/cli/conform/conform.ts'
 import { OpenapiDocument } from '../../../src/cli/conform/document.ts'
 import { membersOf, viewOf } from '../../../src/cli/conform/schema-views.ts'
 import { compareSchemas } from '../../../src/cli/conform/schemas.ts'
-import { parseEvents } from '../../../src/cli/conform/streams.ts'
+import { eventForms, parseEvents } from '../../../src/cli/conform/streams.ts'
 
 const PROVIDER = 'test/cli/conform/provider.yaml'
 const names = {
@@ -444,7 +444,9 @@ describe('documents of 3.0', () => {
 describe('the effort for a hostile document', () => {
   /** Returns a schema whose parts are two references to a schema of the same kind, to a depth. */
   const nested = (keyword: string, depth: number) => {
-    const schemas: Record<string, object> = { A0: { type: 'object', properties: { voices: { type: 'string' } } } }
+    const schemas: Record<string, object> = {
+      A0: { type: 'object', properties: { voices: { type: 'string' }, data: {} } },
+    }
     for (let level = 1; level <= depth; level++) {
       const $ref = `#/components/schemas/A${level - 1}`
       schemas[`A${level}`] = { [keyword]: [{ $ref }, { $ref }, { $ref }] }
@@ -476,7 +478,9 @@ describe('the effort for a hostile document', () => {
     expect(differences).toMatchObject([{ place: 'voices', says: 'string', ours: '[]' }])
     expect(membersOf(nested('oneOf', 40))).toHaveLength(1)
     for (const keyword of ['allOf', 'anyOf']) expect(viewOf(nested(keyword, 40))).toMatchObject({ isAny: true })
-    expect(viewOf(nested('allOf', 12)).fields.size).toBe(1)
+    expect(viewOf(nested('allOf', 12)).fields.size).toBe(2)
+    const { document, schema: itemSchema } = nested('anyOf', 40)
+    expect(eventForms(document, { value: { itemSchema: itemSchema.value }, pointer: '#' }, itemSchema)).toHaveLength(1)
   })
 })
 
@@ -573,6 +577,17 @@ describe('the command', () => {
     'a second document': [
       'openapi: 3.1.0\n---\nopenapi: 3.1.0',
       /line 2, column 1: a second document begins here\. Put it into its own file\./,
+    ],
+    'a document that is nested too deep': [
+      JSON.stringify(small('/v1/voices', answering({}))).replace(
+        '"schema":{}',
+        `"schema":${'{"not":'.repeat(20_000)}{}${'}'.repeat(20_000)}`,
+      ),
+      /too-deep\.yaml': it is nested too deep\. Take levels out of its schemas\./,
+    ],
+    'an invalid id': [
+      JSON.stringify(small('/v1/voices', answering({ $id: 'http://[' }))),
+      /invalid-id\.yaml': its references cannot be used \(URI .+\)\. Fix its \$id and \$anchor\./,
     ],
     'an invalid schema': [
       JSON.stringify(small('/v1/voices', answering({ type: 'object', properties: { voices: { type: 'list' } } }))),
