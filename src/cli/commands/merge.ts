@@ -3,6 +3,7 @@ import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { attempt } from '../../lib/errors.ts'
 import { formatCount, plural } from '../../lib/text/numbers.ts'
+import { escapeControls } from '../../lib/text/words.ts'
 import { type MergedFinding, type MergeReport, mergeResults } from '../../workbench/explore/shards/merge.ts'
 import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
 import { type CommandIo, PROCESS_IO, UsageError } from '../command.ts'
@@ -105,7 +106,7 @@ function formatMerge(
     if (known === undefined) return formatFinding(finding)
     return `  known since ${known.date}: ${finding.signature} (${known.reason}): ${plural(finding.count, 'seed')}\n`
   })
-  return `${lines.join('\n')}\n${causes.join('')}`
+  return escapeControls(`${lines.join('\n')}\n${causes.join('')}`)
 }
 
 /** Returns the lines of the first items, and how many items there are beside them. */

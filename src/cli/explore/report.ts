@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { escapeXml, xmlAttribute } from '../../lib/quote.ts'
 import { formatCount, plural } from '../../lib/text/numbers.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
-import { wrapText } from '../../lib/text/words.ts'
+import { escapeControls, wrapText } from '../../lib/text/words.ts'
 import type { ExplainedFinding, FlowReport } from '../../workbench/explore/explore-flow.ts'
 import type { Plan } from '../../workbench/explore/plan/plan.ts'
 import { describeCard, describeJudged } from '../../workbench/explore/report/card-words.ts'
@@ -68,7 +68,7 @@ export function formatFlow({ report, findings, fileOf, play }: ExploredFlow, kno
   const hint = report.stoppedBecause === 'aborted' ? '' : '. A higher --budget runs more'
   if (report.unreachedPairs > 0) lines.push(`${plural(report.unreachedPairs, 'pair')} of faults not run${hint}`)
   for (const note of report.notes) lines.push(...wrapText(note, LINE_CHARACTERS))
-  return hideSecrets(`${lines.join('\n')}\n`)
+  return escapeControls(hideSecrets(`${lines.join('\n')}\n`))
 }
 
 /** Returns the whole card as lines. */

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { plural } from '../../lib/text/numbers.ts'
+import { escapeControls } from '../../lib/text/words.ts'
 import { VERSION } from '../../lib/version.ts'
 import { collectFindings, type MergedFinding } from '../../workbench/explore/shards/merge.ts'
 import { playShard, type RunnableTest, runsOf } from '../../workbench/explore/shards/play-shard.ts'
@@ -137,7 +138,7 @@ export async function playSharded(
   }
 }
 
-/** Returns indented lines. */
+/** Returns indented lines, with the control characters of tests and clients escaped. */
 export function formatFinding(finding: MergedFinding): string {
   const { test, signature, count, firstSeed, words, plan, inputs, replay } = finding
   const lines = [
@@ -147,7 +148,7 @@ export function formatFinding(finding: MergedFinding): string {
     inputs && `inputs: ${JSON.stringify(inputs)}`,
     replay,
   ]
-  return lines.flatMap(line => (line === undefined ? [] : [`  ${line}\n`])).join('')
+  return escapeControls(lines.flatMap(line => (line === undefined ? [] : [`  ${line}\n`])).join(''))
 }
 
 /** Returns a short hash of texts in their order. */
