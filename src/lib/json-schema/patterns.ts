@@ -8,8 +8,30 @@ import type { Effort } from './effort.ts'
 const RandExp = randexp as unknown as typeof randexp.default
 
 const ESCAPES_AND_CLASSES = /\\.|\[(?:\\.|[^\]\\])*\]/gs
+const GROUP_KINDS = /\(\?(?:[:=!]|<[=!]|<[^>]*>)/g
 /** A group that is repeated. The time of the engine can then double with each character. */
 const REPEATED_GROUP = /\)(?:[*+]|\{\d+,)/
+/** The same with a fixed number of repetitions, if some part has several ways to match. */
+const FIXED_REPETITION = /\)\{/
+const CHOICE = /[|*+?]|\{\d+,/
+
+/** The length of a text of any common format, such as a date with an offset, and the most repetitions of its pattern. */
+const FORMAT = { length: 25, ends: 9 }
+
+/**
+ * Returns the length up to which the engine tests texts in at most `schemaSteps` ways, as far as the counts of repetitions
+ * and of optional parts show; 0 for too many of them.
+ */
+function longestText(source: string): number {
+  const plain = source.replace(ESCAPES_AND_CLASSES, 'c').replace(GROUP_KINDS, '(')
+  if (REPEATED_GROUP.test(plain) || (FIXED_REPETITION.test(plain) && CHOICE.test(plain)))
+    return LIMITS.schemaRepeatedGroup
+  // Each repetition can end at any character, and a pattern without ^ can begin at any.
+  const ends = (plain.match(/[*+]|\{\d+,\d*\}/g)?.length ?? 0) + (source.startsWith('^') ? 0 : 1)
+  const optionalParts = plain.match(/(?<![*+?}])\?/g)?.length ?? 0
+  const length = Math.floor((LIMITS.schemaSteps / 2 ** optionalParts) ** (1 / ends))
+  return length > 0 && ends <= FORMAT.ends ? Math.max(length, FORMAT.length) : length
+}
 
 /** A pattern of a schema. It is not anchored by default. */
 export class Pattern {
@@ -25,8 +47,7 @@ export class Pattern {
     this.#at = at
     if (source.length > LIMITS.schemaPattern)
       throw new SchemaError(at, `pattern has ${source.length} characters, and at most ${LIMITS.schemaPattern} are read`)
-    const isRepeated = REPEATED_GROUP.test(source.replace(ESCAPES_AND_CLASSES, 'c'))
-    this.maxLength = isRepeated ? LIMITS.schemaRepeatedGroup : Number.POSITIVE_INFINITY
+    this.maxLength = longestText(source)
     try {
       this.#regex = new RegExp(source, 'u')
     } catch (error) {
@@ -37,7 +58,7 @@ export class Pattern {
   /** @throws SchemaError for a text that is too long */
   matches(text: string): boolean {
     if (text.length > this.maxLength)
-      throw this.#refusal(`repeats a group, so it is tested with at most ${this.maxLength} characters`)
+      throw this.#refusal(`can take long, so it is tested with at most ${this.maxLength} characters`)
     return this.#regex.test(text)
   }
 

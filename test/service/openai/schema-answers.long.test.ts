@@ -45,6 +45,18 @@ describe('a schema', () => {
     expect(JSON.stringify(body).length).toBeLessThan(1_000)
   })
 
+  test.each([
+    ['^(a|a){30}b$', 20],
+    ['^a*a*a*a*a*a*a*a*b$', 25],
+    [`^${'a*'.repeat(12)}b$`, 3],
+  ])('with the slow pattern %s is tested with at most %i characters', async (pattern, most) => {
+    const { ask } = openaiWorld({ check: false })
+    const allOf = [{ pattern }, { pattern: '^a{30}$' }]
+    const { status, body } = await ask('/v1/chat/completions', asked({ type: 'string', allOf }))
+    expect(status).toBe(400)
+    expect(JSON.stringify(body)).toContain(`at most ${most} characters`)
+  })
+
   test('of everyday use has four valid answers and valid tool arguments', async () => {
     const { ask } = openaiWorld({ check: false })
     for (const schema of FITTED) {
