@@ -105,7 +105,7 @@ export class ClientRequests implements RequestHooks<World>, ClockHost {
     const { signal } = request
     const { name, ...requestInfo } = this.#describeRequest(request, NO_INCOMING)
     const start = { since: clock.elapsed, sinceMs: monotonicMs() }
-    const pendingRequest = { request: name, ...requestInfo, ...start, isReported: false }
+    const pendingRequest = { request: name, ...requestInfo, ...start, isReported: false, source: request }
     return deliverFaultInProcess(answer, duration => clock.hold(duration, { signal, request: pendingRequest }))
   }
 

@@ -49,6 +49,8 @@ export interface RequestWait {
   /** Start of the wait by the world's clock, and by the real one. */
   readonly since: Micros
   readonly sinceMs: number
+  /** The request, kept while it waits: the signal of one with a form only weakly follows that of its client. */
+  readonly source?: Request
   /** Whether a notice has reported it. */
   isReported: boolean
 }

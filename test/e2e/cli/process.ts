@@ -17,8 +17,12 @@ export interface Ended {
 }
 
 /** Runs the program to its end. */
-export function run(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
-  return start(args, env).end
+export function run(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  nodeArgs: readonly string[] = [],
+): Promise<Ended> {
+  return ended(launch(args, env, BIN, nodeArgs))
 }
 
 /** Starts the program. */

@@ -1,6 +1,6 @@
 /** `modelhost-sim explore` as a process: a finding becomes a scenario, and what ends the command early. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { PROJECT, run } from '../cli/process.ts'
 
@@ -113,4 +113,11 @@ test.each([
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toContain(message)
   expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+})
+
+test('the signal of an upload that hangs ends it, also after its garbage was collected', async () => {
+  const client = resolve('test/workbench/explore/clients/hanging-upload.mjs')
+  const args = ['explore', client, '--fixtures', 'empty', '--faults', 'singles']
+  const { code, stdout } = await run(args, {}, ['--expose-gc', '--always-turbofan'])
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('0 findings') })
 })
