@@ -603,7 +603,7 @@ test('two counts tell of a loss if they part in one record', { tags: 'slow' }, a
   expect(await brokenBy(careless, [first503('createCompletion')])).toEqual(['noSilentLoss'])
 })
 
-test('counts by model are no counts of what was asked and answered', { tags: 'slow' }, async () => {
+test('counts by model do not tell what was asked and answered', { tags: 'slow' }, async () => {
   const countByModel: Run = async context => {
     const counts: Record<string, number> = {}
     const texts: string[] = []
