@@ -14,15 +14,15 @@ const TOLERANCE: Micros = 1_000
  * step, and only a repeated write has to wait. Requests that were under way already do not count, nor does a restarted
  * client, which cannot know of the answer.
  *
- * A client with several tasks waits in each of them. It has some if two requests were under way at once, if the next
- * request is a retry of another one, or if this one was itself a retry. Then only the same request has to wait, and each
- * task that asks for the same at once without faults has a first request of its own.
+ * A client with several tasks waits in each of them. It has some if two requests were under way at once, also without
+ * faults, if the next request is a retry of another one, or if this one was itself a retry. Then only the same request has
+ * to wait, and each task that can send it has a first request of its own.
  */
 export const honoursRetryAfter = defineRule({
   summary: 'The client waits as long as Retry-After asks.',
   advice: 'Read Retry-After of each 429 and 503, as seconds or as a date, and wait at least that long.',
   detail:
-    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. A request about another thing or another model may come earlier. If another write succeeded meanwhile, only a repetition of a rejected write has to wait. Requests that were under way do not count. A client can have several tasks. If two requests were under way at once, or the rejected request was itself a retry, only the rejected request has to wait. If several tasks send this request at the same time without faults, `explore` allows each of them its first try.',
+    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. A request about another thing or another model may come earlier. If another write succeeded meanwhile, only a repetition of a rejected write has to wait. Requests that were under way do not count. A client can have several tasks. If two requests were under way at once, also without faults, or the rejected request was itself a retry, only the rejected request has to wait. If several tasks send this request at the same time without faults, `explore` allows each of them its first try, and a further one after another request failed. Any task may send a read that only faults cause.',
   source: 'RFC 9110, section 10.2.3: the header says how long the client ought to wait before it asks again.',
   place: 'operation',
   premise: ({ requests }) => requests.some(({ retryAfter }) => retryAfter !== undefined),
@@ -49,12 +49,12 @@ export const honoursRetryAfter = defineRule({
       const [first, ...others] = requests.filter(isEarly)
       if (first === undefined) continue
       const keys = new Set([key, keyOfRequest(first)])
-      const hasTasks = requests
-        .slice(0, sent)
-        .some((one, n) => one.start === start && (wasBeside(one, limited) || (n < i && keys.has(keyOfRequest(one)))))
+      const tasks = Math.max(mostAtOnce(requests), mostAtOnce(base?.requests ?? []))
+      const hasTasks = tasks > 1 || requests.slice(0, i).some(one => keys.has(keyOfRequest(one)))
       const equal = requests.filter(isOfTask)
-      const usual = firstTriesOf(base?.requests ?? [], limited)
-      const isOwn = (next: ObservedRequest) => isOfTask(next) && !isOfOtherTask(equal, usual, next)
+      const asking = base === undefined ? 1 : tasksThatAsk(base.requests, limited, tasks)
+      const kin = asking > 1 ? requests.filter(one => one.start === start) : equal
+      const isOwn = (next: ObservedRequest) => isOfTask(next) && !isOfOtherTask(kin, limited, asking, next)
       const early = !isOfTask(first) && !hasTasks ? first : [first, ...others].find(isOwn)
       if (early === undefined) continue
       const words =
@@ -67,15 +67,17 @@ export const honoursRetryAfter = defineRule({
   },
 })
 
-/** Tells whether the client sent another request before one ended. If only times are known: whether it was beside the rejected one. */
-function wasBeside(one: ObservedRequest, limited: ObservedRequest): boolean {
-  const { index, lastSentByEnd, endedAt = Infinity } = one
-  return lastSentByEnd === undefined ? index < limited.index && endedAt > limited.sentAt : isBeside(one)
-}
-
-/** Tells whether the client sent another request before this one ended. */
-function isBeside({ index, lastSentByEnd = index }: ObservedRequest): boolean {
-  return lastSentByEnd > index
+/** Returns how many requests of a start were under way at once at most: so many tasks the client has. */
+function mostAtOnce(requests: readonly ObservedRequest[]): number {
+  let most = 0
+  let open: readonly ObservedRequest[] = []
+  for (const next of requests) {
+    const isUnderWay = ({ start, lastSentByEnd, endedAt = Infinity }: ObservedRequest) =>
+      start === next.start && (lastSentByEnd === undefined ? endedAt > next.sentAt : lastSentByEnd >= next.index)
+    open = [...open.filter(isUnderWay), next]
+    most = Math.max(most, open.length)
+  }
+  return most
 }
 
 /** Returns what a request asks for: its operation, its thing and its model. */
@@ -84,30 +86,41 @@ function targetOf(request: ObservedRequest): string {
   return JSON.stringify([operationOf(request), thingPathOf(request), model])
 }
 
-/** Returns how many tasks ask the question of a request at the same time in the run without faults; 0 if it has no tasks. */
-function firstTriesOf(usual: readonly ObservedRequest[], limited: ObservedRequest): number {
-  if (!usual.some(isBeside)) return 0
+/** Returns how many tasks can ask the question of a request: as many as at once without faults. If none does, each can read. */
+function tasksThatAsk(usual: readonly ObservedRequest[], limited: ObservedRequest, tasks: number): number {
   const key = keyOfQuestion(limited)
   const equal = usual.filter(one => keyOfQuestion(one) === key)
-  return equal.filter(({ sentAt }) => sentAt === equal[0]!.sentAt).length
+  if (equal.length === 0) return isRead(limited) ? tasks : 1
+  return tasks > 1 ? equal.filter(({ sentAt }) => sentAt === equal[0]!.sentAt).length : 1
 }
 
 /**
- * Tells whether one of several equal requests can be the first of another task, or can be sent again for an earlier one
- * than the last, which failed and has waited.
+ * Tells whether one of several equal requests can be the first of another task, or can be sent for an earlier one than the
+ * last, which failed and has waited. A task may send it after another request of its own failed.
  *
- * @param firstTries how many of them are the first of a task without faults
+ * @param tasks how many tasks can send it
  */
-function isOfOtherTask(equal: readonly ObservedRequest[], firstTries: number, next: ObservedRequest): boolean {
-  let failed: ObservedRequest[] = []
+function isOfOtherTask(
+  kin: readonly ObservedRequest[],
+  limited: ObservedRequest,
+  tasks: number,
+  next: ObservedRequest,
+): boolean {
+  const key = keyOfRequest(limited)
+  let failed: { readonly key: string; readonly until: Micros }[] = []
   let tries = 0
-  for (const one of equal) {
-    const due = failed.find(
-      ({ sentAt, endedAt = sentAt, retryAfter = 0 }) => endedAt + retryAfter <= one.sentAt + TOLERANCE,
-    )
-    if (one === next) return due !== undefined || tries < firstTries
-    if (due === undefined) tries++
-    failed = [...failed.filter(other => other !== due), ...(isUsable(one) ? [] : [one])]
+  for (const one of kin) {
+    const own = keyOfRequest(one)
+    const over = failed.filter(({ until }) => until <= one.sentAt + TOLERANCE)
+    const due = over.find(other => other.key === own) ?? (own === key ? over[0] : undefined)
+    if (one === next) return due !== undefined || tries < tasks
+    // Who asked before and has its answer can ask again.
+    const isDone = one.sentAt < limited.sentAt && isUsable(one)
+    if (own === key && due === undefined && !isDone) tries++
+    const { sentAt, endedAt = sentAt, retryAfter = 0 } = one
+    failed = failed
+      .filter(other => other !== due)
+      .concat(isUsable(one) ? [] : { key: own, until: endedAt + retryAfter })
   }
   return false
 }

@@ -1,0 +1,106 @@
+/** Clients with several tasks, and clients that start again: a careful one beside one with a defect. */
+import { expect, test } from 'vitest'
+import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
+import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
+import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+
+type Run = (context: FlowContext) => Promise<unknown>
+
+/** Returns the names of the invariants that a client breaks in a run with a plan. */
+async function brokenBy(run: Run, plan: Plan, options: FlowOptions = {}): Promise<string[]> {
+  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty', seed: 1, ...options }, run })
+  try {
+    expect((await runner.run([])).broken).toEqual([])
+    return (await runner.run(plan)).broken.map(({ invariant }) => invariant)
+  } finally {
+    await runner.dispose()
+  }
+}
+
+type File = { readonly id: string; readonly filename: string }
+type Answer<T> = { readonly value: T | undefined; readonly wait: number }
+
+/** Sends one request. The value is undefined if it got no usable answer. */
+async function ask<T>({ fetch, url, token }: FlowContext, path: string, body?: FormData): Promise<Answer<T>> {
+  const init = { method: body === undefined ? 'GET' : 'POST', ...(body && { body }) }
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(url + path, { headers, signal: AbortSignal.timeout(60_000), ...init }).catch(
+    () => undefined,
+  )
+  const value = answer?.ok ? ((await answer.json().catch(() => undefined)) as T | undefined) : undefined
+  return { value, wait: Number(answer?.headers.get('retry-after') ?? 0) * 1000 }
+}
+
+const listOf = (context: FlowContext) => ask<{ data: readonly File[] }>(context, '/v1/files')
+
+function uploadOf(context: FlowContext, name: string): Promise<Answer<File>> {
+  const form = new FormData()
+  form.append('purpose', 'batch')
+  form.append('file', new Blob([JSON.stringify({ custom_id: name })]), name)
+  return ask(context, '/v1/files', form)
+}
+
+/** Returns a client that uploads two files at once, each after a look for it in every try, or in every try but the first. */
+function uploadTwo(firstLook: 0 | 1, wait: (asked: number) => number): Run {
+  const bring = async (context: FlowContext, name: string) => {
+    for (let i = 0; i < 8; i++) {
+      const list = i < firstLook ? undefined : await listOf(context)
+      const there = list?.value?.data.find(({ filename }) => filename === name)
+      if (there !== undefined) return there.id
+      const upload = list !== undefined && list.value === undefined ? list : await uploadOf(context, name)
+      if (upload.value !== undefined && 'id' in upload.value) return upload.value.id
+      await context.sleep(wait(upload.wait))
+    }
+    throw new Error(`${name} is not there`)
+  }
+  return context => Promise.all(['a.jsonl', 'b.jsonl'].map(name => bring(context, name)))
+}
+
+const careful = (asked: number) => Math.max(asked, 1500)
+const hasty = () => 1500
+
+const fault = (on: string, nth: number, fault: object) => ({ fault: { on, nth, fault } }) as Plan[number]
+const status503 = { kind: 'status', status: 503 } as const
+const limited = { kind: 'rateLimit', retryAfter: '20s' } as const
+
+test('a task may look for its thing while the look of another task waits', async () => {
+  const plan = [fault('*', 1, status503), fault('*', 2, limited), fault('*', 3, limited)]
+  expect(await brokenBy(uploadTwo(1, careful), plan)).toEqual([])
+  expect(await brokenBy(uploadTwo(1, hasty), plan)).toEqual(['honoursRetryAfter'])
+})
+
+test('a task whose upload failed may look again while the look of another task waits', async () => {
+  const plan = [fault('listFiles', 1, limited), fault('uploadFile', 1, status503)]
+  expect(await brokenBy(uploadTwo(0, careful), plan)).toEqual([])
+  expect(await brokenBy(uploadTwo(0, hasty), plan)).toEqual(['honoursRetryAfter'])
+})
+
+test('a client has several tasks if its requests overlap without faults', async () => {
+  const plan = [fault('listFiles', 1, { kind: 'reset' }), fault('uploadFile', 1, limited)]
+  expect(await brokenBy(uploadTwo(0, careful), plan)).toEqual([])
+  expect(await brokenBy(uploadTwo(0, hasty), plan)).toEqual(['honoursRetryAfter'])
+})
+
+test('two tasks may look once more, each when its own look has waited', async () => {
+  const lookTwice =
+    (wait: (asked: number) => number): Run =>
+    async context => {
+      const look = async () => {
+        for (let i = 0; i < 8; i++) {
+          const { value, wait: asked } = await listOf(context)
+          if (value !== undefined) return value.data.length
+          await context.sleep(wait(asked))
+        }
+        throw new Error('no list')
+      }
+      const task = async () => {
+        await look()
+        await context.sleep(5_000)
+        return look()
+      }
+      return Promise.all([task(), task()])
+    }
+  const plan = [fault('listFiles', 3, { kind: 'reset' }), fault('listFiles', 4, limited)]
+  expect(await brokenBy(lookTwice(careful), plan)).toEqual([])
+  expect(await brokenBy(lookTwice(hasty), plan)).toEqual(['honoursRetryAfter'])
+})
