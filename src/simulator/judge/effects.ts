@@ -118,12 +118,12 @@ function nameIn({ kind, fields = {} }: JournalEntry, { body }: ObservedRequest):
   return typeof text === 'string' && !OF_ONE_RUN.test(text) ? text : ''
 }
 
-/** Returns the effects of the run without faults that this run lacks, in words by effect. */
+/** Returns the effects of the run without faults that this run lacks, in words by effect. `isLess`: it made fewer things. */
 export function missingEffects(
   effects: ReadonlyMap<string, Effect>,
   usual: ReadonlyMap<string, Effect>,
   created: readonly CreatedThing[],
-): readonly { readonly effect: Effect; readonly words: string }[] {
+): readonly { readonly effect: Effect; readonly words: string; readonly isLess?: true }[] {
   return [...usual].flatMap(([key, effect]) => {
     const now = effects.get(key)
     const label = effect.name === '' || effect.name === effect.id ? effect.what : `${effect.what} '${effect.name}'`
@@ -142,7 +142,7 @@ export function missingEffects(
     // A client may delete more of what others made.
     if (made - deleted >= before.made - before.deleted || kept >= before.kept) return []
     const how = label.startsWith("'pay ") ? `${label} took effect` : `${label} is there`
-    return [{ effect, words: `${how} ${kept} times in place of ${before.kept}` }]
+    return [{ effect, isLess: true, words: `${how} ${kept} times in place of ${before.kept}` }]
   })
 }
 

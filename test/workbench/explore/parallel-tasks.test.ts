@@ -104,3 +104,60 @@ test('two tasks may look once more, each when its own look has waited', async ()
   expect(await brokenBy(lookTwice(careful), plan)).toEqual([])
   expect(await brokenBy(lookTwice(hasty), plan)).toEqual(['honoursRetryAfter'])
 })
+
+/** The journal of a client on its disk: it outlives a crash, and is empty in a new world. */
+function journalOn({ sim }: FlowContext, disk: Set<string>): Set<string> {
+  if (sim.requests.length === 0) disk.clear()
+  return disk
+}
+
+test('a restarted client does what its journal says is done, or says that it is missing', async () => {
+  const names = ['north', 'south', 'west']
+  const upload = (
+    isNotedFirst: boolean,
+    toResult: (done: readonly string[], missing: readonly string[]) => unknown,
+  ): Run => {
+    const disk = new Set<string>()
+    return async context => {
+      const done = journalOn(context, disk)
+      // Each start has names of its own.
+      const suffix = context.sim.requests.length
+      const isOf = (name: string) => (file: File) => file.filename.startsWith(name)
+      const bring = async (name: string) => {
+        if (isNotedFirst) done.add(name)
+        for (let i = 0; i < 5; i++) {
+          const { value } = await listOf(context)
+          if (value?.data.some(isOf(name))) return done.add(name)
+          if ((await uploadOf(context, `${name}-${suffix}`)).value !== undefined) return done.add(name)
+          await context.sleep(5_000)
+        }
+        throw new Error(`${name} is not there`)
+      }
+      await Promise.all(names.filter(name => !done.has(name)).map(bring))
+      const { value } = await listOf(context)
+      return toResult(
+        [...done].sort(),
+        names.filter(name => !value?.data.some(isOf(name))),
+      )
+    }
+  }
+  const plan: Plan = [fault('uploadFile', 1, status503), { crash: 6 }]
+  expect(
+    await brokenBy(
+      upload(false, uploaded => ({ uploaded })),
+      plan,
+    ),
+  ).toEqual([])
+  expect(
+    await brokenBy(
+      upload(true, uploaded => ({ uploaded })),
+      plan,
+    ),
+  ).toEqual(['idempotentRestart'])
+  expect(
+    await brokenBy(
+      upload(true, (uploaded, missing) => ({ uploaded, missing })),
+      plan,
+    ),
+  ).toEqual([])
+})

@@ -31,11 +31,11 @@ export const doneAsSaid = defineRule({
       // What a client stores of a text depends on much else. Bytes it passes on.
       const lost = open.find(({ key }) => base.answers.questions.get(key)?.last.read?.isSoundOrPicture === true)
       const stored = lost === undefined || newQuestions.length > 0 ? undefined : otherFile(effects, base.effects)
-      if (stored === undefined || tells(observation, comparison)) return []
+      if (stored === undefined || tellsOfLoss(observation, comparison)) return []
       const words = `The client stored the file '${stored.name}' with other content. ${startSentence(nameRequest(lost!.open!))} was not answered whole.`
       return [violationAt(lost!.open, words, { subject: stored.id })]
     }
-    if (tells(observation, comparison)) return []
+    if (tellsOfLoss(observation, comparison)) return []
     const repeated = requests.some(({ fault }) => fault?.kind === 'duplicate')
     const [first] = missing as [(typeof missing)[number]]
     const cause = (open.find(({ operation }) => operation === first.effect.request.operation) ?? open[0])?.open
@@ -54,7 +54,8 @@ function otherFile(effects: Observation['effects'], usual: Observation['effects'
   return now.find(({ effect, hash }) => effect !== undefined && effect.hash !== hash)?.effect
 }
 
-function tells(observation: Observation, { tellers }: Comparison): boolean {
+/** Tells whether the result of a client says that something is missing, or shows the present state of a setting. */
+export function tellsOfLoss(observation: Observation, { tellers }: Comparison): boolean {
   const { tells, learned } = observation
   if (tells !== undefined) return tells
   const isSaid = tellers.some(teller => tellsLoss(teller, learned))

@@ -1,8 +1,11 @@
+import { comparisonOf } from '../answers/comparison.ts'
 import { countsAsEffect, effectsInBase, thingsLeftBehind } from '../created-things.ts'
+import { missingEffects } from '../effects.ts'
 import { endsThing, knewId, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatCost, formatSince, kindWord, nameRequest, nameThing, quoteText, startSentence } from '../words.ts'
+import { tellsOfLoss } from './done-as-said.ts'
 import { extraEffectsOf } from './no-double.ts'
 
 /** The last words of journal kinds of failures, after which a client may end otherwise than in the base run. */
@@ -16,15 +19,18 @@ const NO_OLD_VALUE =
  * A client that crashed and started again does its work once:
  * - It takes over what an earlier start created. It leaves nothing of that behind that costs money without an owner, and
  *   there are no more things alive or charged of a kind than in the base run.
- * - It returns if the base run returns, and sets back what the base run sets back. This is judged only if no fault met the
- *   restarted client, and no failure the world.
+ * - It makes what the base run makes, or its result tells that something is missing.
+ * - It returns if the base run returns, and sets back what the base run sets back.
+ *
+ * The last two are judged only if no fault met the restarted client, and no failure the world.
  *
  * Things that the restarted client created itself are cases of `noLeak` and `cleansUpOnThrow`.
  */
 export const idempotentRestart = defineRule({
-  summary: 'A client that crashed and starts again continues its work, and does not do it twice.',
+  summary: 'A client that crashed and starts again continues its work, does all of it, and does nothing twice.',
   advice:
-    'At its start, look for what an earlier start created: by a name, a file name or metadata that follow from the job.',
+    'At its start, look for what an earlier start created: by a name, a file name or metadata that follow from the job. ' +
+    'Note what is done when the service has answered, and not before.',
   premise: ({ crashes, base }) => crashes > 0 && (base?.effects.size ?? 0) > 0,
   otherwise: 'it changes nothing, or no crash was tried',
   check(observation) {
@@ -38,8 +44,8 @@ export const idempotentRestart = defineRule({
     const forgotten = [...behind].flatMap(([thing, reason]) => (reason === 'forgotten' ? [thing] : []))
     const left = [...new Set([...forgotten, ...extra])].map(thing => toViolation(observation, thing))
     const otherEnd = isExcused ? undefined : findOtherEnd(observation)
-    const otherSettings = isExcused ? [] : findOtherSettings(observation)
-    return [...left, ...extraEffectsOf(observation), ...(otherEnd === undefined ? [] : [otherEnd]), ...otherSettings]
+    const others = isExcused ? [] : [...findOtherSettings(observation), ...findMissing(observation)]
+    return [...left, ...extraEffectsOf(observation), ...(otherEnd === undefined ? [] : [otherEnd]), ...others]
   },
 })
 
@@ -111,6 +117,19 @@ function findOtherSettings(observation: Observation): Violation[] {
       `${quoteText(usual.value)}. ${startSentence(nameRequest(now.request))} set it last.`
     return [violationAt(now.request, words, { subject: now.id, maySurface: NO_OLD_VALUE })]
   })
+}
+
+/** Returns what the client makes without faults, and has not made after the restart although its result is as usual. */
+function findMissing(observation: Observation): Violation[] {
+  const { base, effects, created, requests, crashes } = observation
+  const comparison = comparisonOf(observation)
+  if (base === undefined || comparison === undefined || isDisturbed(observation)) return []
+  const [lost] = missingEffects(effects, base.effects, created).filter(({ isLess }) => isLess)
+  if (lost === undefined || tellsOfLoss(observation, comparison)) return []
+  const { effect, words } = lost
+  const last = requests.findLast(({ start }) => start <= crashes)
+  const said = `The client crashed after ${last ? nameRequest(last) : 'its start'}. Its new start returned as without faults, but ${words}.`
+  return [violationAt(last, said, { operation: effect.request.operation, subject: effect.id })]
 }
 
 function findOtherEnd(observation: Observation): Violation | undefined {
