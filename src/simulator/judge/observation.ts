@@ -45,7 +45,8 @@ export interface ObservedRequest extends Pick<Exchange, SeenField>, Partial<Pick
 export type ClientEnd =
   /** `blobs`: those of the result, with their base64. */
   | { readonly kind: 'returned'; readonly result: unknown; readonly blobs?: ReadonlyMap<unknown, string> }
-  | { readonly kind: 'threw'; readonly error: unknown }
+  /** `isUnhandled`: a rejection that nothing handled, or an error of a timer, ended its process. */
+  | { readonly kind: 'threw'; readonly error: unknown; readonly isUnhandled?: true }
   /**
    * It did not end within the bound of the rule `settles`. It waits for nothing if it sent more requests than a run may
    * have. `bound` is the limit that ended it, if it is not one on the time of the world.
@@ -223,7 +224,8 @@ export interface Effect {
 
 /**
  * `usual`: as without faults. `said`: it returned less, or something else, and said so. `gaveUp`: it threw an error of its
- * own. `raw`: it let an error of the platform through. `crash`: its own code failed. `endless`: it did not end.
+ * own. `raw`: it let an error of the platform through. `crash`: its own code failed, or an error was not handled.
+ * `endless`: it did not end.
  */
 export const GRADES = ['usual', 'said', 'gaveUp', 'raw', 'crash', 'endless'] as const
 export type Grade = (typeof GRADES)[number]

@@ -20,6 +20,7 @@ const PYTHON_FRAME = /File "(?![^"]*(?:site-packages|lib\/python|<))(?:[^"]*[/\\
 export function gradeOf({ end }: Pick<Observation, 'end'>, hasSaid: boolean): Grade {
   if (end.kind === 'returned') return hasSaid ? 'said' : 'usual'
   if (end.kind === 'unsettled') return 'endless'
+  if (end.isUnhandled) return 'crash'
   const { error } = end
   const printed = printedBy(error)
   if (printed !== undefined) {

@@ -161,3 +161,40 @@ test('a restarted client does what its journal says is done, or says that it is 
     ),
   ).toEqual([])
 })
+
+test('a client handles the rejection of a request that it gave up, because another one won', async () => {
+  const hedge =
+    (handle: (lost: unknown) => void): Run =>
+    async ({ fetch, url, token, sleep }) => {
+      const stops = [new AbortController(), new AbortController()]
+      const read = async (signal: AbortSignal) => {
+        const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${token}` }, signal })
+        return ((await answer.json()) as { data: unknown[] }).data.length
+      }
+      const first = read(stops[0]!.signal)
+      const quick = await Promise.race([first, sleep(8_000)])
+      if (quick !== undefined) return quick
+      const second = read(stops[1]!.signal)
+      return new Promise(resolve => {
+        for (const [i, one] of [first, second].entries()) {
+          one
+            .then(models => {
+              stops[1 - i]!.abort()
+              resolve(models)
+            })
+            .catch(handle)
+        }
+      })
+    }
+  const plan = [fault('listServedModels', 1, { kind: 'hang' })]
+  expect(
+    await brokenBy(
+      hedge(() => {}),
+      plan,
+    ),
+  ).toEqual([])
+  const leaveUnhandled = (error: unknown) => {
+    throw error
+  }
+  expect(await brokenBy(hedge(leaveUnhandled), plan)).toEqual(['recovers'])
+})

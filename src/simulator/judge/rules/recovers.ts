@@ -12,7 +12,8 @@ export const recovers = defineRule({
   summary: 'A client checks an answer before it uses it, and survives what passes as it survives other faults.',
   advice:
     'Look at the status and the body of each answer before you use it. Repeat a read, and a write that may be repeated, ' +
-    'or throw an error of your own. A repeated delete that finds nothing has done its work.',
+    'or throw an error of your own. Handle the rejection of each promise, also of a request that you abort. A repeated ' +
+    'delete that finds nothing has done its work.',
   premise: ({ recovery }) => recovery !== undefined,
   otherwise: 'no single temporary fault was run',
   check({ recovery, requests, end, settings }) {
@@ -24,8 +25,9 @@ export const recovers = defineRule({
     if (hit === undefined) return []
     const { error } = end
     const text = nameError(error)
-    const how =
-      grade === 'crash'
+    const how = end.isUnhandled
+      ? `Nothing handled an error after ${nameRequest(hit)}, so it ended the client: ${quoteText(text)}${placeOfCrash(error)}.`
+      : grade === 'crash'
         ? `The code of the client failed after ${nameRequest(hit)}: ${quoteText(text)}${placeOfCrash(error)}.`
         : `The client gave up after ${nameRequest(hit)}: ${quoteText(text)}.`
     const hole = grade !== 'crash' && isUneven ? ' It ends as usual after nearly all other temporary faults.' : ''

@@ -82,7 +82,7 @@ export class Client {
    * flow that left it behind has returned.
    */
   fail(error: unknown): void {
-    if (!this.#isStopped && this.end?.kind !== 'threw') this.end = { kind: 'threw', error }
+    if (!this.#isStopped && this.end?.kind !== 'threw') this.end = { kind: 'threw', error, isUnhandled: true }
   }
 
   /** Ends the process of the client: none of its waits and requests ever ends. */
