@@ -198,3 +198,51 @@ test('a client handles the rejection of a request that it gave up, because anoth
   }
   expect(await brokenBy(hedge(leaveUnhandled), plan)).toEqual(['recovers'])
 })
+
+test('half of an answer that is joined with another answer is a loss', async () => {
+  type Message = { role: string; content: string }
+  const tell =
+    (toResult: (half: string, text: string) => unknown): Run =>
+    async ({ fetch, url, token, sleep }) => {
+      const question = { role: 'user', content: 'Tell the story of the ferry.' }
+      const read = async (messages: readonly Message[]) => {
+        const body = JSON.stringify({ model: 'harbor-ai/harbor-24b-instruct', stream: true, max_tokens: 60, messages })
+        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+        let [text, events] = ['', '']
+        try {
+          const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+          for await (const piece of answer.body!) events += new TextDecoder().decode(piece)
+        } catch {}
+        for (const [, piece] of events.matchAll(/"content":("(?:[^"\\]|\\.)*")/g)) text += JSON.parse(piece!)
+        return { text, isWhole: events.includes('[DONE]') }
+      }
+      let half = ''
+      for (let i = 0; i < 5; i++) {
+        const { text, isWhole } = await read(
+          half === ''
+            ? [question]
+            : [question, { role: 'assistant', content: half }, { role: 'user', content: 'Go on.' }],
+        )
+        if (isWhole) return toResult(half, text)
+        half += text
+        await sleep(2_000)
+      }
+      throw new Error('no story')
+    }
+  const plan = [fault('createChatCompletion', 1, { kind: 'stream', end: 'close', after: 12 })]
+  expect(
+    await brokenBy(
+      tell((half, text) => ({ story: half + text })),
+      plan,
+    ),
+  ).toEqual(['noSilentLoss'])
+  expect(
+    await brokenBy(
+      tell((_, text) => ({ story: text })),
+      plan,
+    ),
+  ).toEqual([])
+  const isContinued = (half: string) => half !== ''
+  const toldBy = tell((half, text) => ({ story: half + text, continued: isContinued(half) }))
+  expect(await brokenBy(toldBy, plan)).toEqual([])
+})

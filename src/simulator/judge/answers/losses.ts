@@ -17,7 +17,7 @@ import type {
   Question,
 } from '../observation.ts'
 import { type Comparison, comparisonOf, tellsLoss } from './comparison.ts'
-import type { Normalise } from './contents.ts'
+import { addContents, type Normalise, noContents } from './contents.ts'
 import { formatPlace, isDerived, isDigest, isWithin, type Leaf, type Place, patternOf, recordOf } from './leaves.ts'
 import { changedTextsIn, mangledIn } from './mangled.ts'
 import { isTelling } from './run-answers.ts'
@@ -247,11 +247,21 @@ class LossSearch {
     if (text.length < LEAST_TEXT) return false
     const sources = this.#sourcesOf(usual).flatMap(({ key }) => answers.questions.get(key) ?? [])
     const whole = [...sources.filter(({ open }) => open === undefined), ...this.#madeUp()]
+    const hasWhole = (said: string) =>
+      isPieceOf(said, text) && !usual.includes(said) && !this.#hasHalf(usual, text.replace(said, ''))
     return whole.some(({ contents }) =>
-      [...contents.texts].some(
-        said => said === text || isPieceOf(text, said) || (isPieceOf(said, text) && !usual.includes(said)),
-      ),
+      [...contents.texts].some(said => said === text || isPieceOf(text, said) || hasWhole(said)),
     )
+  }
+
+  /** Tells whether a text has the beginning of a usual text, as a broken answer had it. */
+  #hasHalf(usual: string, rest: string): boolean {
+    return this.#sourcesOf(usual).some(({ key }) => {
+      const { open } = this.#comparison.answers.questions.get(key) ?? {}
+      const broken = noContents()
+      if (open?.read !== undefined) addContents(broken, open.read, this.#comparison.answers.normalise)
+      return [...broken.texts].some(half => half !== usual && usual.startsWith(half) && isPieceOf(half, rest))
+    })
   }
 
   /** The new questions that were answered after one failed. */
