@@ -105,6 +105,24 @@ test('two tasks may look once more, each when its own look has waited', async ()
   expect(await brokenBy(lookTwice(hasty), plan)).toEqual(['honoursRetryAfter'])
 })
 
+test('a client with one task that gave up a request has to wait before it looks again', async () => {
+  const bring =
+    (wait: (asked: number) => number): Run =>
+    async context => {
+      let { value } = await uploadOf(context, 'a.jsonl')
+      for (let i = 0; i < 5 && value === undefined; i++) {
+        const list = await listOf(context)
+        value = list.value?.data.find(({ filename }) => filename === 'a.jsonl')
+        if (value === undefined) await context.sleep(wait(list.wait))
+      }
+      return value?.filename ?? 'it is not there'
+    }
+  const hang = { kind: 'hang', effect: 'done' }
+  const plan = [fault('uploadFile', 1, hang), fault('listFiles', 1, limited)]
+  expect(await brokenBy(bring(careful), plan)).toEqual([])
+  expect(await brokenBy(bring(hasty), plan)).toEqual(['honoursRetryAfter'])
+})
+
 /** The journal of a client on its disk: it outlives a crash, and is empty in a new world. */
 function journalOn({ sim }: FlowContext, disk: Set<string>): Set<string> {
   if (sim.requests.length === 0) disk.clear()

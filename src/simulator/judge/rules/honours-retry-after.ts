@@ -50,7 +50,9 @@ export const honoursRetryAfter = defineRule({
       if (first === undefined) continue
       const keys = new Set([key, keyOfRequest(first)])
       const tasks = Math.max(mostAtOnce(requests), mostAtOnce(base?.requests ?? []))
-      const hasTasks = tasks > 1 || requests.slice(0, i).some(one => keys.has(keyOfRequest(one)))
+      // A client may have gone on beside a request without an end.
+      const isOpen = (one: ObservedRequest) => one.start === start && one.endedAt === undefined
+      const hasTasks = tasks > 1 || requests.slice(0, i).some(one => isOpen(one) || keys.has(keyOfRequest(one)))
       const equal = requests.filter(isOfTask)
       const asking = base === undefined ? 1 : tasksThatAsk(base.requests, limited, tasks)
       const kin = asking > 1 ? requests.filter(one => one.start === start) : equal
@@ -72,7 +74,7 @@ function mostAtOnce(requests: readonly ObservedRequest[]): number {
   let most = 0
   let open: readonly ObservedRequest[] = []
   for (const next of requests) {
-    const isUnderWay = ({ start, lastSentByEnd, endedAt = Infinity }: ObservedRequest) =>
+    const isUnderWay = ({ start, lastSentByEnd, endedAt = 0 }: ObservedRequest) =>
       start === next.start && (lastSentByEnd === undefined ? endedAt > next.sentAt : lastSentByEnd >= next.index)
     open = [...open.filter(isUnderWay), next]
     most = Math.max(most, open.length)
