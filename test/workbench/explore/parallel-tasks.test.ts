@@ -105,6 +105,32 @@ test('two tasks may look once more, each when its own look has waited', async ()
   expect(await brokenBy(lookTwice(hasty), plan)).toEqual(['honoursRetryAfter'])
 })
 
+test('a task that reads later, as without faults, does not repeat the look of another task', async () => {
+  const look = async (context: FlowContext, tries: number, wait: (asked: number) => number) => {
+    for (let i = 0; i < tries; i++) {
+      const { value, wait: asked } = await listOf(context)
+      if (value !== undefined) return value.data.length
+      await context.sleep(wait(asked))
+    }
+    return 'no list'
+  }
+  const staggered: Run = context =>
+    Promise.all([look(context, 5, careful), context.sleep(5_000).then(() => look(context, 5, careful))])
+  const oneTask =
+    (tries: number): Run =>
+    async context => {
+      const startedAt = context.now()
+      const first = await look(context, tries, hasty)
+      await context.sleep(5_000 - (context.now() - startedAt))
+      return [first, await look(context, tries, hasty)]
+    }
+  const plan = [fault('listFiles', 1, limited)]
+  expect(await brokenBy(staggered, plan)).toEqual([])
+  expect(await brokenBy(staggered, [...plan, { crash: 2 }])).toEqual([])
+  expect(await brokenBy(oneTask(1), plan)).toContain('honoursRetryAfter')
+  expect(await brokenBy(oneTask(5), plan)).toEqual(['honoursRetryAfter'])
+})
+
 test('a client with one task that gave up a request has to wait before it looks again', async () => {
   const bring =
     (wait: (asked: number) => number): Run =>

@@ -22,7 +22,7 @@ export const honoursRetryAfter = defineRule({
   summary: 'The client waits as long as Retry-After asks.',
   advice: 'Read Retry-After of each 429 and 503, as seconds or as a date, and wait at least that long.',
   detail:
-    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. A request about another thing or another model may come earlier. If another write succeeded meanwhile, only a repetition of a rejected write has to wait. Requests that were under way do not count. A client can have several tasks. If two requests were under way at once, also without faults, or the rejected request was itself a retry, only the rejected request has to wait. If several tasks send this request at the same time without faults, `explore` allows each of them its first try, and a further one after another request failed. Any task may send a read that only faults cause.',
+    'After a 429 or 503 with `Retry-After`, no request to the same operation may come before that time has passed. A request about another thing or another model may come earlier. If another write succeeded meanwhile, only a repetition of a rejected write has to wait. Requests that were under way do not count. A client can have several tasks. If two requests were under way at once, also without faults, or the rejected request was itself a retry, only the rejected request has to wait. If several tasks send this request at the same time without faults, `explore` allows each of them its first try, and a further one after another request failed. Any task may send a read that only faults cause. A request at the time at which it is sent without faults is of another task if the rejected one is sent again after its wait.',
   source: 'RFC 9110, section 10.2.3: the header says how long the client ought to wait before it asks again.',
   place: 'operation',
   premise: ({ requests }) => requests.some(({ retryAfter }) => retryAfter !== undefined),
@@ -31,6 +31,7 @@ export const honoursRetryAfter = defineRule({
     for (const [i, limited] of requests.entries()) {
       const { retryAfter, endedAt, status, start } = limited
       if (retryAfter === undefined || endedAt === undefined || (status !== 429 && status !== 503)) continue
+      const until = endedAt + retryAfter
       const target = targetOf(limited)
       const key = keyOfRequest(limited)
       const isOfTask = (next: ObservedRequest) => keyOfRequest(next) === key
@@ -43,7 +44,7 @@ export const honoursRetryAfter = defineRule({
         n >= sent &&
         next.start === start &&
         next.sentAt >= endedAt &&
-        next.sentAt + TOLERANCE < endedAt + retryAfter &&
+        next.sentAt + TOLERANCE < until &&
         targetOf(next) === target &&
         !isNextStep(next, n)
       const [first, ...others] = requests.filter(isEarly)
@@ -56,7 +57,12 @@ export const honoursRetryAfter = defineRule({
       const equal = requests.filter(isOfTask)
       const asking = base === undefined ? 1 : tasksThatAsk(base.requests, limited, tasks)
       const kin = asking > 1 ? requests.filter(one => one.start === start) : equal
-      const isOwn = (next: ObservedRequest) => isOfTask(next) && !isOfOtherTask(kin, limited, asking, next)
+      const usual = new Set(base?.requests.flatMap(one => (isEqual(one, limited) ? one.sentAt : [])))
+      // Who sends it again after its wait, at no usual time, has waited in a task of its own, unless a crash came before.
+      const hasWaited = equal.some(({ sentAt }) => sentAt + TOLERANCE >= until && !usual.has(sentAt))
+      const mayWait = hasWaited || requests.some(one => one.start > start && one.sentAt < until)
+      const isOwn = (next: ObservedRequest) =>
+        isOfTask(next) && !(mayWait && usual.has(next.sentAt)) && !isOfOtherTask(kin, limited, asking, next)
       const early = !isOfTask(first) && !hasTasks ? first : [first, ...others].find(isOwn)
       if (early === undefined) continue
       const words =
@@ -88,10 +94,13 @@ function targetOf(request: ObservedRequest): string {
   return JSON.stringify([operationOf(request), thingPathOf(request), model])
 }
 
+function isEqual(one: ObservedRequest, limited: ObservedRequest): boolean {
+  return one.path === limited.path && keyOfQuestion(one) === keyOfQuestion(limited)
+}
+
 /** Returns how many tasks can ask the question of a request: as many as at once without faults. If none does, each can read. */
 function tasksThatAsk(usual: readonly ObservedRequest[], limited: ObservedRequest, tasks: number): number {
-  const key = keyOfQuestion(limited)
-  const equal = usual.filter(one => keyOfQuestion(one) === key)
+  const equal = usual.filter(one => isEqual(one, limited))
   if (equal.length === 0) return isRead(limited) ? tasks : 1
   return tasks > 1 ? equal.filter(({ sentAt }) => sentAt === equal[0]!.sentAt).length : 1
 }

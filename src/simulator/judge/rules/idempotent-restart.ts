@@ -43,9 +43,10 @@ export const idempotentRestart = defineRule({
     const extra = isExcused ? [] : extraThings(observation).filter(thing => !isGivenUp(thing))
     const forgotten = [...behind].flatMap(([thing, reason]) => (reason === 'forgotten' ? [thing] : []))
     const left = [...new Set([...forgotten, ...extra])].map(thing => toViolation(observation, thing))
-    const otherEnd = isExcused ? undefined : findOtherEnd(observation)
-    const others = isExcused ? [] : [...findOtherSettings(observation), ...findMissing(observation)]
-    return [...left, ...extraEffectsOf(observation), ...(otherEnd === undefined ? [] : [otherEnd]), ...others]
+    const others = isExcused
+      ? []
+      : [findOtherEnd, findOtherSettings, findMissing].flatMap(find => find(observation) ?? [])
+    return [...left, ...extraEffectsOf(observation), ...others]
   },
 })
 
