@@ -93,6 +93,11 @@ export function statusSince(
   return history[history.findLastIndex(one => one.status !== status) + 1]?.since
 }
 
+/** Returns the fields of answers that have the status of a thing. */
+export function statusFieldsOf({ sim }: InWorld): ReadonlySet<string> {
+  return new Set([...STATUS_FIELDS, ...Array.from(sim.world.ownRecords.declared.values(), ({ status }) => status)])
+}
+
 /** Returns the status of a thing in an answer, as the answer of one thing or as an entry of a list; undefined if it has none. */
 export function statusInAnswer(
   { sim }: InWorld,

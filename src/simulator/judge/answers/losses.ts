@@ -221,6 +221,7 @@ class LossSearch {
     if (isTelling(text) && [...this.#texts].some(other => other.includes(text))) return undefined
     const now = this.#valueAt(place)
     const { answers } = this.#comparison
+    if (answers.isOwnLabel(value, now)) return undefined
     const isInPlace = (leaf: Leaf) => this.#isMoreOften(leaf) && this.#isOtherAnswer(text, String(leaf.value))
     if (this.#byPattern.get(patternOf(place))?.some(isInPlace)) return undefined
     if (now === undefined || now === null || now === '') return 'nothing'

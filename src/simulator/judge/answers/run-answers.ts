@@ -1,8 +1,11 @@
 /** What the service really said in one run: which questions were answered whole, and what the answers have. */
 
 import { tryParseJson } from '../../../lib/json-text.ts'
+import { once } from '../../../lib/once.ts'
+import { vocabularyOf } from '../../../service/naming/vocabulary.ts'
 import { isThing } from '../../exchanges/request-subjects.ts'
 import { lastStartOf } from '../facts.ts'
+import { statusFieldsOf } from '../lifecycles.ts'
 import type { AnswersOfRun, Conduct, ObservedRequest, Question } from '../observation.ts'
 import { keyOfQuestion } from '../retries.ts'
 import { addContents, maskIds, type Normalise, noContents, normaliserOf } from './contents.ts'
@@ -16,11 +19,14 @@ export class RunAnswers implements AnswersOfRun {
   readonly #base: AnswersOfRun | undefined
   /** The last whole answers as they came, by question. */
   readonly #lastTexts = new Map<string, string>()
+  /** The words that the interface declares for what was asked, without statuses. */
+  readonly #declared: () => ReadonlySet<string>
 
   /** @param base the answers of the run without faults */
   constructor(observation: Pick<Conduct, 'requests' | 'crashes' | 'sim' | 'startedAt'>, base?: AnswersOfRun) {
-    const { requests, crashes } = observation
+    const { requests, crashes, sim } = observation
     this.#base = base
+    this.#declared = once(() => declaredWords(sim, (base ?? this).questions))
     const ofLastStart = requests.filter(({ start }) => start === lastStartOf({ crashes }))
     const ids = newIds(observation, ofLastStart)
     this.normalise = normaliserOf(ids)
@@ -93,6 +99,14 @@ export class RunAnswers implements AnswersOfRun {
     return texts.has(normal) || (isTelling(normal) && [...texts].some(said => said.includes(normal)))
   }
 
+  /**
+   * Tells whether a label that no answer has is in place of a word that the interface declares, such as `list`, and that is
+   * no status. The client wrote both.
+   */
+  isOwnLabel(before: unknown, value: unknown): boolean {
+    return isLabel(before) && isLabel(value) && !this.has(this.normalise(value)) && this.#declared().has(before)
+  }
+
   /** Returns the question whose answer has a text in the run without faults; undefined for none. */
   usualQuestionOf(text: unknown): Question | undefined {
     const { normalise, questions } = this.#base ?? this
@@ -118,6 +132,19 @@ export class RunAnswers implements AnswersOfRun {
 function withoutFiles(request: ObservedRequest): string | undefined {
   const { files, ...fields } = (request.body ?? {}) as { readonly files?: unknown }
   return files === undefined ? undefined : keyOfQuestion({ ...request, body: fields })
+}
+
+function declaredWords(sim: Conduct['sim'], questions: AnswersOfRun['questions']): ReadonlySet<string> {
+  const asked = new Set(Array.from(questions.values(), ({ operation }) => operation))
+  const endpoints = Object.entries(sim.api.operations).filter(([operation]) => asked.has(operation))
+  const statuses = statusFieldsOf({ sim })
+  const words = [...vocabularyOf(Object.fromEntries(endpoints))]
+  return new Set(words.flatMap(([place, of]) => (statuses.has(place.split('.').at(-1)!) ? [] : [...of])))
+}
+
+/** Tells whether a value is a label: a word or a few, without digits. */
+export function isLabel(value: unknown): value is string {
+  return typeof value === 'string' && /^\p{L}[\p{L} _:.-]{0,39}$/u.test(value)
 }
 
 /** Tells whether a text is so long that an answer has it for a reason. */

@@ -14,7 +14,7 @@ import {
   type Teller,
   valueAt,
 } from './leaves.ts'
-import type { RunAnswers } from './run-answers.ts'
+import { isLabel, type RunAnswers } from './run-answers.ts'
 
 /** Names that speak of completeness. */
 const COMPLETENESS =
@@ -30,8 +30,6 @@ const SHARE = /coverage|ratio|share|percent|progress|complete|quota|rate|fractio
 const FAILURE =
   /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unavailable|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:available|answered|found|received|complete|known|read|reached)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all)\b/i
 
-/** A label: a word or a few, without digits. */
-const LABEL = /^\p{L}[\p{L} _:.-]{0,39}$/u
 const COUNT_OF = /\b(\d+) ?(?:of|\/|out of) ?(\d+)\b/g
 /** Places that words name. */
 const MOST_NAMED = 3
@@ -187,12 +185,12 @@ class TellerSearch {
     // Another answer tells nothing.
     if (isContent) return undefined
     if (typeof before !== 'string') return isFailure || PLACEHOLDER.test(value) ? ['value', 'always'] : undefined
-    if (this.#answers.isUsual(before)) {
+    if (this.#answers.isUsual(before) && !this.#answers.isOwnLabel(before, value)) {
       // A canned text in place of an answer tells nothing, and neither does the refusal itself.
       const isSaid = !this.#answers.isOfRefusal(value) && FAILURE.test(withoutSaid(value, before))
       return isSaid ? ['words', 'always'] : undefined
     }
-    if (LABEL.test(value) && LABEL.test(before)) return ['label', isFailure ? 'always' : 'ifQuiet']
+    if (isLabel(value) && isLabel(before)) return ['label', isFailure ? 'always' : 'ifQuiet']
     return !isDigest(value) && this.#hasOwnWords(before, value) ? ['words', 'always'] : undefined
   }
 

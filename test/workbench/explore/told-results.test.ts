@@ -1,0 +1,54 @@
+/** What a result tells of a loss, and in which form: careful clients beside clients with one defect. */
+import { expect, test } from 'vitest'
+import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
+import type { FaultClassName } from '../../../src/workbench/explore/plan/classes.ts'
+import { findingsOf } from './findings-of.ts'
+
+type Run = (context: FlowContext) => Promise<unknown>
+
+/** Returns the names of the invariants that single faults of a few classes break. */
+async function brokenBy(run: Run, classes: readonly FaultClassName[] = ['status503'], options: FlowOptions = {}) {
+  return (await findingsOf(run, options, classes)).invariants
+}
+
+/** Sends one request, and waits as long as a refusal asks. Returns undefined if it got no whole answer. */
+async function ask<T>({ fetch, url, token, sleep }: FlowContext, path: string, body?: unknown): Promise<T | undefined> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  const answer = await fetch(url + path, { headers, signal: AbortSignal.timeout(30_000), ...sent }).catch(
+    () => undefined,
+  )
+  if (answer?.ok) return (await answer.json().catch(() => undefined)) as T | undefined
+  await sleep(1000 * Number(answer?.headers.get('retry-after') ?? 0))
+  return undefined
+}
+
+/** Sends a request up to four times. */
+async function insist<T>(context: FlowContext, path: string, body?: unknown): Promise<T> {
+  for (let i = 0; i < 4; i++) {
+    const value = await ask<T>(context, path, body)
+    if (value !== undefined) return value
+    await context.sleep(5_000 * 2 ** i)
+  }
+  throw new Error(`no answer of ${path}`)
+}
+
+type Entries = readonly { readonly id: string }[]
+
+test('a label that equals a constant of the protocol is the own word of the client', { tags: 'slow' }, async () => {
+  const readNames: Run = async context => {
+    const idsOf = ({ data }: { readonly data: Entries }) => data.map(({ id }) => id).sort()
+    // The service does not know this path.
+    await ask(context, '/v1/models-of-mine')
+    const list = await ask<{ readonly data: Entries }>(context, '/v1/models')
+    if (list !== undefined) return { names: idsOf(list), via: 'list' }
+    return { names: idsOf(await insist(context, '/aggregator/models')), via: 'aggregator' }
+  }
+  expect(await brokenBy(readNames)).toEqual([])
+  // A status of the service counts, and a made-up one tells nothing.
+  const readStatus: Run = async context => {
+    const running = await ask<readonly { readonly status: string }[]>(context, '/deploy/list?status=running')
+    return { status: running?.[0]?.status ?? 'offline' }
+  }
+  expect(await brokenBy(readStatus, ['status503'], { fixtures: 'default' })).toEqual(['noSilentLoss'])
+})
