@@ -52,3 +52,54 @@ test('a label that equals a constant of the protocol is the own word of the clie
   }
   expect(await brokenBy(readStatus, ['status503'], { fixtures: 'default' })).toEqual(['noSilentLoss'])
 })
+
+const MODEL = 'aurora-labs/aurora-8b-instruct'
+const WORDS = ['reef', 'cove']
+
+/** Asks once for a line about a word. */
+const describe = async (context: FlowContext, word: string) => {
+  const body = { model: MODEL, prompt: `A ${word} is`, max_tokens: 14 }
+  return (await ask<{ choices: [{ text: string }] }>(context, '/v1/completions', body))?.choices[0].text
+}
+
+test('JSON in a text tells as its value does', { tags: 'slow' }, async () => {
+  const printed =
+    (isCareful: boolean): Run =>
+    async context => {
+      const answers: Record<string, string> = {}
+      const missing: string[] = []
+      for (const word of WORDS) {
+        const text = await describe(context, word)
+        if (text === undefined) missing.push(word)
+        else answers[word] = text
+      }
+      return JSON.stringify(isCareful ? { answers, missing } : { answers })
+    }
+  const nested =
+    (isCareful: boolean): Run =>
+    async context => ({ code: 0, stdout: await printed(isCareful)(context) })
+  expect(await brokenBy(printed(true))).toEqual([])
+  expect(await brokenBy(nested(true))).toEqual([])
+  expect(await brokenBy(printed(false))).toEqual(['noSilentLoss'])
+  expect(await brokenBy(nested(false))).toEqual(['noSilentLoss'])
+})
+
+test('another status in place of 200 tells', { tags: 'slow' }, async () => {
+  const statuses =
+    (partial: number): Run =>
+    async context => {
+      const texts = await Promise.all(WORDS.map(word => describe(context, word)))
+      const body = texts.map(text => (text === undefined ? { status: 503, text: '' } : { status: 200, text }))
+      return { status: texts.includes(undefined) ? partial : 200, body }
+    }
+  expect(await brokenBy(statuses(207))).toEqual([])
+  expect(await brokenBy(statuses(200))).toEqual([])
+  const overall =
+    (partial: number): Run =>
+    async context => {
+      const texts = await Promise.all(WORDS.map(word => describe(context, word)))
+      return { status: texts.includes(undefined) ? partial : 200, texts: texts.map(text => text ?? '') }
+    }
+  expect(await brokenBy(overall(207))).toEqual([])
+  expect(await brokenBy(overall(200))).toEqual(['noSilentLoss'])
+})

@@ -23,8 +23,9 @@ export const comparisonOf = oncePer((observation: Observation): Comparison | und
   if (end.kind !== 'returned' || (base !== undefined && base.end.kind !== 'returned')) return undefined
   const statuses = new Set(observation.created.map(({ status }) => status))
   const answers = new RunAnswers(observation, base?.answers)
-  const whole = base?.end.kind === 'returned' ? readResult(base.end.result, base.end.blobs) : readResult(undefined)
-  const now = readResult(end.result, end.blobs)
+  const usualEnd = base?.end.kind === 'returned' ? base.end : { result: undefined }
+  const whole = readResult(usualEnd, text => base?.answers.texts.has(answers.normaliseUsual(text)) === true)
+  const now = readResult(end, text => answers.has(answers.normalise(text)))
   const [usual, read] = withFigures(whole, now, answers)
   return { answers, usual, read, tellers: findTellers(usual, read, answers, badEndsIn(observation), statuses) }
 })

@@ -2,6 +2,7 @@
 
 import { encodeBase64 } from '../../../lib/bytes.ts'
 import { attempt } from '../../../lib/errors.ts'
+import { tryParseJson } from '../../../lib/json-text.ts'
 import { oncePer } from '../../../lib/once.ts'
 import { isVector } from './contents.ts'
 
@@ -37,6 +38,34 @@ const DIGEST =
 const FIGURE_KEY = /^#(\d+) /
 const MAX_DEPTH = 12
 const MAX_LEAVES = 100_000
+
+/**
+ * Returns a result with the values of its texts of JSON in place of these. What has none stays the same object.
+ *
+ * @param isSaid tells whether a text is one of the service, which counts as a whole
+ */
+export function unpack(result: unknown, isSaid: (text: string) => boolean): unknown {
+  const known = new Map<unknown, unknown>()
+  const visit = (value: unknown, depth: number): unknown => {
+    if (depth === MAX_DEPTH || known.has(value)) return known.get(value) ?? value
+    const inner = typeof value === 'string' ? (isSaid(value) ? value : jsonIn(value)) : value
+    if (typeof inner !== 'object' || inner === null) return inner ?? value
+    known.set(value, inner)
+    if (isVector(inner) || !(Array.isArray(inner) || Object.getPrototypeOf(inner) === Object.prototype)) return inner
+    const children = childrenOf(inner).map(([key, child]) => [key, child, visit(child, depth + 1)] as const)
+    if (children.every(([, before, now]) => before === now)) return inner
+    const unpacked = Object.fromEntries(children.map(([key, , now]) => [key, now]))
+    known.set(value, Array.isArray(inner) ? Object.values(unpacked) : unpacked)
+    return known.get(value)
+  }
+  return visit(result, 0)
+}
+
+/** Returns the list or the object that a text has as JSON, else the text. */
+function jsonIn(text: string): unknown {
+  const value = /^\s*[[{]/.test(text) ? tryParseJson(text) : undefined
+  return typeof value === 'object' ? value : text
+}
 
 /**
  * Returns the leaves of a result. An empty list or object is a leaf too.

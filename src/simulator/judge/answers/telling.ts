@@ -1,6 +1,7 @@
 /** How a result tells that something is missing: by what differs from the result of the run without faults. */
 
 import { once } from '../../../lib/once.ts'
+import type { ClientEnd } from '../observation.ts'
 import {
   childrenOf,
   formatPlace,
@@ -12,6 +13,7 @@ import {
   patternOf,
   recordOf,
   type Teller,
+  unpack,
   valueAt,
 } from './leaves.ts'
 import { isLabel, type RunAnswers } from './run-answers.ts'
@@ -45,8 +47,13 @@ export interface ReadResult {
   readonly leaves: readonly Leaf[]
 }
 
-export function readResult(result: unknown, blobs?: ReadonlyMap<unknown, string>): ReadResult {
-  return { result, leaves: leavesOf(result, blobs) }
+/** @param isSaid tells whether a text is one of the service */
+export function readResult(
+  end: Pick<Extract<ClientEnd, { kind: 'returned' }>, 'result' | 'blobs'>,
+  isSaid: (text: string) => boolean,
+): ReadResult {
+  const result = unpack(end.result, isSaid)
+  return { result, leaves: leavesOf(result, end.blobs) }
 }
 
 /** Tells whether a place is named for effort or time. */
@@ -160,7 +167,7 @@ class TellerSearch {
       const hasMoved = this.#usualValues.has(toKey({ place, value }))
       // What is left of a difference is a number of an answer.
       const isRest = value < -1 && this.#answers.hasNumber(-value)
-      if (isSign(before, value) && !hasMoved && !isRest) return ['sign', 'ifQuiet']
+      if (isSign(before, value, name) && !hasMoved && !isRest) return ['sign', 'ifQuiet']
       return value > 0 && (isCalm(before) || before === 0) && !isEffort(place) ? ['count', 'ifQuiet'] : undefined
     }
     return typeof value === 'string' ? this.#differenceOfText(place, name, before, value) : undefined
@@ -267,9 +274,12 @@ function isShare(before: unknown, value: number, name: string): boolean {
 }
 
 /** Tells whether a number means a failure: none, a negative one, or another HTTP status in place of a 2xx. */
-function isSign(before: unknown, value: number): boolean {
+function isSign(before: unknown, value: number, name: string): boolean {
   if (typeof before !== 'number') return false
-  const isRefusal = before >= 200 && before < 300 && ((value >= 300 && value < 600) || (value === 0 && before === 200))
+  const isOther =
+    (value >= 300 && value < 600) ||
+    (before === 200 && (value === 0 || (value < 600 && /status(?:_?code)?$/i.test(name))))
+  const isRefusal = before >= 200 && before < 300 && isOther
   return Number.isNaN(value) || (value < 0 && before >= 0) || isRefusal
 }
 
