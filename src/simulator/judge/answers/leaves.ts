@@ -2,7 +2,6 @@
 
 import { encodeBase64 } from '../../../lib/bytes.ts'
 import { attempt } from '../../../lib/errors.ts'
-import { tryParseJson } from '../../../lib/json-text.ts'
 import { oncePer } from '../../../lib/once.ts'
 import { isVector } from './contents.ts'
 
@@ -40,34 +39,6 @@ const MAX_DEPTH = 12
 const MAX_LEAVES = 100_000
 
 /**
- * Returns a result with the values of its texts of JSON in place of these. What has none stays the same object.
- *
- * @param isSaid tells whether a text is one of the service, which counts as a whole
- */
-export function unpack(result: unknown, isSaid: (text: string) => boolean): unknown {
-  const known = new Map<unknown, unknown>()
-  const visit = (value: unknown, depth: number): unknown => {
-    if (depth === MAX_DEPTH || known.has(value)) return known.get(value) ?? value
-    const inner = typeof value === 'string' ? (isSaid(value) ? value : jsonIn(value)) : value
-    if (typeof inner !== 'object' || inner === null) return inner ?? value
-    known.set(value, inner)
-    if (isVector(inner) || !(Array.isArray(inner) || Object.getPrototypeOf(inner) === Object.prototype)) return inner
-    const children = childrenOf(inner).map(([key, child]) => [key, child, visit(child, depth + 1)] as const)
-    if (children.every(([, before, now]) => before === now)) return inner
-    const unpacked = Object.fromEntries(children.map(([key, , now]) => [key, now]))
-    known.set(value, Array.isArray(inner) ? Object.values(unpacked) : unpacked)
-    return known.get(value)
-  }
-  return visit(result, 0)
-}
-
-/** Returns the list or the object that a text has as JSON, else the text. */
-function jsonIn(text: string): unknown {
-  const value = /^\s*[[{]/.test(text) ? tryParseJson(text) : undefined
-  return typeof value === 'object' ? value : text
-}
-
-/**
  * Returns the leaves of a result. An empty list or object is a leaf too.
  *
  * @param blobs the base64 of the blobs in it, which take time to read
@@ -98,15 +69,33 @@ export function childrenOf(value: unknown): readonly (readonly [string | number,
   return typeof value === 'object' && value !== null ? (attempt(() => readChildren(value)) ?? []) : []
 }
 
-function readChildren(value: object): (readonly [string | number, unknown])[] {
+function readChildren(value: object): readonly (readonly [string | number, unknown])[] {
   if (Array.isArray(value)) return value.map((child, i) => [i, child] as const)
   if (value instanceof Set) return Array.from(value, (child, i) => [i, child] as const)
   if (value instanceof Map || value instanceof Headers || value instanceof URLSearchParams) {
     return Array.from(value as Iterable<readonly [unknown, unknown]>, ([key, child]) => [String(key), child] as const)
   }
+  const form = attempt(() => formOf(value)) ?? value
+  return form === value ? fieldsOf(value) : childrenOf(form)
+}
+
+function fieldsOf(value: object): (readonly [string | number, unknown])[] {
   const names = [...(value instanceof Error ? ['message', 'cause'] : []), ...Object.keys(value), ...gettersOf(value)]
   return names.map(name => [name, attempt(() => (value as Readonly<Record<string, unknown>>)[name])] as const)
 }
+
+/** Returns what an object of a class answers to `toJSON`, else its fields and what it iterates over, else the object itself. */
+const formOf = oncePer((value: object): unknown => {
+  if (isOfPlatform(Object.getPrototypeOf(value) as object)) return value
+  const { toJSON, [Symbol.iterator]: iterate } = value as { toJSON?: unknown; [Symbol.iterator]?: unknown }
+  const json: unknown = typeof toJSON === 'function' ? toJSON.call(value) : undefined
+  if (typeof json === 'object' && json !== null) return json
+  // One that is its own iterator can be read once.
+  if (typeof iterate !== 'function' || iterate.call(value) === value) return value
+  const entries: unknown[] = []
+  for (const entry of value as Iterable<unknown>) if (entries.push(entry) === MAX_LEAVES) break
+  return { ...Object.fromEntries(fieldsOf(value)), entries }
+})
 
 /** Returns the names of the getters of classes that are not of the platform. */
 function gettersOf(value: object): string[] {

@@ -1,5 +1,6 @@
 /** How a result tells that something is missing: by what differs from the result of the run without faults. */
 
+import { tryParseJson } from '../../../lib/json-text.ts'
 import { once } from '../../../lib/once.ts'
 import type { ClientEnd } from '../observation.ts'
 import {
@@ -13,7 +14,6 @@ import {
   patternOf,
   recordOf,
   type Teller,
-  unpack,
   valueAt,
 } from './leaves.ts'
 import { isLabel, type RunAnswers } from './run-answers.ts'
@@ -41,19 +41,23 @@ const MARKS = /[\s,;|"]+/
 /** Marks that stand for a value in a text. */
 const PLACEHOLDER = /^(?:[-–—?…]|\p{So}\p{M}*|n\/a|\(.*\)|\[.*\])$/iu
 
+type Returned = Pick<Extract<ClientEnd, { kind: 'returned' }>, 'result' | 'blobs'>
+
 /** A result, with its leaves by their places. */
 export interface ReadResult {
   readonly result: unknown
   readonly leaves: readonly Leaf[]
 }
 
-/** @param isSaid tells whether a text is one of the service */
-export function readResult(
-  end: Pick<Extract<ClientEnd, { kind: 'returned' }>, 'result' | 'blobs'>,
-  isSaid: (text: string) => boolean,
-): ReadResult {
-  const result = unpack(end.result, isSaid)
-  return { result, leaves: leavesOf(result, end.blobs) }
+/**
+ * Reads a result. If it is a text of JSON that the client composed, its value is the result.
+ *
+ * @param isSaid tells whether a text is one of the service
+ */
+export function readResult({ result, blobs }: Returned, isSaid: (text: string) => boolean): ReadResult {
+  const parsed = typeof result === 'string' && !isSaid(result) && tryParseJson(result)
+  const read = typeof parsed === 'object' ? parsed : result
+  return { result: read, leaves: leavesOf(read, blobs) }
 }
 
 /** Tells whether a place is named for effort or time. */
@@ -276,9 +280,8 @@ function isShare(before: unknown, value: number, name: string): boolean {
 /** Tells whether a number means a failure: none, a negative one, or another HTTP status in place of a 2xx. */
 function isSign(before: unknown, value: number, name: string): boolean {
   if (typeof before !== 'number') return false
-  const isOther =
-    (value >= 300 && value < 600) ||
-    (before === 200 && (value === 0 || (value < 600 && /status(?:_?code)?$/i.test(name))))
+  const isStatus = value < 600 && /status(?:_?code)?$/i.test(name)
+  const isOther = (value >= 300 && value < 600) || (before === 200 && (value === 0 || isStatus))
   const isRefusal = before >= 200 && before < 300 && isOther
   return Number.isNaN(value) || (value < 0 && before >= 0) || isRefusal
 }

@@ -26,7 +26,7 @@ export const noSilentLoss = defineRule({
     'Check that each answer came whole before you use it, and ask again if not. Say in the result what is missing, at ' +
     'the place where it is missing.',
   premise: observation => lossesOf(observation).isJudged || badEndsOf(observation).length > 0,
-  otherwise: 'no run lost an answer that its result uses, and returned',
+  otherwise: 'no run that returned had lost an answer whose values can be read in its result',
   check(observation) {
     const unsaid = lossesOf(observation).losses.filter(({ verdict }) => verdict === 'unsaid')
     const lost = [...groupBy(unsaid, ({ cause }) => operationOf(cause)).values()].map(losses =>
