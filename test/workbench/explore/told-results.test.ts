@@ -1,7 +1,9 @@
 /** What a result tells of a loss, and in which form: careful clients beside clients with one defect. */
+import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
 import type { FaultClassName } from '../../../src/workbench/explore/plan/classes.ts'
+import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
 import { findingsOf } from './findings-of.ts'
 
 type Run = (context: FlowContext) => Promise<unknown>
@@ -125,4 +127,53 @@ test('a class with private fields is read as JSON or as an iterable', { tags: 's
     expect(await brokenBy(gloss(Glossary, { error: 'no answer' }))).toEqual([])
     expect(await brokenBy(gloss(Glossary, ''))).toEqual(['noSilentLoss'])
   }
+})
+
+/** Returns the names of the invariants that a client breaks if each answer has another form. */
+async function brokenByForm(run: Run, form: 'fields' | 'rows' | 'keys'): Promise<string[]> {
+  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'default' }, run })
+  try {
+    expect((await runner.run([])).broken).toEqual([])
+    const on = ['getModel', 'getFileContent']
+    const { broken } = await runner.run([{ fault: { on, nth: 1, for: '100d', fault: { kind: 'variation', form } } }])
+    return broken.map(({ invariant }) => invariant)
+  } finally {
+    await runner.dispose()
+  }
+}
+
+test('rows in another order have another digest', { tags: 'slow' }, async () => {
+  const digest =
+    (read: (text: string) => string): Run =>
+    async ({ fetch, url, token }) => {
+      const headers = { authorization: `Bearer ${token}` }
+      const list = await fetch(`${url}/v1/files?limit=100`, { headers })
+      const { data } = (await list.json()) as { data: { id: string; purpose: string; bytes: number }[] }
+      const { id } = data.find(({ purpose, bytes }) => purpose === 'batch_output' && bytes > 0)!
+      const text = await (await fetch(`${url}/v1/files/${id}/content`, { headers })).text()
+      return { file: read(text) }
+    }
+  const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+  expect(await brokenByForm(digest(sha256), 'rows')).toEqual([])
+  expect(
+    await brokenByForm(
+      digest(text => `sha256 ${sha256(text)}`),
+      'rows',
+    ),
+  ).toEqual([])
+  const firstId = (text: string) => String((JSON.parse(text.split('\n')[0]!) as { custom_id: string }).custom_id)
+  expect(await brokenByForm(digest(firstId), 'rows')).toEqual(['acceptsVariations'])
+})
+
+test('JSON in a line of text may have more fields', { tags: 'slow' }, async () => {
+  const price =
+    (write: (pricing: Record<string, unknown>) => string): Run =>
+    async context => {
+      const { pricing } = await insist<{ pricing: Record<string, unknown> }>(context, '/models/acme%2Fassistant')
+      return `[info] done\nthe price: ${write(pricing)} in all`
+    }
+  expect(await brokenByForm(price(JSON.stringify), 'fields')).toEqual([])
+  expect(await brokenByForm(price(JSON.stringify), 'keys')).toEqual([])
+  const names = (pricing: Record<string, unknown>) => Object.keys(pricing).join(', ')
+  expect(await brokenByForm(price(names), 'fields')).toEqual(['acceptsVariations'])
 })

@@ -1,5 +1,7 @@
 import { attempt } from '../../../lib/errors.ts'
+import { tryParseJson } from '../../../lib/json-text.ts'
 import { comparisonOf } from '../answers/comparison.ts'
+import { isDigest } from '../answers/leaves.ts'
 import { violationAt } from '../facts.ts'
 import type { Observation } from '../observation.ts'
 import { defineRule } from '../rule.ts'
@@ -7,6 +9,9 @@ import { nameRequest, quoteText } from '../words.ts'
 
 /** How deep a result is compared. */
 const MAX_DEPTH = 12
+/** The end of a line, or a list or an object of JSON in it. Other brackets, as in `[info]`, begin with a word. */
+const LINE_OR_JSON = /\n+|([[{](?=["{[]).*[\]}])/
+const LONG_WORD = /[\w+/=:-]{22,}/g
 
 /**
  * A client whose answers all have another form that the interface allows ends as it does without. More fields, other
@@ -52,14 +57,18 @@ function repeatsFields(observation: Observation): boolean {
   )
 }
 
-/** Returns a value in which equal contents are equal: sets and maps as objects, texts of JSON parsed, lines sorted. */
+/**
+ * Returns a value in which equal contents are equal: sets and maps as objects, texts of JSON and JSON in lines parsed, lines
+ * as a list without an order, and one mark for all digests.
+ */
 function plain(value: unknown, depth = 0): unknown {
   if (value instanceof Uint8Array) return plain(new TextDecoder().decode(value), depth)
   if (typeof value === 'string') {
-    const parse = () => [JSON.parse(value)] as unknown[]
-    const lines = value.split('\n')
-    const parsed = attempt(parse) ?? attempt(() => lines.filter(Boolean).map(line => JSON.parse(line) as unknown))
-    return typeof parsed?.[0] === 'object' ? plain(parsed, depth + 1) : lines.sort().join('\n')
+    const parsed = tryParseJson(value)
+    if (typeof parsed === 'object') return plain(parsed, depth + 1)
+    const pieces = value.split(LINE_OR_JSON).filter(Boolean)
+    if (pieces.length > 1) return { count: `${pieces.length}`, pieces: pieces.map(piece => plain(piece, depth + 1)) }
+    return value.replace(LONG_WORD, word => (isDigest(word) ? 'a digest' : word))
   }
   // Each run has functions of its own.
   if (typeof value === 'function') return 'a function'
