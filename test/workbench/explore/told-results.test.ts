@@ -177,3 +177,35 @@ test('JSON in a line of text may have more fields', { tags: 'slow' }, async () =
   const names = (pricing: Record<string, unknown>) => Object.keys(pricing).join(', ')
   expect(await brokenByForm(price(names), 'fields')).toEqual(['acceptsVariations'])
 })
+
+test('a stream falls silent after some of its text', { tags: 'slow' }, async () => {
+  const read =
+    (isWhole: (text: string, isSilent: boolean) => boolean): Run =>
+    async ({ fetch, url, token, sleep }) => {
+      const headers = { 'x-api-key': token, 'content-type': 'application/json' }
+      const messages = [{ role: 'user', content: 'Where is the ferry?' }]
+      const body = JSON.stringify({ model: MODEL, messages, stream: true, max_tokens: 24 })
+      for (let i = 0; i < 4; i++) {
+        const silence = new AbortController()
+        const answer = await fetch(`${url}/vendor_a/v1/messages`, { method: 'POST', headers, body, signal: silence.signal })
+        const timer = setTimeout(() => silence.abort(), 60_000)
+        let text = ''
+        const whole = async () => {
+          for await (const piece of answer.body!) text += new TextDecoder().decode(piece)
+        }
+        const isSilent = await whole().then(
+          () => false,
+          () => true,
+        )
+        clearTimeout(timer)
+        const words = [...text.matchAll(/"text":("[^"]*")/g)].map(([, word]) => JSON.parse(word!) as string).join('')
+        if (answer.ok && words !== '' && isWhole(text, isSilent)) return words
+        await sleep(10_000)
+      }
+      throw new Error('no whole answer')
+    }
+  const toTheStop = read(text => text.includes('message_stop'))
+  const toTheSilence = read(() => true)
+  expect(await brokenBy(toTheStop, ['streamSilence'])).toEqual([])
+  expect(await brokenBy(toTheSilence, ['streamSilence'])).toEqual(['noSilentLoss'])
+})

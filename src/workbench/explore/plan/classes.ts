@@ -36,6 +36,7 @@ interface ClassDeclaration {
 const REFUSED = { seenAs: 'transient', effect: 'before', canLast: true } as const
 const DONE = { seenAs: 'transient', effect: 'after' } as const
 const FIRST = { seenAs: 'ok', effect: 'after', firstOf: 'any' } as const
+const LATE_IN_STREAM = { ...FIRST, firstOf: 'stream', isLate: true } as const
 const REFUSED_FIRST = { seenAs: 'transient', effect: 'before', firstOf: 'any' } as const
 const LABELLED_JSON = { 'content-type': 'application/json' }
 
@@ -73,8 +74,8 @@ const DECLARATIONS = [
   { name: 'silentBody', fault: { kind: 'truncated', bytes: 0, end: 'silence' }, ...FIRST, seenAs: 'silence' },
   { name: 'coldStart', fault: { kind: 'latency', delay: '90s' }, ...FIRST, firstOf: 'model' },
   { name: 'streamError', fault: { kind: 'stream' }, ...FIRST, firstOf: 'stream' },
-  { name: 'streamEnd', fault: { kind: 'stream', end: 'close' }, ...FIRST, firstOf: 'stream', isLate: true },
-  { name: 'streamSilence', fault: { kind: 'stream', end: 'silence' }, ...FIRST, firstOf: 'stream', seenAs: 'silence' },
+  { name: 'streamEnd', fault: { kind: 'stream', end: 'close' }, ...LATE_IN_STREAM },
+  { name: 'streamSilence', fault: { kind: 'stream', end: 'silence' }, ...LATE_IN_STREAM, seenAs: 'silence' },
   {
     name: 'duplicate',
     fault: { kind: 'duplicate' },
