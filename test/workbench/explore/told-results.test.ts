@@ -187,7 +187,12 @@ test('a stream falls silent after some of its text', { tags: 'slow' }, async () 
       const body = JSON.stringify({ model: MODEL, messages, stream: true, max_tokens: 24 })
       for (let i = 0; i < 4; i++) {
         const silence = new AbortController()
-        const answer = await fetch(`${url}/vendor_a/v1/messages`, { method: 'POST', headers, body, signal: silence.signal })
+        const answer = await fetch(`${url}/vendor_a/v1/messages`, {
+          method: 'POST',
+          headers,
+          body,
+          signal: silence.signal,
+        })
         const timer = setTimeout(() => silence.abort(), 60_000)
         let text = ''
         const whole = async () => {
@@ -208,4 +213,50 @@ test('a stream falls silent after some of its text', { tags: 'slow' }, async () 
   const toTheSilence = read(() => true)
   expect(await brokenBy(toTheStop, ['streamSilence'])).toEqual([])
   expect(await brokenBy(toTheSilence, ['streamSilence'])).toEqual(['noSilentLoss'])
+})
+
+test('a setting is put back to what it was, not to a guess', { tags: 'slow' }, async () => {
+  interface Bounds {
+    readonly min_instances: number
+    readonly max_instances: number
+  }
+  const raise =
+    (old: (read: () => Promise<Bounds | undefined>) => Promise<Bounds & { note?: string }>): Run =>
+    async context => {
+      const { fetch, url, token, sleep } = context
+      const all = await insist<{ deploy_id: string; model_name: string }[]>(context, '/deploy/list?status=running')
+      const path = `/deploy/${all.find(({ model_name }) => model_name === 'acme/assistant')!.deploy_id}`
+      const read = async () => (await ask<{ settings: Bounds }>(context, path))?.settings
+      const { note = '', ...before } = await old(read)
+      const set = async (settings: Bounds) => {
+        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+        for (let i = 0; i < 4; i++) {
+          const answer = await fetch(url + path, { method: 'PUT', headers, body: JSON.stringify({ settings }) })
+          if (answer.ok) return
+          await sleep(30_000)
+        }
+        throw new Error(`the bounds of ${path} are not ${JSON.stringify(settings)}`)
+      }
+      await set({ ...before, max_instances: before.max_instances + 1 })
+      await sleep(3_600_000)
+      await set(before)
+      return { after: await insist<{ settings: Bounds }>(context, path).then(() => 'read back'), note }
+    }
+  const pick = ({ min_instances, max_instances }: Bounds) => ({ min_instances, max_instances })
+  const repeat = raise(async read => {
+    for (let i = 0; i < 4; i++) {
+      const bounds = await read()
+      if (bounds !== undefined) return pick(bounds)
+    }
+    throw new Error('the bounds are unknown')
+  })
+  const guess = (note?: string) =>
+    raise(async read => {
+      const bounds = await read()
+      return bounds === undefined ? { min_instances: 1, max_instances: 1, ...(note && { note }) } : pick(bounds)
+    })
+  const world = { fixtures: 'default' } as const
+  expect(await brokenBy(repeat, ['status503'], world)).toEqual([])
+  expect(await brokenBy(guess('the old bounds are unknown'), ['status503'], world)).toEqual([])
+  expect(await brokenBy(guess(), ['status503'], world)).toEqual(['doneAsSaid'])
 })

@@ -2,8 +2,8 @@ import { plural } from '../../../lib/text/numbers.ts'
 import { type Comparison, comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { lossesOf } from '../answers/losses.ts'
 import { missingEffects } from '../effects.ts'
-import { violationAt } from '../facts.ts'
-import type { Effect, Observation } from '../observation.ts'
+import { isUsable, violationAt } from '../facts.ts'
+import type { Effect, Observation, ObservedRequest } from '../observation.ts'
 import { defineRule } from '../rule.ts'
 import { nameRequest, startSentence } from '../words.ts'
 
@@ -11,7 +11,7 @@ import { nameRequest, startSentence } from '../words.ts'
  * A client that returned what it returns without faults has done what it does without faults: created, deleted, set, paid,
  * started and stopped. The end counts, not the way: what has failed need not be stopped. If a result differs, and tells so
  * or shows the present state of a setting, nothing is judged. A change counts as missing only if a request was not
- * answered whole.
+ * answered whole, also later. A wrong value of a setting needs only that it was not answered until then.
  */
 export const doneAsSaid = defineRule({
   summary: 'A client that returns as usual has changed what it usually changes.',
@@ -38,7 +38,8 @@ export const doneAsSaid = defineRule({
     if (tellsOfLoss(observation, comparison)) return []
     const repeated = requests.some(({ fault }) => fault?.kind === 'duplicate')
     const [first] = missing as [(typeof missing)[number]]
-    const cause = (open.find(({ operation }) => operation === first.effect.request.operation) ?? open[0])?.open
+    const asked = open.find(({ operation }) => operation === first.effect.request.operation) ?? open[0]
+    const cause = asked?.open ?? unansweredBefore(observation, comparison, first.effect)
     if (cause === undefined || repeated) return []
     const more = missing.length > 1 ? ` ${plural(missing.length - 1, 'more change')} did not happen.` : ''
     const words =
@@ -47,6 +48,17 @@ export const doneAsSaid = defineRule({
     return [violationAt(cause, words, { subject: first.effect.id })]
   },
 })
+
+/** Returns a request that was not answered whole, also not later, before the client gave a setting another value than usual. */
+function unansweredBefore({ effects, requests }: Observation, { answers }: Comparison, { what, name }: Effect) {
+  const { value, request } = effects.get(`${what} ${name}`) ?? {}
+  const failed = [...answers.questions.values()].flatMap(question => question.failed ?? [])
+  return failed.find(({ index, operation, path }) => {
+    const isWhole = (one: ObservedRequest) => one.operation === operation && one.path === path && isUsable(one)
+    const next = requests.slice(index).find(one => one.operation === request?.operation || isWhole(one))
+    return value !== undefined && next !== undefined && !isWhole(next)
+  })
+}
 
 /** Returns a file that has other content than without faults. */
 function otherFile(effects: Observation['effects'], usual: Observation['effects']): Effect | undefined {
