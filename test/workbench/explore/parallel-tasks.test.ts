@@ -1,21 +1,8 @@
 /** Clients with several tasks, and clients that start again: a careful one beside one with a defect. */
 import { expect, test } from 'vitest'
-import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
+import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
-import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
-
-type Run = (context: FlowContext) => Promise<unknown>
-
-/** Returns the names of the invariants that a client breaks in a run with a plan. */
-async function brokenBy(run: Run, plan: Plan, options: FlowOptions = {}): Promise<string[]> {
-  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty', seed: 1, ...options }, run })
-  try {
-    expect((await runner.run([])).broken).toEqual([])
-    return (await runner.run(plan)).broken.map(({ invariant }) => invariant)
-  } finally {
-    await runner.dispose()
-  }
-}
+import { brokenBy, type Run } from './small-clients.ts'
 
 type File = { readonly id: string; readonly filename: string }
 type Answer<T> = { readonly value: T | undefined; readonly wait: number }

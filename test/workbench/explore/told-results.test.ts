@@ -5,8 +5,7 @@ import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/fl
 import type { FaultClassName } from '../../../src/workbench/explore/plan/classes.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
 import { findingsOf } from './findings-of.ts'
-
-type Run = (context: FlowContext) => Promise<unknown>
+import type { Run } from './small-clients.ts'
 
 /** Returns the names of the invariants that single faults of a few classes break. */
 async function brokenBy(run: Run, classes: readonly FaultClassName[] = ['status503'], options: FlowOptions = {}) {

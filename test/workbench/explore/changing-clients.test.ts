@@ -1,0 +1,351 @@
+/** Careful clients beside clients with one defect: what they create, change, delete and set back. */
+import { expect, test } from 'vitest'
+import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
+import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+import { findingsOf } from './findings-of.ts'
+import {
+  always503,
+  ask,
+  brokenBy,
+  complete,
+  first503,
+  MODELS,
+  must,
+  type Run,
+  status503,
+  type Token,
+} from './small-clients.ts'
+
+test('a client that deletes more than usual has made no less', { tags: 'slow' }, async () => {
+  type File = { id: string; purpose: string }
+  const clear =
+    (remakes: boolean): Run =>
+    async context => {
+      const list = () => ask(context, 'GET', '/v1/files')
+      let { value } = await list()
+      if (value === undefined) {
+        // Meanwhile, a batch of the world ends and makes two files more.
+        await context.sleep(360_000)
+        value = (await list()).value
+      }
+      const files = (value as { data: File[] }).data.filter(({ purpose }) => purpose === 'batch_output')
+      for (const { id } of files) {
+        await must(context, 'DELETE', `/v1/files/${id}`)
+        const { status } = await ask(context, 'GET', `/v1/files/${id}`)
+        if (status !== 404) throw new Error(`${id} is left`)
+      }
+      if (!remakes) return { deleted: files.map(({ id }) => id) }
+      const { status } = await ask(context, 'POST', '/v1/api-tokens', { name: 'new' })
+      if (status !== 200) await context.sleep(1_000)
+      return 'cleared, and a token made'
+    }
+  const options = { fixtures: 'default' } as const
+  expect(await brokenBy(clear(false), [first503('listFiles')], options)).toEqual([])
+  expect(await brokenBy(clear(true), [first503('listFiles'), first503('createApiToken')], options)).toEqual([
+    'doneAsSaid',
+  ])
+})
+
+test('a client that takes back what it made has made less than usual', async () => {
+  const make: Run = async context => {
+    const { token_id: id } = await must<Token>(context, 'POST', '/v1/api-tokens', { name: 'new' })
+    const { value } = await ask(context, 'GET', '/v1/models')
+    if (value === undefined) await must(context, 'DELETE', `/v1/api-tokens/${id}`)
+    return 'a token is made'
+  }
+  expect(await brokenBy(make, [first503('listServedModels')])).toEqual(['doneAsSaid'])
+})
+
+test('a token that was made once is not a double if the old one was not deleted', async () => {
+  const rotate: Run = async context => {
+    const tokens = await must<Token[]>(context, 'GET', '/v1/api-tokens')
+    const fresh = await must<Token>(context, 'POST', '/v1/api-tokens', { name: 'ci 2' })
+    const old = tokens.find(({ name }) => name === 'continuous integration')
+    const { status } = await ask(context, 'DELETE', `/v1/api-tokens/${old?.token_id}`)
+    if (status !== 200) throw new Error(`${fresh.token_id} is new, and ${old?.token_id} is not revoked`)
+    return { active: fresh.token_id }
+  }
+  expect(await brokenBy(rotate, [first503('deleteApiToken')], { fixtures: 'default' })).toEqual([])
+})
+
+test('two equal machines by design are not doubles if their deletes fail', async () => {
+  const twoMachines: Run = async context => {
+    const make = (name: string) =>
+      must<{ instance_id: string }>(context, 'POST', '/v1/hosted', { name, plan_id: 'small' })
+    const ids = [(await make('a')).instance_id, (await make('b')).instance_id]
+    const ends = []
+    for (const id of ids) ends.push(await ask(context, 'DELETE', `/v1/hosted/${id}`))
+    if (ends.some(({ status }) => status !== 200)) throw new Error(`left: ${ids.join(', ')}`)
+    return 'both were made and deleted'
+  }
+  expect(await brokenBy(twoMachines, [always503('deleteHosted')])).toEqual([])
+})
+
+test('a client that cannot look for its batch may name it by its metadata', async () => {
+  const runBatch =
+    (name: string): Run =>
+    async context => {
+      const form = new FormData()
+      form.set('purpose', 'batch')
+      const request = { model: MODELS[0], prompt: 'Hi', max_tokens: 4 }
+      const line = JSON.stringify({ custom_id: 'a', method: 'POST', url: '/v1/completions', body: request })
+      form.set('file', new Blob([line]), 'lines.jsonl')
+      const { id } = await must<{ id: string }>(context, 'POST', '/v1/files', form)
+      const metadata = { tag: 'facts-7' }
+      const body = { input_file_id: id, endpoint: '/v1/completions', completion_window: '24h', metadata }
+      const { value } = await ask(context, 'POST', '/v1/batches', body)
+      if (value !== undefined) return value
+      await context.sleep(6_000)
+      const { value: list } = await ask(context, 'GET', '/v1/batches')
+      if (list === undefined) throw new Error(`the batch ${name} may run`)
+      return list
+    }
+  const plan: Plan = [
+    { fault: { on: 'createBatch', fault: { ...status503, effect: 'done' } } },
+    always503('listBatches'),
+  ]
+  expect(await brokenBy(runBatch('with the tag facts-7'), plan)).toEqual([])
+  expect(await brokenBy(runBatch('of today'), plan)).toEqual(['noLeak'])
+})
+
+test('a client that throws deletes a voice, and sets back a limit, as it does without faults', async () => {
+  const speak =
+    (isCareful: boolean): Run =>
+    async context => {
+      const form = new FormData()
+      form.set('name', 'One day voice')
+      form.append('files', new Blob([new Uint8Array(3000)]), 'a.wav')
+      const { voice_id: voice } = await must<{ voice_id: string }>(context, 'POST', '/v1/voices/add', form)
+      const request = { model: MODELS[0], prompt: 'Lights out', max_tokens: 4 }
+      const { value } = await ask(context, 'POST', '/v1/completions', request)
+      if (value === undefined && !isCareful) throw new Error('no answer')
+      const { status } = await ask(context, 'DELETE', `/v1/voices/${voice}`)
+      if (status !== 200) throw new Error(`${voice} is left`)
+      if (value === undefined) throw new Error('no answer')
+      return value
+    }
+  expect(await brokenBy(speak(true), [first503('createCompletion')])).toEqual([])
+  expect(await brokenBy(speak(true), [first503('deleteVoice')])).toEqual([])
+  expect(await brokenBy(speak(false), [first503('createCompletion')])).toEqual(['cleansUpOnThrow'])
+  const spend =
+    (isCareful: boolean): Run =>
+    async context => {
+      const { limit } = await must<{ limit: number }>(context, 'GET', '/payment/config')
+      await must(context, 'POST', '/payment/config', { limit: 400 })
+      const { value } = await complete(context, MODELS[0], 'Plan')
+      if (value === undefined && !isCareful) throw new Error('no answer')
+      await must(context, 'POST', '/payment/config', { limit })
+      if (value === undefined) throw new Error('no answer')
+      return value
+    }
+  expect(await brokenBy(spend(true), [first503('createCompletion')])).toEqual([])
+  expect(await brokenBy(spend(false), [first503('createCompletion')])).toEqual(['cleansUpOnThrow'])
+})
+
+/** A stopped and a running machine of the fixture `default`. */
+const MACHINES = ['inst_djvv7xQqcTZpad3Hiy2HQWs2', 'inst_HmSomZNCU5EAVUqwFpxpN9vc'] as const
+
+test('each of two machines that were there before the client has a name of its own', { tags: 'slow' }, async () => {
+  const renameBoth =
+    (tries: number, isAtOnce: boolean): Run =>
+    async context => {
+      const rename = async (id: string, name: string) => {
+        for (let i = 0; i < tries; i++) {
+          const { status, wait } = await ask(context, 'PATCH', `/v1/hosted/${id}`, { name })
+          await context.sleep(Math.max(wait, 60_000))
+          if (status === 200) return
+        }
+      }
+      const [first, second] = MACHINES
+      // Warms the connection. Nothing of it is used.
+      await ask(context, 'GET', '/v1/models')
+      const one = rename(first, 'alpha')
+      if (!isAtOnce) await one
+      await Promise.all([one, rename(second, 'beta')])
+      return { renamed: ['alpha', 'beta'] }
+    }
+  const [plan, options] = [[first503('renameHosted')], { fixtures: 'default' } as const]
+  expect(await brokenBy(renameBoth(4, true), [first503('listServedModels'), ...plan], options)).toEqual([])
+  expect(await brokenBy(renameBoth(1, false), plan, options)).toEqual(['doneAsSaid'])
+})
+
+test('a client that throws gives a machine that was there before it its old name, or says the name', {
+  tags: 'slow',
+}, async () => {
+  const maintain =
+    (isSetBack: boolean, words: (name: string) => string): Run =>
+    async context => {
+      const path = `/v1/hosted/${MACHINES[1]}`
+      const { name } = await must<{ name: string }>(context, 'GET', path)
+      await must(context, 'PATCH', path, { name: `${name} (maintenance)` })
+      const { value } = await complete(context, MODELS[0], 'Smoke?')
+      if (value === undefined && !isSetBack) throw new Error(words(name))
+      await must(context, 'PATCH', path, { name })
+      if (value === undefined) throw new Error(words(name))
+      return { name, value }
+    }
+  const [plan, options] = [[first503('createCompletion')], { fixtures: 'default' } as const]
+  expect(
+    await brokenBy(
+      maintain(true, () => 'no smoke test'),
+      plan,
+      options,
+    ),
+  ).toEqual([])
+  expect(
+    await brokenBy(
+      maintain(false, name => `${name} is still under maintenance`),
+      plan,
+      options,
+    ),
+  ).toEqual([])
+  expect(
+    await brokenBy(
+      maintain(false, () => 'no smoke test'),
+      plan,
+      options,
+    ),
+  ).toEqual(['cleansUpOnThrow'])
+})
+
+type Deployment = { deploy_id: string; model_name: string; status: string }
+
+test('a client that starts a deployment reads whether it started, and how it ended', { tags: 'slow' }, async () => {
+  const start =
+    (isCareful: boolean): Run =>
+    async context => {
+      const list = await must<Deployment[]>(context, 'GET', '/deploy/list')
+      const id = list.find(({ model_name }) => model_name === 'acme/summarizer')?.deploy_id
+      const { status: answered } = await ask(context, 'POST', `/deploy/${id}/start`)
+      if (isCareful && answered !== 200) throw new Error(`not started: ${answered}`)
+      for (let polls = 0; polls < 30; polls++) {
+        const { status } = await must<Deployment>(context, 'GET', `/deploy/${id}`)
+        if (isCareful && status === 'stopped') throw new Error(`${id} is stopped`)
+        if (status === 'running' && polls > 20) break
+        await context.sleep(30_000)
+      }
+      return { ready: id }
+    }
+  const refused: Plan = [first503('startDeployment')]
+  const subject = 'ZULBVvLkUPftB8Mo'
+  const stop = { verb: 'deployment.stop', target: subject } as const
+  const stopped: Plan = [{ command: stop, after: { kind: 'deployment.running', subject }, passes: false }]
+  const options = { fixtures: 'default' } as const
+  expect(await brokenBy(start(true), refused, options)).toEqual([])
+  expect(await brokenBy(start(true), stopped, options)).toEqual([])
+  expect(await brokenBy(start(false), refused, options)).toEqual(['doneAsSaid', 'readsEnd'])
+  expect(await brokenBy(start(false), stopped, options)).toEqual(['readsEnd'])
+})
+
+test('a client may look after each of its deletes whether a deployment is gone', { tags: 'slow' }, async () => {
+  const remove =
+    (looks: number): Run =>
+    async context => {
+      const path = '/deploy/ZULBVvLkUPftB8Mo'
+      for (let tries = 0; tries < 9; tries++) {
+        await ask(context, 'DELETE', path)
+        for (let i = 0; i < looks; i++) {
+          await context.sleep(12_000)
+          const { status } = await must<Deployment>(context, 'GET', path)
+          if (status === 'deleted') return { deleted: path }
+        }
+      }
+      throw new Error(`${path} is left`)
+    }
+  const [plan, options] = [[always503('deleteDeployment')], { fixtures: 'default' } as const]
+  expect(await brokenBy(remove(1), plan, options)).toEqual([])
+  expect(await brokenBy(remove(4), plan, options)).toEqual(['readsEnd'])
+})
+
+test('a client may return the limit that is set, and may wait for days', async () => {
+  const raise: Run = async context => {
+    const read = async () => (await must<{ rate_limit: number }>(context, 'GET', '/v1/me/rate_limit')).rate_limit
+    const before = await read()
+    const body = { rate_limit: before + 50, reason: 'Sale' }
+    const { status } = await ask(context, 'POST', '/v1/me/rate_limit/request', body)
+    if (status !== 200 && status !== 403) throw new Error(`request: ${status}`)
+    await context.sleep(30 * 3_600_000)
+    return { before, after: await read() }
+  }
+  const refused: Plan = [{ fault: { on: 'requestRateLimits', fault: { kind: 'status', status: 403 } } }]
+  expect(await brokenBy(raise, refused)).toEqual([])
+  expect(await brokenBy(raise, [{ crash: 3 }])).toEqual([])
+})
+
+test('a setting that a restarted client takes for the old one is on the card, and not a finding', async () => {
+  const spend =
+    (limitBefore?: number): Run =>
+    async context => {
+      const { limit } = await must<{ limit: number }>(context, 'GET', '/payment/config')
+      await must(context, 'POST', '/payment/config', { limit: 400 })
+      const { value } = await complete(context, MODELS[0], 'Plan')
+      await must(context, 'POST', '/payment/config', { limit: limitBefore ?? limit })
+      return value
+    }
+  const reasonsOf = async (run: Run) => {
+    const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty' }, run })
+    await runner.run([])
+    const { broken } = await runner.run([{ crash: 2 }])
+    return broken.map(({ invariant, maySurface }) => [invariant, maySurface])
+  }
+  expect(await reasonsOf(spend(-1))).toEqual([])
+  expect(await reasonsOf(spend())).toEqual([['idempotentRestart', expect.stringMatching('the old value of a setting')]])
+})
+
+type Machine = { id: string; name: string; state: string; price_per_hour: number }
+
+test('a restarted client that rents another machine does not return the one that failed', {
+  tags: 'slow',
+}, async () => {
+  let failed = ''
+  const rent =
+    (isCareful: boolean): Run =>
+    async context => {
+      const machines = await must<Machine[]>(context, 'GET', '/v1/hosted')
+      const ours = machines.find(({ name, state }) => name === 'job' && !(isCareful && state === 'failed'))
+      const make = () => must<{ instance_id: string }>(context, 'POST', '/v1/hosted', { name: 'job', plan_id: 'small' })
+      const id = ours?.id ?? (await make()).instance_id
+      failed ||= id
+      for (let polls = 0; polls < 60; polls++) {
+        const machine = await must<Machine>(context, 'GET', `/v1/hosted/${id}`)
+        if (machine.state === 'running' || (machine.state === 'failed' && !isCareful)) {
+          if (machine.state === 'running') await must(context, 'DELETE', `/v1/hosted/${id}`)
+          return { price: machine.price_per_hour }
+        }
+        if (machine.state === 'failed') throw new Error(`${id} failed`)
+        await context.sleep(10_000)
+      }
+      throw new Error(`${id} does not start`)
+    }
+  expect(await brokenBy(rent(true), [])).toEqual([])
+  const crash = { verb: 'hosted.crash', target: failed } as const
+  const after = { kind: 'hosted.running', subject: failed } as const
+  // Its request 8 is the first one that shows the end.
+  const plan: Plan = [{ command: crash, after, passes: false }, { crash: 8 }]
+  expect(await brokenBy(rent(true), plan)).toEqual([])
+  expect(await brokenBy(rent(false), plan)).toEqual(['noSilentLoss'])
+})
+
+test('a client that changes the details of a model looks at each answer', { tags: 'slow' }, async () => {
+  const describe =
+    (isCareful: boolean): Run =>
+    async ({ fetch, url, token, sleep }) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const set = async (details: object) => {
+        const body = JSON.stringify(details)
+        for (let i = 0; i < 4; i++) {
+          const signal = AbortSignal.timeout(30_000)
+          const sent = fetch(`${url}/models/acme/assistant/meta`, { method: 'POST', headers, body, signal })
+          const answer = await sent.catch(() => undefined)
+          if (answer?.ok || !isCareful) return
+          await sleep(60_000)
+        }
+        throw new Error('not set')
+      }
+      await Promise.all([set({ description: 'Answers the help desk.' }), set({ readme: '# Assistant' })])
+      return 'described'
+    }
+  const classes = ['status503', 'reset'] as const
+  expect((await findingsOf(describe(true), { fixtures: 'default' }, classes)).invariants).toEqual([])
+  expect((await findingsOf(describe(false), { fixtures: 'default' }, classes)).invariants).toEqual(['doneAsSaid'])
+})
