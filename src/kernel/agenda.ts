@@ -1,6 +1,6 @@
 import { LIMITS } from '../lib/limits.ts'
 import { widened } from '../lib/lists.ts'
-import type { Archive } from './archive.ts'
+import { type Archive, forkState } from './archive.ts'
 import type { Micros } from './duration.ts'
 
 /** Order of events at one time: ends, then failures, then controllers, then observers. */
@@ -155,21 +155,6 @@ export class Agenda {
     return true
   }
 
-  /** Returns every entry in the order of firing, for reports. */
-  entries(): { time: Micros; kind: number; subject: number; arg: number }[] {
-    const places = Array.from({ length: this.#size }, (_, place) => place)
-    places.sort((a, b) => this.#heapTime[a]! - this.#heapTime[b]! || this.#heapKey[a]! - this.#heapKey[b]!)
-    return places.map(place => {
-      const slot = this.#heapSlot[place]!
-      return {
-        time: this.#heapTime[place]!,
-        kind: this.#kind[slot]!,
-        subject: this.#subject[slot]!,
-        arg: this.#arg[slot]!,
-      }
-    })
-  }
-
   /** Archives the slots that were ever used, without the free capacity. */
   archive(archive: Archive): void {
     this.#size = archive.value(this.#size)
@@ -177,16 +162,16 @@ export class Agenda {
     this.#slots = archive.value(this.#slots)
     this.#freeCount = archive.value(this.#freeCount)
     const end = this.#slots
-    this.#heapTime = archive.value(this.#heapTime.subarray(0, end))
-    this.#heapKey = archive.value(this.#heapKey.subarray(0, end))
-    this.#heapSlot = archive.value(this.#heapSlot.subarray(0, end))
-    this.#heapIndex = archive.value(this.#heapIndex.subarray(0, end))
-    this.#useCount = archive.value(this.#useCount.subarray(0, end))
-    this.#kind = archive.value(this.#kind.subarray(0, end))
-    this.#subject = archive.value(this.#subject.subarray(0, end))
-    this.#arg = archive.value(this.#arg.subarray(0, end))
-    this.#cause = archive.value(this.#cause.subarray(0, end))
-    this.#free = archive.value(this.#free.subarray(0, end))
+    this.#heapTime = archive.own(this.#heapTime.subarray(0, end))
+    this.#heapKey = archive.own(this.#heapKey.subarray(0, end))
+    this.#heapSlot = archive.own(this.#heapSlot.subarray(0, end))
+    this.#heapIndex = archive.own(this.#heapIndex.subarray(0, end))
+    this.#useCount = archive.own(this.#useCount.subarray(0, end))
+    this.#kind = archive.own(this.#kind.subarray(0, end))
+    this.#subject = archive.own(this.#subject.subarray(0, end))
+    this.#arg = archive.own(this.#arg.subarray(0, end))
+    this.#cause = archive.own(this.#cause.subarray(0, end))
+    this.#free = archive.own(this.#free.subarray(0, end))
   }
 
   /** The causes of the entries, for an agenda with the same entries that continues the same journal. */
@@ -201,20 +186,8 @@ export class Agenda {
   /** Returns an agenda with the same entries and without their causes: the fork begins an empty journal. */
   fork(): Agenda {
     const copy = new Agenda(0)
-    copy.#size = this.#size
-    copy.#serial = this.#serial
-    copy.#slots = this.#slots
-    copy.#freeCount = this.#freeCount
-    copy.#heapTime = this.#heapTime.slice()
-    copy.#heapKey = this.#heapKey.slice()
-    copy.#heapSlot = this.#heapSlot.slice()
-    copy.#heapIndex = this.#heapIndex.slice()
-    copy.#useCount = this.#useCount.slice()
-    copy.#kind = this.#kind.slice()
-    copy.#subject = this.#subject.slice()
-    copy.#arg = this.#arg.slice()
-    copy.#cause = new Float64Array(this.#cause.length)
-    copy.#free = this.#free.slice()
+    forkState([this], [copy])
+    copy.#cause.fill(0)
     return copy
   }
 

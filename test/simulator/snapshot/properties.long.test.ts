@@ -72,7 +72,7 @@ function seen(sim: Simulator): unknown {
   return {
     digest: sim.digest,
     now: sim.clock.iso,
-    planned: world.agenda.entries(),
+    planned: plannedEvents(world),
     ledger: sim.ledger.entries(),
     balance: sim.ledger.balance,
     report: sim.report(),
@@ -81,6 +81,14 @@ function seen(sim: Simulator): unknown {
     batches: world.batches.list().map(one => one.toRecord()),
     files: world.files.list().map(one => [one.id, Buffer.concat(one.chunks()).toString('latin1')]),
   }
+}
+
+/** The events of the agenda, in the order in which they would fire. */
+function plannedEvents(world: Simulator['world']): unknown[] {
+  const agenda = world.agenda.fork()
+  const events: unknown[] = []
+  while (agenda.take()) events.push([agenda.time, agenda.kind, agenda.subject, agenda.arg])
+  return events
 }
 
 function events(sim: Simulator, after: number): unknown[] {
