@@ -13,14 +13,19 @@ export abstract class ContextHolder {
   }
 }
 
-/** A part of a world. It calls the parts below it, and through its ports what lies above it. */
-export abstract class Part<Parts = void, Ports = unknown> extends ContextHolder {
+/**
+ * A part of a world. It calls the parts below it, and through its ports what lies above it. A part that another one has
+ * made also calls that one, its owner.
+ */
+export abstract class Part<Parts = void, Ports = unknown, Owner = void> extends ContextHolder {
   protected readonly parts: Parts
+  protected readonly owner: Owner
   protected ports!: Ports
 
-  constructor(context: SimulationContext, parts: Parts) {
+  constructor(context: SimulationContext, parts: Parts, owner: Owner) {
     super(context)
     this.parts = parts
+    this.owner = owner
   }
 
   /** Connects what lies above. The world calls it once. */

@@ -67,21 +67,11 @@ export interface BatchPacingParts extends LineEnginesParts {
 }
 
 /** The progress of batches: how fast their lines run, which lines are done, and their charges. */
-export class BatchPacing extends Part<BatchPacingParts> implements BatchWork {
-  readonly #models: ModelSources
-  readonly #table: BatchTable
-  readonly engines: LineEngines
-
-  constructor(context: SimulationContext, parts: BatchPacingParts, table: BatchTable) {
-    super(context, parts)
-    this.engines = new LineEngines(parts)
-    this.#models = {
-      deployments: parts.deployments,
-      store: context.store,
-      profile: context.profile,
-      clock: context.clock,
-    }
-    this.#table = table
+export class BatchPacing extends Part<BatchPacingParts, unknown, BatchTable> implements BatchWork {
+  readonly engines = new LineEngines(this.parts)
+  readonly #models: ModelSources = {
+    ...{ store: this.context.store, profile: this.context.profile, clock: this.context.clock },
+    deployments: this.parts.deployments,
   }
 
   /** Counts the progress at the previous rate and schedules the end of the step at the current rate. */
@@ -103,7 +93,7 @@ export class BatchPacing extends Part<BatchPacingParts> implements BatchWork {
     this.context.cancel(row.next)
     row.next = this.#scheduleStepEnd(ordinal, row)
     if (target?.kind === 'own') this.parts.deployments.scaling.recordServing(target.deployment)
-    this.#table.invalidateJson(ordinal)
+    this.owner.invalidateJson(ordinal)
   }
 
   #scheduleStepEnd(ordinal: number, row: Readonly<BatchRow>): EntryHandle {
@@ -215,15 +205,15 @@ export class BatchPacing extends Part<BatchPacingParts> implements BatchWork {
 
   /** Updates the rate of the batches on a deployment whose capacity has changed. */
   onCapacityChanged(deployment: number): void {
-    for (const ordinal of this.#table.active) {
-      const row = this.#table.read(ordinal)
+    for (const ordinal of this.owner.active) {
+      const row = this.owner.read(ordinal)
       if (row.status !== 'in_progress' || !row.work) continue
       const target = this.findTarget(row)
       const runsOnDeployment =
         target?.row === deployment || (target?.kind === 'own' && target.deployment === deployment)
       // A deleted deployment is no longer a target, but the batch must stop running on it.
       if (runsOnDeployment || (row.rate.tokensPerSecond > 0 && target === undefined))
-        this.updateRate(ordinal, this.#table.writable(ordinal))
+        this.updateRate(ordinal, this.owner.writable(ordinal))
     }
   }
 
@@ -233,7 +223,7 @@ export class BatchPacing extends Part<BatchPacingParts> implements BatchWork {
    */
   onInstanceLost(deployment: number): void {
     for (const ordinal of this.#batchesOn(deployment)) {
-      const row = this.#table.writable(ordinal)
+      const row = this.owner.writable(ordinal)
       if (row.rate.tokensPerSecond === 0) continue
       this.updateProgress(row)
       const { lines, tokensBefore } = row.work!
@@ -275,28 +265,28 @@ export class BatchPacing extends Part<BatchPacingParts> implements BatchWork {
 
   /** Updates the rate of every batch after a change that affects all batches. */
   rescheduleAll(): void {
-    for (const ordinal of this.#table.active) {
-      if (this.#table.read(ordinal).status === 'in_progress') this.updateRate(ordinal, this.#table.writable(ordinal))
+    for (const ordinal of this.owner.active) {
+      if (this.owner.read(ordinal).status === 'in_progress') this.updateRate(ordinal, this.owner.writable(ordinal))
     }
   }
 
   /** Tells whether lines of a batch run on a deployment or wait for it. */
   hasWorkFor(deployment: number): boolean {
-    return this.#table.active.length > 0 && this.#batchesOn(deployment).length > 0
+    return this.owner.active.length > 0 && this.#batchesOn(deployment).length > 0
   }
 
   /** Tells whether lines of a batch run on a deployment now. */
   isRunningOn(deployment: number): boolean {
     return (
       this.hasWorkFor(deployment) &&
-      this.#batchesOn(deployment).some(ordinal => this.#table.read(ordinal).rate.tokensPerSecond > 0)
+      this.#batchesOn(deployment).some(ordinal => this.owner.read(ordinal).rate.tokensPerSecond > 0)
     )
   }
 
   /** Returns the batches whose lines run on a deployment or wait for it. */
   #batchesOn(deployment: number): number[] {
-    return this.#table.active.filter(ordinal => {
-      const row = this.#table.read(ordinal)
+    return this.owner.active.filter(ordinal => {
+      const row = this.owner.read(ordinal)
       if (row.status !== 'in_progress') return false
       const target = this.findTarget(row)
       return target?.kind === 'own' && target.deployment === deployment
@@ -308,14 +298,14 @@ export class BatchPacing extends Part<BatchPacingParts> implements BatchWork {
     const target = this.findTarget(row)
     if (target === undefined) return
     const others = target.kind === 'own' ? this.#batchesOn(target.deployment) : this.#batchesOnModel(target.model)
-    for (const other of others) this.updateRate(other, this.#table.writable(other))
+    for (const other of others) this.updateRate(other, this.owner.writable(other))
   }
 
   /** Returns the batches whose lines run on the shared capacity of a model. */
   #batchesOnModel(catalogModel: string): number[] {
     const { now } = this.context.clock
-    return this.#table.active.filter(ordinal => {
-      const row = this.#table.read(ordinal)
+    return this.owner.active.filter(ordinal => {
+      const row = this.owner.read(ordinal)
       if (row.status !== 'in_progress' || now < row.waitsUntil) return false
       const target = this.findTarget(row)
       return target?.kind === 'catalog' && target.model === catalogModel

@@ -2,7 +2,6 @@ import { calibrated, ENGINE_CLASSES } from '../../data/engine-classes.ts'
 import { purpose } from '../../kernel/random.ts'
 import { hashCredential } from '../../lib/text/secrets.ts'
 import type { Ledger } from '../account/ledger.ts'
-import type { SimulationContext } from '../context.ts'
 import { catalogWeights, type ModelWeights, repositoryWeights } from '../fleet/weights.ts'
 import { Part } from '../part.ts'
 import type { UsageHistory } from '../recording/history.ts'
@@ -31,14 +30,8 @@ export interface DeploymentCreationParts {
 }
 
 /** The creation of deployments: their identity, version, weights and meter. */
-export class DeploymentCreation extends Part<DeploymentCreationParts> {
-  readonly #table: DeploymentTable
+export class DeploymentCreation extends Part<DeploymentCreationParts, unknown, DeploymentTable> {
   #lastWeights: DeployedWeights | undefined
-
-  constructor(context: SimulationContext, parts: DeploymentCreationParts, table: DeploymentTable) {
-    super(context, parts)
-    this.#table = table
-  }
 
   /** Adds a deployment that does not start. */
   add(spec: LlmSpec, identity: FixtureIdentity): number {
@@ -61,7 +54,7 @@ export class DeploymentCreation extends Part<DeploymentCreationParts> {
       },
       spec.version === undefined ? identity : { ...identity, version: spec.version },
     )
-    const row = this.#table.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     row.minInstances = spec.min_instances
     row.maxInstances = spec.max_instances
     if (row.plan.hasInstances) {
@@ -78,7 +71,7 @@ export class DeploymentCreation extends Part<DeploymentCreationParts> {
   /** Adds the row of a deployment or an adapter. Returns its ordinal. */
   insert(plan: NewDeploymentPlan, identity: FixtureIdentity): number {
     const { chance } = this.context
-    const nth = this.#table.countOf(plan.modelName)
+    const nth = this.owner.countOf(plan.modelName)
     const key = chance.key('deployment', plan.modelName, nth)
     const id = identity.deploy_id ?? chance.letters(16, key, ID)
     const catalogModel = this.context.store.models.get(plan.modelName)
@@ -107,8 +100,8 @@ export class DeploymentCreation extends Part<DeploymentCreationParts> {
       modelhubUrl: plan.modelhubUrl,
     }
     const updatedAt = identity.updated_at ?? fixedPlan.createdAt
-    const row = new DeploymentRow(this.#table.generation, id, { plan: fixedPlan, updatedAt })
-    const ordinal = this.#table.addRow(row)
+    const row = new DeploymentRow(this.owner.generation, id, { plan: fixedPlan, updatedAt })
+    const ordinal = this.owner.addRow(row)
     this.parts.history.onStatusChanged(row)
     this.context.markVisibleChange()
     return ordinal

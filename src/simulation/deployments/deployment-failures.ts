@@ -1,5 +1,4 @@
 import { MINUTE, type Micros, SECOND } from '../../kernel/duration.ts'
-import type { SimulationContext } from '../context.ts'
 import type { Environment } from '../fleet/environment.ts'
 import { imageRefusal, repositoryExists } from '../fleet/known-repositories.ts'
 import { hubRefusal } from '../fleet/weights.ts'
@@ -37,43 +36,28 @@ interface FailingDeployments {
   writable(ordinal: number): DeploymentRow
   updateStatus(ordinal: number): void
   fail(ordinal: number, reason: string): void
-}
-
-/** Requests the missing instances of a deployment. */
-interface Replenishment {
-  replenish(ordinal: number, delay: Micros): void
+  readonly scaling: { replenish(ordinal: number, delay: Micros): void }
 }
 
 /** The failures of deployments: lost instances, crash loops, rejected arguments, refused images and weights. */
-export class DeploymentFailures extends Part<DeploymentFailuresParts> implements InstanceFailures {
-  readonly #deployments: FailingDeployments
-  readonly #scaling: Replenishment
-
-  constructor(
-    context: SimulationContext,
-    parts: DeploymentFailuresParts,
-    deployments: FailingDeployments,
-    scaling: Replenishment,
-  ) {
-    super(context, parts)
-    this.#deployments = deployments
-    this.#scaling = scaling
-  }
-
+export class DeploymentFailures
+  extends Part<DeploymentFailuresParts, unknown, FailingDeployments>
+  implements InstanceFailures
+{
   /** Requests a replacement of a lost instance after a delay. Fails the deployment after the last retry. */
   onInstanceLost(ordinal: number, reason: string): void {
     const { retryAfter } = this.context.profile.timings
-    const row = this.#deployments.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     if (isTerminal(row.status)) {
-      this.#deployments.updateStatus(ordinal)
+      this.owner.updateStatus(ordinal)
       return
     }
     if (row.lostStarts >= retryAfter.length && row.ready === 0) {
-      this.#deployments.fail(ordinal, `the last of ${row.lostStarts + 1} starts was lost: ${reason}`)
+      this.owner.fail(ordinal, `the last of ${row.lostStarts + 1} starts was lost: ${reason}`)
       return
     }
-    this.#scaling.replenish(ordinal, this.#scheduledRetryDelay(row) ?? retryDelay(row.lostStarts++, retryAfter))
-    this.#deployments.updateStatus(ordinal)
+    this.owner.scaling.replenish(ordinal, this.#scheduledRetryDelay(row) ?? retryDelay(row.lostStarts++, retryAfter))
+    this.owner.updateStatus(ordinal)
   }
 
   /** Returns the time until the next scheduled start of a deployment; undefined if none is scheduled. */
@@ -92,18 +76,18 @@ export class DeploymentFailures extends Part<DeploymentFailuresParts> implements
    */
   onInstanceCrashed(ordinal: number, reason: string, readyTime: Micros): void {
     const { crashLoopBackOff, crashLoopForgotten } = this.context.profile.timings
-    const row = this.#deployments.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     if (isTerminal(row.status)) {
-      this.#deployments.updateStatus(ordinal)
+      this.owner.updateStatus(ordinal)
       return
     }
     row.crashes = readyTime > crashLoopForgotten ? 1 : row.crashes + 1
     if (row.crashes > crashLoopBackOff.length && row.ready === 0) {
-      this.#deployments.fail(ordinal, `crash loop: ${row.crashes} exits in a row, the last: ${reason}`)
+      this.owner.fail(ordinal, `crash loop: ${row.crashes} exits in a row, the last: ${reason}`)
       return
     }
-    this.#scaling.replenish(ordinal, crashLoopBackOff[Math.min(row.crashes, crashLoopBackOff.length) - 1] ?? 0)
-    this.#deployments.updateStatus(ordinal)
+    this.owner.scaling.replenish(ordinal, crashLoopBackOff[Math.min(row.crashes, crashLoopBackOff.length) - 1] ?? 0)
+    this.owner.updateStatus(ordinal)
   }
 
   /**
@@ -112,7 +96,7 @@ export class DeploymentFailures extends Part<DeploymentFailuresParts> implements
    */
   crashEngine(ordinal: number, times: number): boolean {
     const { instances } = this.parts
-    const engines = this.#deployments
+    const engines = this.owner
       .read(ordinal)
       .instances.filter(instance => HAS_ENGINE.has(instances.read(instance).state))
       .sort(
@@ -122,7 +106,7 @@ export class DeploymentFailures extends Part<DeploymentFailuresParts> implements
       )
     const [oldest] = engines
     if (oldest === undefined) return false
-    const row = this.#deployments.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     row.remainingCrashes = times - 1
     this.context.recordCommand(row, 'deployment.crashed', { times })
     instances.crash(oldest, ENGINE_CRASH)

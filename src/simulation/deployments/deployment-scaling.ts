@@ -3,7 +3,6 @@ import type { GpuType } from '../../data/records/gpu-config.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { Ledger } from '../account/ledger.ts'
-import type { SimulationContext } from '../context.ts'
 import type { Environment } from '../fleet/environment.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { LoadCurve } from '../load/load-curve.ts'
@@ -41,17 +40,10 @@ interface ScaledDeployments {
 }
 
 /** The number of instances of each deployment: requests, releases, bounds, capacity, and the scale to zero. */
-export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentScalingPorts> {
-  readonly #deployments: ScaledDeployments
-
-  constructor(context: SimulationContext, parts: DeploymentScalingParts, deployments: ScaledDeployments) {
-    super(context, parts)
-    this.#deployments = deployments
-  }
-
+export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentScalingPorts, ScaledDeployments> {
   /** Returns the number of instances that serve or start. */
   liveInstances(ordinal: number): number {
-    return countAlive(this.#deployments.read(ordinal))
+    return countAlive(this.owner.read(ordinal))
   }
 
   /** Returns the number of instances that have a node. */
@@ -66,7 +58,7 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
   setLoad(ordinal: number, offered: OfferedLoad): void {
     const { chance, clock, profile } = this.context
     const load = compileLoad(offered)
-    const row = this.#deployments.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     const curve = new LoadCurve(load, { chance, key: row.key })
     const { prompt_tokens: promptTokens, output_tokens: outputTokens } = load
     const speed = engineOf(row, promptTokens, outputTokens, load.cached_share ?? profile.timings.prefixCacheShare)
@@ -83,14 +75,14 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
   requestInstances(ordinal: number, target: number, delay?: Micros): void {
     const { gpuQuotas, instances, ledger } = this.parts
     const { suspensionReason } = ledger
-    if (suspensionReason !== undefined && target > countAlive(this.#deployments.read(ordinal))) {
-      this.context.record(this.#deployments.writable(ordinal), 'deployment.limited', { suspended: suspensionReason })
+    if (suspensionReason !== undefined && target > countAlive(this.owner.read(ordinal))) {
+      this.context.record(this.owner.writable(ordinal), 'deployment.limited', { suspended: suspensionReason })
       return
     }
-    for (let missing = target - countAlive(this.#deployments.read(ordinal)); missing > 0; missing--) {
-      const row = this.#deployments.read(ordinal)
+    for (let missing = target - countAlive(this.owner.read(ordinal)); missing > 0; missing--) {
+      const row = this.owner.read(ordinal)
       if (!gpuQuotas.hasRoomOrWaits(row.gpu, row.numGpus)) {
-        this.context.record(this.#deployments.writable(ordinal), 'deployment.limited', { gpu: row.gpu })
+        this.context.record(this.owner.writable(ordinal), 'deployment.limited', { gpu: row.gpu })
         return
       }
       instances.request(ordinal, delay)
@@ -99,10 +91,10 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
 
   /** Requests the missing instances of a deployment unless the autoscaler is frozen. */
   replenish(ordinal: number, delay?: Micros): void {
-    const row = this.#deployments.read(ordinal)
+    const row = this.owner.read(ordinal)
     if (!isTerminal(row.status) && !this.parts.environment.state.autoscalerFrozen)
       this.requestInstances(ordinal, row.desired, delay)
-    this.#deployments.updateStatus(ordinal)
+    this.owner.updateStatus(ordinal)
   }
 
   /**
@@ -111,14 +103,14 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
    * While the autoscaler is frozen, nothing follows until it is free again.
    */
   resize(ordinal: number, minInstances: number, maxInstances: number): void {
-    const row = this.#deployments.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     if (row.minInstances === minInstances && row.maxInstances === maxInstances) return
     const wasParked = isParked(row)
     row.minInstances = minInstances
     row.maxInstances = maxInstances
     row.updatedAt = this.context.clock.now
     this.context.record(row, 'deployment.resized', { min_instances: minInstances, max_instances: maxInstances })
-    this.#deployments.onVisibleChange(ordinal)
+    this.owner.onVisibleChange(ordinal)
     if (isTerminal(row.status) || this.parts.environment.state.autoscalerFrozen) return
     this.#followBounds(ordinal, wasParked && (!row.wasReady || this.ports.batches.hasWorkFor(ordinal)))
     if (row.load) this.ports.autoscaler.evaluate(ordinal)
@@ -127,7 +119,7 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
 
   /** Brings a deployment within the bounds that changed while the autoscaler was frozen. */
   catchUp(ordinal: number): void {
-    const { desired, minInstances, maxInstances, load } = this.#deployments.read(ordinal)
+    const { desired, minInstances, maxInstances, load } = this.owner.read(ordinal)
     const isOutside = desired < minInstances || desired > maxInstances
     if (isOutside) this.#followBounds(ordinal, false)
     this.replenish(ordinal)
@@ -135,7 +127,7 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
   }
 
   #followBounds(ordinal: number, resumesWithOne: boolean): void {
-    const row = this.#deployments.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     const { minInstances, maxInstances, desired: previousDesired } = row
     // Without a load the minimum is enough. An instance that serves or starts stays until it idles.
     const upperDesired = row.load ? previousDesired : Math.min(previousDesired, Math.max(1, minInstances))
@@ -154,13 +146,13 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
   /** Releases excess instances: instances that are not ready first, then the youngest first. */
   releaseExcess(ordinal: number): void {
     const { instances } = this.parts
-    const row = this.#deployments.read(ordinal)
+    const row = this.owner.read(ordinal)
     let excess = countAlive(row) - row.desired
     if (excess <= 0) return
     // Without an instance that is not ready, the first search would read each of them in vain.
     for (let isReady = row.waiting + row.pulling + row.starting === 0; excess > 0; isReady = true) {
       // The list is in the order of the requests.
-      const ordinals = this.#deployments.read(ordinal).instances
+      const ordinals = this.owner.read(ordinal).instances
       for (let i = ordinals.length - 1; i >= 0 && excess > 0; i--) {
         const { state, isLeaving } = instances.read(ordinals[i]!)
         if (state === 'draining' || isLeaving || (state === 'ready') !== isReady) continue
@@ -169,13 +161,13 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
       }
       if (isReady) break
     }
-    this.#deployments.updateStatus(ordinal)
+    this.owner.updateStatus(ordinal)
   }
 
   /** Requests the missing instances of deployments on a GPU type whose quota has room again. */
   onQuotaAvailable(gpu: GpuType): void {
-    for (const deployment of this.#deployments.list()) {
-      const row = this.#deployments.read(deployment.ordinal)
+    for (const deployment of this.owner.list()) {
+      const row = this.owner.read(deployment.ordinal)
       if (row.gpu !== gpu || !row.plan.hasInstances || isTerminal(row.status)) continue
       if (countAlive(row) < row.desired) this.replenish(deployment.ordinal)
     }
@@ -183,19 +175,19 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
 
   /** Requests the missing instances of all deployments after a suspension of the account. */
   onSuspensionEnded(): void {
-    for (const { ordinal, hasInstances } of this.#deployments.list()) {
-      const row = this.#deployments.read(ordinal)
+    for (const { ordinal, hasInstances } of this.owner.list()) {
+      const row = this.owner.read(ordinal)
       if (hasInstances && !isTerminal(row.status) && countAlive(row) < row.desired) this.replenish(ordinal)
     }
   }
 
   /** Updates the capacity after a change in the number or the speed of the ready instances. */
   onCapacityChanged(ordinal: number): void {
-    const currentRow = this.#deployments.read(ordinal)
+    const currentRow = this.owner.read(ordinal)
     const effectiveInstances = this.#effectiveInstances(currentRow)
     if (effectiveInstances === currentRow.effectiveInstances) return
     this.ports.autoscaler.updateFlow(ordinal)
-    const row = this.#deployments.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     row.effectiveInstances = effectiveInstances
     const meanSlowdown = effectiveInstances > 0 ? row.ready / effectiveInstances : 1
     if (meanSlowdown !== row.meanSlowdown) {
@@ -210,20 +202,20 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
   recordServing(ordinal: number): void {
     const isBusy = this.ports.batches.isRunningOn(ordinal)
     const { history } = this.parts
-    if (history.isServingChanged(this.#deployments.read(ordinal), isBusy))
-      history.writeSegment(this.#deployments.writable(ordinal), isBusy)
+    if (history.isServingChanged(this.owner.read(ordinal), isBusy))
+      history.writeSegment(this.owner.writable(ordinal), isBusy)
   }
 
   /** Evaluates the load, or schedules the scale to zero, after an instance became ready. */
   onInstanceReady(ordinal: number): void {
-    const row = this.#deployments.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     if (row.load) this.ports.autoscaler.evaluate(ordinal)
     else if (row.minInstances === 0) this.#scheduleIdle(ordinal, row)
   }
 
   /** Requests an instance at once for a deployment that is scaled to zero. */
   wake(ordinal: number): void {
-    const row = this.#deployments.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     if (row.status !== 'running' || row.desired > 0 || isParked(row)) return
     row.desired = 1
     this.context.record(row, 'deployment.woken')
@@ -232,15 +224,15 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
 
   /** Cancels the scale to zero because a request arrived. */
   onWorkBegan(ordinal: number): void {
-    const { idleEvent } = this.#deployments.read(ordinal)
+    const { idleEvent } = this.owner.read(ordinal)
     if (idleEvent === 0) return
     this.context.cancel(idleEvent)
-    this.#deployments.writable(ordinal).idleEvent = 0
+    this.owner.writable(ordinal).idleEvent = 0
   }
 
   /** Schedules the scale to zero of a deployment whose work ended, if its bounds allow it. */
   onWorkEnded(ordinal: number): void {
-    const row = this.#deployments.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     if (row.status !== 'running' || row.minInstances > 0 || row.ready === 0 || isParked(row)) return
     if (row.load) this.ports.autoscaler.evaluate(ordinal)
     else this.#scheduleIdle(ordinal, row)
@@ -248,7 +240,7 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
 
   /** Scales an idle deployment to zero if its bounds allow it. Its status follows the policy of the provider. */
   onIdle(ordinal: number): void {
-    const row = this.#deployments.writable(ordinal)
+    const row = this.owner.writable(ordinal)
     row.idleEvent = 0
     // A deployment with work is not idle. The end of the work schedules this event again.
     const { batches, inferenceRequests } = this.ports
@@ -261,7 +253,7 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
 
   /** Releases the last instances, or stops the deployment if the policy of the provider says so. */
   onScaledToZero(ordinal: number): void {
-    if (this.context.profile.policies.idleToZero === 'stopped') this.#deployments.stop(ordinal)
+    if (this.context.profile.policies.idleToZero === 'stopped') this.owner.stop(ordinal)
     else this.releaseExcess(ordinal)
   }
 

@@ -38,7 +38,7 @@ export class Deployments
 {
   readonly #creation = new DeploymentCreation(this.context, this.parts, this)
   readonly scaling = new DeploymentScaling(this.context, this.parts, this)
-  readonly failures = new DeploymentFailures(this.context, this.parts, this, this.scaling)
+  readonly failures = new DeploymentFailures(this.context, this.parts, this)
 
   /** Connects the parts above. The world calls it once. */
   override connect(ports: DeploymentsPorts): void {

@@ -81,31 +81,24 @@ interface StartingInstances {
 }
 
 /** The steps of an instance from its container to a warm engine: image, weights, load, warm-up. */
-export class InstanceStartup extends Part<InstanceStartupParts, InstanceStartupPorts> {
-  readonly #instances: StartingInstances
-
-  constructor(context: SimulationContext, parts: InstanceStartupParts, instances: StartingInstances) {
-    super(context, parts)
-    this.#instances = instances
-  }
-
+export class InstanceStartup extends Part<InstanceStartupParts, InstanceStartupPorts, StartingInstances> {
   /** Enters the state `pulling` and fetches the container image unless the node has it. */
   pullImage(ordinal: number, instance: InstanceRow): void {
     const { profile } = this.context
     const { nodes, environment } = this.parts
     const { containerImage } = this.ports.deployments.read(instance.deployment).plan
     const isCached = hasImage(nodes.read(instance.node), containerImage)
-    this.#instances.enterState(instance, 'pulling', { image: isCached ? 'cached' : 'fetched' })
+    this.owner.enterState(instance, 'pulling', { image: isCached ? 'cached' : 'fetched' })
     if (imageRefusal(this.context, containerImage) !== undefined) {
-      instance.next = this.#instances.schedule(ordinal, profile.timings.hubRefusal, 'instance.weightsRefused')
+      instance.next = this.owner.schedule(ordinal, profile.timings.hubRefusal, 'instance.weightsRefused')
       return
     }
     if (!isCached && environment.state.registryDown) {
-      instance.next = this.#instances.schedule(ordinal, profile.timings.hubTimeout, 'instance.imageTimedOut')
+      instance.next = this.owner.schedule(ordinal, profile.timings.hubTimeout, 'instance.imageTimedOut')
       return
     }
     const duration = isCached ? 0 : this.#joinPull(instance, containerImage)
-    instance.next = this.#instances.schedule(ordinal, duration, 'instance.imagePulled')
+    instance.next = this.owner.schedule(ordinal, duration, 'instance.imagePulled')
   }
 
   /** Returns the time until the image of an instance is on its node. */
@@ -125,15 +118,15 @@ export class InstanceStartup extends Part<InstanceStartupParts, InstanceStartupP
     const node = this.parts.nodes.read(instance.node)
     const isCached = hasWeights(node, deployment.weights.repo)
     if (this.ports.deployments.failures.pullRefusal(deployment) !== undefined) {
-      instance.next = this.#instances.schedule(ordinal, timings.hubRefusal, 'instance.weightsRefused')
+      instance.next = this.owner.schedule(ordinal, timings.hubRefusal, 'instance.weightsRefused')
       return
     }
     if (!isCached && node.diskFull) {
-      this.#instances.lose([ordinal], { cause: 'disk', reason: `no space left on ${node.id}` })
+      this.owner.lose([ordinal], { cause: 'disk', reason: `no space left on ${node.id}` })
       return
     }
     this.context.record(instance, 'instance.imagePulled', { weights: isCached ? 'cached' : 'fetched' })
-    if (isCached) instance.next = this.#instances.schedule(ordinal, 0, 'instance.weightsPulled')
+    if (isCached) instance.next = this.owner.schedule(ordinal, 0, 'instance.weightsPulled')
     else {
       const rate = draw(timings.downloadRate, this.context.chance, deployment.key, DOWNLOAD, instance.index)
       this.parts.downloads.start(ordinal, deployment.weights.bytes, rate)
@@ -155,24 +148,24 @@ export class InstanceStartup extends Part<InstanceStartupParts, InstanceStartupP
     const deployment = this.ports.deployments.read(instance.deployment)
     const isInMemory = isInPageCache(nodes.read(instance.node), deployment.weights.repo, timings.pageCacheBytes)
     nodes.cacheWeights(instance.node, deployment.weights.repo, deployment.weights.bytes)
-    this.#instances.enterState(instance, 'loading')
-    instance.readyDeadlineEvent = this.#instances.schedule(ordinal, timings.readyWithin, 'instance.overdue')
+    this.owner.enterState(instance, 'loading')
+    instance.readyDeadlineEvent = this.owner.schedule(ordinal, timings.readyWithin, 'instance.overdue')
     if (
       deployment.remainingCrashes > 0 ||
       this.ports.deployments.failures.engineArgsProblem(deployment) !== undefined
     ) {
-      instance.next = this.#instances.schedule(ordinal, timings.crashAfter, 'instance.engineExited')
+      instance.next = this.owner.schedule(ordinal, timings.crashAfter, 'instance.engineExited')
       return
     }
     const { weights, gpu, numGpus } = deployment
     const fixed = timings.loadFixed * hostFactor(timings, gpu, this.#compilation(instance))
     if (shortageOf(deployment.plan) !== undefined) {
       // The engine allocates all memory for the weights before it reads the first byte.
-      instance.next = this.#instances.schedule(ordinal, fixed, 'instance.outOfMemory')
+      instance.next = this.owner.schedule(ordinal, fixed, 'instance.outOfMemory')
       return
     }
     const duration = fixed + readTime(timings, weights.bytes, numGpus, isInMemory)
-    instance.next = this.#instances.schedule(ordinal, duration, 'instance.loaded')
+    instance.next = this.owner.schedule(ordinal, duration, 'instance.loaded')
   }
 
   /** Keeps what the engine of an instance compiled if the profile has a volume for it. */
@@ -216,13 +209,13 @@ export class InstanceStartup extends Part<InstanceStartupParts, InstanceStartupP
     const deployment = this.ports.deployments.read(instance.deployment)
     const { weights, gpu, key } = deployment
     const compilation = this.#compilation(instance)
-    this.#instances.enterState(instance, 'warming')
+    this.owner.enterState(instance, 'warming')
     const isSlow =
       timings.slowCompileShare > 0 && chance.unit(key, SLOW_COMPILE, instance.index) < timings.slowCompileShare
     const warmUp = isSlow ? { ...timings.warmUp, compile: timings.warmUp.compile * 10 } : timings.warmUp
     const medianDuration =
       warmUpTime(warmUp, modelFigures(weights).layers, compilation) * hostFactor(timings, gpu, compilation)
-    instance.next = this.#instances.schedule(
+    instance.next = this.owner.schedule(
       ordinal,
       chance.lognormal(medianDuration, warmUp.sigma, key, WARM_UP, instance.index),
       'instance.warmed',
