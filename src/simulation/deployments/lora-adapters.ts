@@ -1,14 +1,12 @@
 import { draw } from '../../data/profiles/distribution.ts'
 import { purpose } from '../../kernel/random.ts'
-import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Environment } from '../fleet/environment.ts'
 import { repositoryExists } from '../fleet/known-repositories.ts'
-import type { Nodes } from '../fleet/nodes.ts'
 import { hubRefusal } from '../fleet/weights.ts'
 import { Part } from '../part.ts'
-import { AdapterSlots } from './adapter-slots.ts'
+import { AdapterSlots, type AdapterSlotsParts } from './adapter-slots.ts'
 import type { Deployment } from './deployment.ts'
 import {
   type AdapterSpec,
@@ -18,9 +16,7 @@ import {
   type FixtureIdentity,
   isTerminal,
 } from './deployment-row.ts'
-import type { Deployments } from './deployments.ts'
 import type { AdapterFollower } from './instance-speed.ts'
-import type { Instances } from './instances.ts'
 
 const ADDRESS = /^https?:\/\/[^/\s?#]+\/([^\s?#]+?)\/?$/
 
@@ -64,12 +60,8 @@ const NO_WEIGHTS: DeployedWeights = {
 }
 
 /** The parts below that it uses. */
-export interface LoraAdaptersParts {
-  readonly deployments: Deployments
-  readonly instances: Instances
-  readonly nodes: Nodes
+export interface LoraAdaptersParts extends AdapterSlotsParts {
   readonly environment: Environment
-  readonly ledger: Ledger
 }
 
 /**

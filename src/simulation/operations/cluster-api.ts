@@ -142,7 +142,11 @@ export type CommandsAreDeclared = Assert<
 >
 
 /** The parts that the controls read and command. */
-export interface ClusterParts extends FailingParts {
+export interface ClusterParts {
+  readonly environment: Environment
+  readonly ledger: Ledger
+  readonly nodes: Nodes
+  readonly apiTokens: ApiTokens
   readonly commands: Commands
   readonly deployments: Deployments
   readonly instances: Instances
@@ -210,20 +214,11 @@ interface ActiveFailure {
   readonly undo?: Command
 }
 
-/** The parts that a command can put right. */
-interface FailingParts {
-  readonly environment: Environment
-  readonly ledger: Ledger
-  readonly nodes: Nodes
-  readonly apiTokens: ApiTokens
-  readonly deployments: Deployments
-}
-
 /**
  * Returns everything that is wrong now and that a command can put right, the fleet first. Last come deployments whose
  * instances wait for GPUs that no node can have. A lack of funds and the notice of a preemption are left out.
  */
-function activeFailures(world: FailingParts): ActiveFailure[] {
+function activeFailures(world: ClusterParts): ActiveFailure[] {
   const failures: ActiveFailure[] = []
   const add = (description: string, verb: string, target?: string) =>
     failures.push({ description, undo: target === undefined ? { verb } : { verb, target } })

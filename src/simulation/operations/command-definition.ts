@@ -6,34 +6,19 @@ import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { attempt } from '../../lib/errors.ts'
 import { isIpRange } from '../../lib/ip-ranges.ts'
-import type { AccountAccess } from '../account/access/account-access.ts'
-import type { ApiTokens } from '../account/access/api-tokens.ts'
-import type { GpuQuotas } from '../account/gpu-quotas.ts'
-import type { Ledger } from '../account/ledger.ts'
 import type { Batch } from '../batches/batch-handle.ts'
-import type { Batches } from '../batches/batches.ts'
-import type { Files } from '../batches/files.ts'
 import { CommandError } from '../command-error.ts'
-import type { Deployments } from '../deployments/deployments.ts'
 import type { Nodes } from '../fleet/nodes.ts'
 import { XIDS } from '../fleet/xid.ts'
-import type { Rentals } from '../rentals/rentals.ts'
 import type { Store } from '../store.ts'
+import type { AccountParts } from './account-deletion.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
 import type { OperationEffects } from './effects.ts'
 
 /** The parts below that it uses. */
-export interface CommandsParts {
-  readonly access: AccountAccess
+export interface CommandsParts extends Omit<AccountParts, 'inferenceRequests' | 'ownRecords' | 'sshKeys' | 'voices'> {
   readonly operationEffects: OperationEffects
   readonly nodes: Nodes
-  readonly deployments: Deployments
-  readonly rentals: Rentals
-  readonly ledger: Ledger
-  readonly gpuQuotas: GpuQuotas
-  readonly apiTokens: ApiTokens
-  readonly batches: Batches
-  readonly files: Files
 }
 
 /** A noun and an example of each kind of target. A GPU is written as `h100-0/3`, node and index. */
