@@ -1,4 +1,5 @@
 /** The validation and answering of batch lines. The service implements it with the rules of its requests. */
+import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
 import type { Profile } from '../../data/profiles/schema.ts'
 import type { Chance, EntityKey } from '../../kernel/random.ts'
 import type { ModelSources, ModelTarget } from '../deployments/model-lookup.ts'
@@ -18,13 +19,7 @@ export interface ResolvedLine {
 }
 
 /** The error of a line that fails. The batch continues. */
-export interface LineError {
-  /** The status of the refusal as text, or the reason why the line did not run. */
-  readonly code: string
-  readonly message: string
-  readonly param: string | null
-  readonly type: string | null
-}
+export type LineError = StoredLineErrors[string]
 
 /** The part of a line's answer that is kept until the output file is written. */
 export interface LineAnswer {
