@@ -20,7 +20,6 @@ export interface Finding {
   readonly invariant: string
   readonly signature: string
   readonly plan: readonly unknown[]
-  readonly found_with: readonly unknown[]
   readonly scenario: string
   readonly why: string
   readonly stage: string

@@ -234,16 +234,10 @@ export function useSession(): Session {
   return ofPage!
 }
 
-/** Forks a world and shows the fork, whose clock is manual. Returns its name; undefined if that failed. */
-export async function forkWorld(
-  session: Session,
-  from: string,
-  label = `Fork ${from}`,
-  view?: string,
-): Promise<string | undefined> {
-  const made = await session.act(label, 'POST /_sim/worlds', { from, clock: 'manual' }, DEFAULT_WORLD)
-  if (made !== undefined) session.place.go({ ...(view !== undefined && { view }), world: made.world, origin: from })
-  return made?.world
+/** Forks a world and shows the fork, whose clock is manual. */
+export async function forkWorld(session: Session, from: string): Promise<void> {
+  const made = await session.act(`Fork ${from}`, 'POST /_sim/worlds', { from, clock: 'manual' }, DEFAULT_WORLD)
+  if (made !== undefined) session.place.go({ world: made.world, origin: from })
 }
 
 /** The name of the hold by which the page pauses a clock. */

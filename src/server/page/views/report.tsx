@@ -6,7 +6,7 @@ import { intoView } from '../parts/hooks.ts'
 import { Panel } from '../parts/panel.tsx'
 import { Glyph } from '../parts/words.tsx'
 import type { ExploreReport, Finding, MatrixCell } from '../store/report.ts'
-import { forkWorld, useSession } from '../store/session.ts'
+import { useSession } from '../store/session.ts'
 
 /** The report that was opened. It has a tab as long as there is one. */
 export function ReportView() {
@@ -125,73 +125,35 @@ function Cell({ cell }: { cell: MatrixCell | undefined }) {
 /** Before each part of a finding that begins with a label. */
 const NEXT_LABEL = / (?=[A-Z][a-z ]+: )/
 
-/** One finding: its story, the shrunk plan against the original, and from which request on nothing could save the client. */
+/** One finding: its story, and the shrunk plan. */
 function FindingDetails({ finding }: { finding: Finding }) {
-  const { signature, why, plan, found_with: original, scenario, shrinking, stage } = finding
+  const { signature, why, plan, scenario, shrinking, stage } = finding
   return (
     <div ref={intoView}>
       <Panel title={signature} label={`Finding ${signature}`}>
         {why.split(NEXT_LABEL).map(part => (
           <p key={part}>{part}</p>
         ))}
-        <div class="columns">
-          <Plan
-            title={`The shrunk plan: ${plural(plan.length, 'item')}`}
-            words={
-              shrinking === undefined
-                ? ''
-                : `Shrinking: ${plural(shrinking.runs, 'run')}.${shrinking.minimal ? ' Each item is needed.' : ''}`
-            }
-            plan={plan}
-          />
-          <Plan
-            title={`The plan that found it: ${plural(original.length, 'item')}`}
-            words={`Stage: ${stage}.`}
-            plan={original}
-          />
-        </div>
+        <h3>The shrunk plan: {plural(plan.length, 'item')}</h3>
+        <p class="faint">
+          Stage: {stage}.{shrinking !== undefined && ` Shrinking: ${plural(shrinking.runs, 'run')}.`}
+          {shrinking?.minimal && ' Each item is needed.'}
+        </p>
+        <ol class="plan">
+          {plan.map(item => (
+            <li key={JSON.stringify(item)}>
+              <code class="break">{JSON.stringify(item)}</code>
+            </li>
+          ))}
+        </ol>
         <div class="toolbar actions">
           <CopyButton label="Copy the scenario" text={() => scenario} />
-          <Small words="Save the scenario" onClick={() => saveFile(`${toFileName(signature)}.yaml`, scenario)} />
-          <ReproduceButton finding={finding} />
+          <Small
+            words="Save the scenario"
+            onClick={() => saveFile(`${signature.replaceAll(/[^\w-]+/g, '-')}.yaml`, scenario)}
+          />
         </div>
       </Panel>
     </div>
   )
-}
-
-function Plan({ title, words, plan }: { title: string; words: string; plan: readonly unknown[] }) {
-  return (
-    <div>
-      <h3>{title}</h3>
-      {words !== '' && <p class="faint">{words}</p>}
-      <ol class="plan">
-        {plan.map(item => (
-          <li key={JSON.stringify(item)}>
-            <code class="break">{JSON.stringify(item)}</code>
-          </li>
-        ))}
-      </ol>
-    </div>
-  )
-}
-
-function toFileName(signature: string): string {
-  return signature.replaceAll(/[^\w-]+/g, '-')
-}
-
-/** Creates a world with the fault rules of a finding, so that the client can be sent there by hand. */
-function ReproduceButton({ finding }: { finding: Finding }) {
-  const session = useSession()
-  const rules = finding.plan.flatMap(item => {
-    const { fault } = item as { fault?: Record<string, unknown> }
-    return fault === undefined ? [] : [fault]
-  })
-  if (rules.length === 0) return null
-  const create = async () => {
-    const made = await forkWorld(session, session.world.peek(), 'Fork for the finding', 'faults')
-    if (made === undefined) return
-    for (const rule of rules) await session.act('Add a fault rule', 'POST /_sim/faults', rule as never, made)
-  }
-  return <Small words="Open a fork with these faults" onClick={create} />
 }
