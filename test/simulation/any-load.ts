@@ -3,6 +3,12 @@ import { OfferedLoad, type OfferedLoadInput } from '../../src/data/offered-load.
 import type { Micros } from '../../src/kernel/duration.ts'
 import { Chance } from '../../src/kernel/random.ts'
 import { LoadCurve } from '../../src/simulation/load/load-curve.ts'
+import { FlowState, type RequestFlow } from '../../src/simulation/load/request-flow.ts'
+
+/** Returns what becomes of a flow during a stretch. The flow itself stays as it is. */
+export function advanceFlow(flow: RequestFlow, ...stretch: Parameters<FlowState['advance']>): RequestFlow {
+  return new FlowState(flow).advance(...stretch)
+}
 
 /** A load of every kind whose rates stay below 100/s and whose periods are some minutes. */
 export function anyLoad(): fc.Arbitrary<OfferedLoad> {

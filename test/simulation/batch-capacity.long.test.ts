@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { OfferedLoadInput } from '../../src/data/offered-load.ts'
 import type { FixturePatch } from '../../src/data/records/fixture.ts'
 import { type Micros, SECOND } from '../../src/kernel/duration.ts'
-import { advanceFlow, EMPTY_FLOW } from '../../src/simulation/load/request-flow.ts'
+import { EMPTY_FLOW, FlowState } from '../../src/simulation/load/request-flow.ts'
 import { findSpareTime, spareSeconds } from '../../src/simulation/load/serving.ts'
 import { anyLoad, anyStretch, curveOf } from './any-load.ts'
 import { batchOf, linesIn, many } from './batch-world.ts'
@@ -136,12 +136,12 @@ describe('spare capacity', () => {
   })
 
   test('and what was served are together what the instances can do', () => {
-    const speed = { requestsPerSecond: 40 } as Parameters<typeof advanceFlow>[2]
+    const speed = { requestsPerSecond: 40 } as Parameters<FlowState['advance']>[1]
     fc.assert(
       fc.property(anyLoad(), anyStretch(), fc.nat(80), (load, [from, to], backlog) => {
         const curve = curveOf(load)
         const state = { ...EMPTY_FLOW, arrived: backlog, backlog }
-        const { served } = advanceFlow(state, curve, speed, 1, 50, from, to)
+        const { served } = new FlowState(state).advance(curve, speed, 1, 50, from, to)
         const spared = spareSeconds({ curve, capacity: 40, backlog, queueLimit: 50 }, from, to)
         expect(served / 40 + spared).toBeCloseTo((to - from) / SECOND, 5)
       }),

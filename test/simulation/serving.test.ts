@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
 import { estimateWeights, instanceHardware } from '../../src/simulation/fleet/weights.ts'
 import { InstanceEngine, type InstanceWorkload } from '../../src/simulation/load/engine.ts'
-import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../../src/simulation/load/request-flow.ts'
+import { EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../../src/simulation/load/request-flow.ts'
 import { estimateServing, maxRateFor, requiredInstances } from '../../src/simulation/load/serving.ts'
 import { anyWork } from './any-engine.ts'
-import { anyLoad, anyStretch, curveOf } from './any-load.ts'
+import { advanceFlow, anyLoad, anyStretch, curveOf } from './any-load.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 

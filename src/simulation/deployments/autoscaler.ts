@@ -2,7 +2,7 @@ import type { Micros } from '../../kernel/duration.ts'
 import { assertHandled, type EventOf } from '../events.ts'
 import type { Environment } from '../fleet/environment.ts'
 import type { InstanceEngine } from '../load/engine.ts'
-import { advanceFlow, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
+import { FlowState, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
 import { maxRateFor, requiredInstances } from '../load/serving.ts'
 import { Part } from '../part.ts'
 import { type DeploymentRow, isTerminal } from './deployment-row.ts'
@@ -188,9 +188,9 @@ export class Autoscaler extends Part<AutoscalerParts, WorkPorts> implements Scal
 
   #flowAt(row: Readonly<DeploymentRow>, to: Micros): RequestFlow {
     if (!row.load || to <= row.flowAt) return row.flow
-    const { load } = row
+    const { curve, speed } = row.load
     const queueLimit = this.context.profile.limits.queuePerDeployment
-    return advanceFlow(row.flow, load.curve, load.speed, row.effectiveInstances, queueLimit, row.flowAt, to)
+    return new FlowState(row.flow).advance(curve, speed, row.effectiveInstances, queueLimit, row.flowAt, to)
   }
 
   #scaleDelay(row: Readonly<DeploymentRow>, desired: number): Micros {

@@ -34,7 +34,20 @@ export class FlowState implements RequestFlow {
     return this === EMPTY_FLOW ? this : new FlowState(this)
   }
 
-  /** Changes the flow as `advanceFlow` does. */
+  /**
+   * Lets load flow through a deployment during [from, to), while neither its instances nor its speed change. Returns the
+   * flow itself.
+   *
+   * The queue grows by what the instances cannot take, falls by what they can take beyond the load, never below 0; what
+   * arrives at a full queue is refused. Without an instance everything queues, then is refused. A queue limit below the
+   * present queue turns its end away at once. Costs a few searches of the curve each time the load crosses what the
+   * instances can do, however long the stretch. Cutting a stretch in two changes nothing but the last digits.
+   *
+   * @param queueLimit requests that may wait; Infinity for no limit
+   * @example
+   * new FlowState(EMPTY_FLOW).advance(constant(50), speed, 1, 100, 0, 10 * SECOND)
+   * // of 500 requests 300 were served by one instance of 30.0 requests/s, 100 wait, 100 were refused
+   */
   advance(
     curve: LoadCurve,
     speed: InstanceEngine,
@@ -42,7 +55,7 @@ export class FlowState implements RequestFlow {
     queueLimit: number,
     from: Micros,
     to: Micros,
-  ): void {
+  ): this {
     const capacity = readyInstances * speed.requestsPerSecond
     let { arrived, served } = this
     let backlog = Math.min(this.backlog, queueLimit)
@@ -71,38 +84,12 @@ export class FlowState implements RequestFlow {
     this.served = served
     this.refused = refused
     this.backlog = backlog
+    return this
   }
 }
 
 /** Before the first request. */
 export const EMPTY_FLOW = new FlowState({ arrived: 0, served: 0, refused: 0, backlog: 0 })
-
-/**
- * Lets load flow through a deployment during [from, to), while neither its instances nor its speed change.
- *
- * The queue grows by what the instances cannot take, falls by what they can take beyond the load, never below 0; what
- * arrives at a full queue is refused. Without an instance everything queues, then is refused. A queue limit below the
- * present queue turns its end away at once. Costs a few searches of the curve each time the load crosses what the
- * instances can do, however long the stretch. Cutting a stretch in two changes nothing but the last digits.
- *
- * @param queueLimit requests that may wait; Infinity for no limit
- * @example
- * advanceFlow(EMPTY_FLOW, constant(50), speed, 1, 100, 0, 10 * SECOND)
- * // of 500 requests 300 were served by one instance of 30.0 requests/s, 100 wait, 100 were refused
- */
-export function advanceFlow(
-  state: RequestFlow,
-  curve: LoadCurve,
-  speed: InstanceEngine,
-  readyInstances: number,
-  queueLimit: number,
-  from: Micros,
-  to: Micros,
-): RequestFlow {
-  const flow = new FlowState(state)
-  flow.advance(curve, speed, readyInstances, queueLimit, from, to)
-  return flow
-}
 
 /** A smaller rounding error is ignored: sums that should be whole come out a little less. */
 const ROUNDING = 1e-6

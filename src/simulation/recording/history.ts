@@ -3,7 +3,7 @@ import { GPU_TYPES, type GpuType, gpuIndex } from '../../data/records/gpu-config
 import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
-import { advanceFlow, EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
+import { EMPTY_FLOW, FlowState, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
 import type { RequestOutcome, RequestTotals, RequestWorkDone } from '../load/request-totals.ts'
 import type { DeploymentLoad } from '../load/serving.ts'
 import { Part } from '../part.ts'
@@ -225,20 +225,14 @@ export class UsageHistory extends Part {
     }
   }
 
-  /**
-   * Returns the totals at a time within a segment, which must still be current at that time.
-   *
-   * @param known the request flow at that time, if it is known
-   */
-  totalsWithin(segment: ServingSegment, at: Micros, known?: RequestFlow): ServingTotals {
+  /** Returns the totals at a time within a segment, which must still be current at that time. */
+  totalsWithin(segment: ServingSegment, at: Micros): ServingTotals {
     const { effectiveInstances, isBusy, load } = segment
     const capacityTime = effectiveInstances * (at - segment.at)
     const limit = this.context.profile.limits.queuePerDeployment
-    const served =
-      known ??
-      (load
-        ? advanceFlow(segment.served, load.curve, load.speed, effectiveInstances, limit, segment.at, at)
-        : segment.served)
+    const served = load
+      ? new FlowState(segment.served).advance(load.curve, load.speed, effectiveInstances, limit, segment.at, at)
+      : segment.served
     const loadTime = load ? timeOfRequests(served.served - segment.served.served, load) : 0
     return {
       served,
