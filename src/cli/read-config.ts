@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type * as z from 'zod'
+import { isRecord } from '../lib/json-text.ts'
 import { HIDDEN } from '../lib/text/secrets.ts'
 import { escapeControls } from '../lib/text/words.ts'
 import { jsonPath, type Problem, problemsOf, WITHOUT_JIT } from '../lib/zod-problems.ts'
@@ -50,7 +51,7 @@ export async function readConfig(args: readonly string[]): Promise<void> {
   const file = given ?? CONFIG_FILES.find(path => existsSync(path))
   setConfig({}, '')
   if (file === undefined) return
-  if (!isFile(file)) {
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) {
     const reason = existsSync(file) ? 'it is not a file' : 'the file is missing'
     const name = given === undefined ? file : `--config '${file}'`
     throw new UsageError(`Failed to read ${name}: ${reason}. Give one in TypeScript, JavaScript, JSON or YAML.`)
@@ -91,10 +92,6 @@ export async function readEndpoints(file?: string): Promise<Pick<SimulatorOption
   return configEndpoints()
 }
 
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
-}
-
 /** Returns the fields of a file, as they are. */
 async function readFields(file: string): Promise<Readonly<Record<string, unknown>>> {
   // Both are loaded on demand: most projects have no such file.
@@ -106,7 +103,7 @@ async function readFields(file: string): Promise<Readonly<Record<string, unknown
   if (value === undefined) {
     throw new UsageError(`Failed to read ${file}: its default export is missing. Write export default { … } there.`)
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  if (isRecord(value)) return value
   throw new UsageError(`Failed to read ${file}: it holds no object. Give flags, as in { "fixtures": "empty" }.`)
 }
 

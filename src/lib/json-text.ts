@@ -38,6 +38,17 @@ export function tryParseJson(text: string): unknown {
   }
 }
 
+/** Returns whether a value is an object, and neither a list nor null. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Returns the object of a JSON text; undefined if it is invalid JSON or another value. */
+export function tryParseRecord(text: string): Record<string, unknown> | undefined {
+  const value = tryParseJson(text)
+  return isRecord(value) ? value : undefined
+}
+
 /** Returns the value of a JSON text, or the text itself if it is invalid JSON. */
 export function parseJsonOrText(text: string): unknown {
   const value = tryParseJson(text)

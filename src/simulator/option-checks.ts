@@ -1,15 +1,16 @@
 /** Checks of options that name a kind of value, and readers of the seed and the epoch. The parts of the simulator check what is in a value. */
 import * as z from 'zod'
 import { DEFAULT_EPOCH_MS, elapsedAt, MAX_WORLD_AGE } from '../kernel/clock.ts'
+import { isRecord } from '../lib/json-text.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { quote } from '../lib/quote.ts'
 import { formatCount } from '../lib/text/numbers.ts'
 import { isHost } from '../service/native/webhook-address.ts'
 
-export const NamedOrObject = z.custom(value => typeof value === 'string' || isObject(value), {
+export const NamedOrObject = z.custom(value => typeof value === 'string' || isRecord(value), {
   error: 'a name, a path, or an object',
 })
-export const PlainObject = z.custom(isObject, { error: 'an object' })
+export const PlainObject = z.custom(isRecord, { error: 'an object' })
 export const List = z.custom(Array.isArray, { error: 'a list' })
 /** A seed of a file or a body. Other numbers are not as they were written: some of their digits are lost. */
 export const Seed = z
@@ -36,10 +37,6 @@ export const Webhooks = z.strictObject(
   },
   webhooksError,
 )
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 /** Returns a seed. Rejects a value of another type. */
 export function readSeed(seed: unknown): string | number {

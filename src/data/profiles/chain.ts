@@ -1,8 +1,8 @@
 import { openProfile } from '#fixture-files'
-import { parseJsonText } from '../../lib/json-text.ts'
+import { isRecord, parseJsonText } from '../../lib/json-text.ts'
 import { describeWrongValue, formatValue } from '../../lib/zod-problems.ts'
 import type { ProfileFile } from '../fixtures/files.ts'
-import { isRecord, ProfileError } from './problems.ts'
+import { ProfileError } from './problems.ts'
 import type { ProfileInput } from './schema.ts'
 
 /** The profile that a profile extends if it names no other one. */

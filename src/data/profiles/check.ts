@@ -1,8 +1,9 @@
 import { describeUnknown } from '../../lib/did-you-mean.ts'
 import { deepFreeze } from '../../lib/fields.ts'
+import { isRecord } from '../../lib/json-text.ts'
 import { formatValue } from '../../lib/zod-problems.ts'
 import type { ProfileChain, ProfileLayer } from './chain.ts'
-import { isRecord, ProblemReport } from './problems.ts'
+import { ProblemReport } from './problems.ts'
 import { ProfileReader } from './reader.ts'
 import { PROFILE_SECTIONS, type Profile } from './schema.ts'
 

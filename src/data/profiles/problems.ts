@@ -35,8 +35,3 @@ export class ProblemReport {
     if (this.#problems.length > 0) throw new ProfileError(this.#subject, this.#problems)
   }
 }
-
-/** Tells whether a value of a file is an object. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

@@ -1,7 +1,8 @@
+import { isRecord } from '../../lib/json-text.ts'
 import { describeUnknownField } from '../../lib/known-keys.ts'
 import { describeWrongValue, formatValue, type Problem } from '../../lib/zod-problems.ts'
 import type { ProfileLayer } from './chain.ts'
-import { isRecord, type ProblemReport } from './problems.ts'
+import type { ProblemReport } from './problems.ts'
 import { NamedSections, type ProfileSection, ProfileSetting, toCamelCase } from './setting.ts'
 import { readSetting } from './setting-kinds.ts'
 

@@ -5,9 +5,9 @@
 import * as z from 'zod'
 import { formatDuration, type Micros, micros } from '../../kernel/duration.ts'
 import { attempt } from '../../lib/errors.ts'
+import { isRecord } from '../../lib/json-text.ts'
 import { type Problem, problemsOf, WITHOUT_JIT } from '../../lib/zod-problems.ts'
 import { type Distribution, NO_CAP } from './distribution.ts'
-import { isRecord } from './problems.ts'
 
 /** How a setting is written (`In`), and the value for the simulation (`Out`). */
 export interface SettingKind<In, Out> {

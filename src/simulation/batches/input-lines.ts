@@ -1,5 +1,5 @@
 import type { ModelTask } from '../../data/records/enums.ts'
-import { tryParseJson } from '../../lib/json-text.ts'
+import { isRecord, tryParseRecord } from '../../lib/json-text.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import type { Steps } from '../../lib/slices.ts'
 
@@ -99,7 +99,7 @@ export function* readBatchLines(
       errors.push({ code: 'invalid_json', line, message: 'the line is not UTF-8', param: null })
       continue
     }
-    const parsed = parseLine(text)
+    const parsed = tryParseRecord(text)
     if (parsed === undefined) {
       errors.push({ code: 'invalid_json', line, message: 'the line is not a JSON object', param: null })
       continue
@@ -152,11 +152,6 @@ export function toInvalidLine(
   return { code: 'invalid_line', line, message, param: `${endpoint}.${invalidField}` }
 }
 
-function parseLine(text: string): Record<string, unknown> | undefined {
-  const value = tryParseJson(text)
-  return isObject(value) ? value : undefined
-}
-
 function lineProblem(request: Readonly<Record<string, unknown>>, endpoint: BatchEndpoint): InvalidBody | undefined {
   if (typeof request.custom_id !== 'string' || request.custom_id === '') {
     return { message: 'custom_id is missing or no text', invalidField: 'custom_id' }
@@ -165,7 +160,7 @@ function lineProblem(request: Readonly<Record<string, unknown>>, endpoint: Batch
   if (request.url !== endpoint) {
     return { message: `url is ${shown(request.url)}, the batch runs ${endpoint}`, invalidField: 'url' }
   }
-  if (!isObject(request.body)) return { message: 'body is missing or no object', invalidField: 'body' }
+  if (!isRecord(request.body)) return { message: 'body is missing or no object', invalidField: 'body' }
   if (typeof request.body.model !== 'string' || request.body.model === '') {
     return { message: 'body.model is missing or no text', invalidField: 'body.model' }
   }
@@ -176,11 +171,7 @@ function lineProblem(request: Readonly<Record<string, unknown>>, endpoint: Batch
 function shown(value: unknown): string {
   if (value === undefined) return 'missing'
   if (Array.isArray(value)) return 'an array'
-  if (isObject(value)) return 'an object'
+  if (isRecord(value)) return 'an object'
   if (typeof value !== 'string' || value.length <= LIMITS.lineErrorCharacters) return JSON.stringify(value)
   return `${JSON.stringify(value.slice(0, LIMITS.lineErrorCharacters))}…`
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,7 +1,7 @@
 /** Recordings as text: one JSON object a line. Each line has a checksum of itself and of all lines before it. */
 
 import { acceptCopies } from '../../lib/errors.ts'
-import { tryParseJson } from '../../lib/json-text.ts'
+import { tryParseRecord } from '../../lib/json-text.ts'
 import { quote } from '../../lib/quote.ts'
 import { type Steps, withoutPause } from '../../lib/slices.ts'
 import { VERSION } from '../../lib/version.ts'
@@ -65,7 +65,7 @@ export function* parseInSteps(text: string, what: string): Steps<ParsedRecording
   const parsed: object[] = []
   for (const [index, row] of rows.entries()) {
     const line = index + 1
-    const content = parseRow(row)
+    const content = tryParseRecord(row)
     if (index === 0) assertFormat(content, fail)
     const found = SUM.exec(row)
     if (row.endsWith('\r')) {
@@ -96,11 +96,6 @@ export function* parseInSteps(text: string, what: string): Steps<ParsedRecording
   if (hasEnd && rest === '') return { header, lines, cut: undefined }
   const place = rest === '' ? `after line ${rows.length}` : `in line ${rows.length + 1}`
   return { header, lines, cut: `the recording is cut off ${place}: its line with the digest is missing` }
-}
-
-function parseRow(row: string): object | undefined {
-  const value = tryParseJson(row)
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
 }
 
 /** Rejects a first line that is not a header, or that another version wrote. */

@@ -5,7 +5,7 @@ import type { Archive } from '../../../kernel/archive.ts'
 import { LayeredMap } from '../../../kernel/layered-map.ts'
 import { purpose } from '../../../kernel/random.ts'
 import { fromBase64url, toBase64url } from '../../../lib/bytes.ts'
-import { tryParseJson } from '../../../lib/json-text.ts'
+import { tryParseRecord } from '../../../lib/json-text.ts'
 import { isCredential } from '../../../lib/text/secrets.ts'
 import { Part } from '../../part.ts'
 import type { LedgerParts } from '../ledger.ts'
@@ -144,10 +144,7 @@ function encodeJson(value: object): string {
 
 function decodeJson(text: string): Record<string, unknown> | undefined {
   const bytes = fromBase64url(text)
-  const value = bytes && tryParseJson(new TextDecoder().decode(bytes))
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
+  return bytes && tryParseRecord(new TextDecoder().decode(bytes))
 }
 
 /** Returns the UTF-8 bytes of a text as characters, for `btoa`. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
+import { isRecord } from '../../../lib/json-text.ts'
 import { unwrapSchema } from '../../../lib/zod-problems.ts'
 import type { AnyEndpoint } from '../../../service/endpoint.ts'
 import { mapEvents, withBody } from '../body-streams.ts'
@@ -221,7 +222,7 @@ function applyChange(value: unknown, segments: readonly string[], change: Change
   const [segment, ...rest] = segments
   if (segment === undefined && isElementChange(change)) return changeElement(value, change)
   if (segment === '[]') return Array.isArray(value) ? value.map(entry => applyChange(entry, rest, change)) : value
-  if (!isObject(value)) return value
+  if (!isRecord(value)) return value
   if (segment === undefined) {
     return change === 'keyOrder'
       ? Object.fromEntries(Object.entries(value).reverse())
@@ -255,8 +256,4 @@ function applyChange(value: unknown, segments: readonly string[], change: Change
 function changeElement(value: unknown, change: 'nullElement' | 'missingElement'): unknown {
   if (!Array.isArray(value) || value.length === 0) return value
   return change === 'nullElement' ? [null, ...value.slice(1)] : value.slice(1)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

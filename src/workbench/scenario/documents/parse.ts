@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { elapsedAt } from '../../../kernel/clock.ts'
 import { micros } from '../../../kernel/duration.ts'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
+import { isRecord } from '../../../lib/json-text.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { valueAt } from '../../../lib/zod-problems.ts'
 import { isDuration } from '../../../simulator/faults/kinds/fields.ts'
@@ -24,7 +25,7 @@ import {
   STEP_SCHEMAS,
   type StepKind,
 } from './schema.ts'
-import { isMap, WorldChecks } from './world-checks.ts'
+import { WorldChecks } from './world-checks.ts'
 
 /**
  * Reads a scenario from a YAML or JSON file.
@@ -78,7 +79,7 @@ class ScenarioReader {
 
   #readRoot(): object {
     const value = this.#mistakes.read('scenario')
-    if (!isMap(value)) {
+    if (!isRecord(value)) {
       const advice = 'Give a map with title, steps and the other keys of docs/scenarios.md'
       this.#mistakes.addAt(0, 'the file does not hold a scenario', advice)
     }
@@ -96,7 +97,7 @@ class ScenarioReader {
     const found = kindByKey(value, Object.keys(STEP_SCHEMAS) as StepKind[], 'step', 'a step')
     const kind = typeof found === 'string' ? found : undefined
     if (typeof found === 'object') this.#mistakes.addAll([found], path)
-    const body = (isMap(value) ? value : {}) as Record<string, unknown>
+    const body = isRecord(value) ? value : {}
     const planned = kind === undefined ? [] : this.#readNestedSteps(kind, body, path, saved)
     // An invalid step counts too: otherwise each use of its saved value would be reported as a mistake.
     if (typeof body.as === 'string') saved.push(body.as)
@@ -113,7 +114,7 @@ class ScenarioReader {
     saved: string[],
   ): [string, DocumentStep[]][] {
     const planner = kind === 'at' || kind === 'every' ? body[kind] : undefined
-    const inner = isMap(planner) ? (planner as Record<string, unknown>) : undefined
+    const inner = isRecord(planner) ? planner : undefined
     // Nested steps are checked one by one below.
     const withoutNested = inner === undefined ? body : { ...body, [kind]: withEmptyLists(inner) }
     if (this.#checkSchema(narrowStepSchema(kind, body), withoutNested, path)) {
@@ -159,7 +160,7 @@ class ScenarioReader {
   /** Checks the input of an operation, as far as it is known before the step is played. */
   #checkInput(operation: string, given: unknown, path: Path, isRefused: boolean): void {
     const input = given ?? {}
-    if (!isMap(input)) {
+    if (!isRecord(input)) {
       this.#mistakes.add(path, `the input of '${operation}' must be a map`, 'Give its fields by their names')
       return
     }

@@ -2,6 +2,7 @@
 import type * as z from 'zod'
 import { openFixture, openProfile } from '#fixture-files'
 import { type ProfileInput, withWeather } from '../../../data/profiles/load.ts'
+import { isRecord } from '../../../lib/json-text.ts'
 import { createApi } from '../../../service/http/service.ts'
 import { documentedOperations, operations } from '../../../service/index.ts'
 import { type NamesProfile, readNames } from '../../../service/naming/names-profile.ts'
@@ -34,7 +35,7 @@ export class WorldChecks {
 
   /** Checks the options of the initial world that have the right form. */
   checkGiven(given: unknown): void {
-    if (!isMap(given)) return
+    if (!isRecord(given)) return
     const shape: Readonly<Record<string, z.ZodType | undefined>> = GivenWorld.shape
     const isValid = ([name, value]: [string, unknown]) =>
       Object.hasOwn(shape, name) && shape[name]!.safeParse(value).success
@@ -139,8 +140,4 @@ export class WorldChecks {
 
 function capitalize(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`
-}
-
-export function isMap(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
