@@ -31,13 +31,9 @@ export interface ForkOptions {
 }
 
 /** A world in a snapshot: its options and its state. The state is shared with the world, not copied. */
-export interface ArchivedWorld {
+export interface ArchivedWorld
+  extends Required<Pick<WorldOptions, 'epochMs' | 'profile' | 'journalLimit' | 'maxStorageBytes' | 'bounds'>> {
   readonly seed: string
-  readonly epochMs: number
-  readonly profile: Profile
-  readonly maxStorageBytes: number
-  readonly bounds: EventLimits
-  readonly journalLimit: number
   readonly state: readonly unknown[]
 }
 

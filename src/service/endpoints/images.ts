@@ -6,7 +6,7 @@ import { imageWork, modelPricingOf } from '../../simulation/inference/media-work
 import type { ApiScope } from '../api-scope.ts'
 import { neighbour, type SizeLimit, type UploadedFile } from '../endpoint.ts'
 import { integer, queryInteger, recordSchema, text } from '../fields.ts'
-import { drawImages, type ImageSize, InvalidImageError, readImageSize } from '../media/images.ts'
+import { drawImages, type ImageSize, type ImageSource, InvalidImageError, readImageSize } from '../media/images.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import {
   COMPAT_INFERENCE,
@@ -160,20 +160,10 @@ export const createImageVariation = neighbour({
   },
 })
 
-interface ImageOrder {
-  readonly model: string
-  readonly prompt: string
-  /** Hashes of the uploaded files. '': no upload. */
-  readonly source: string
-  readonly count: number
-  readonly width: number
-  readonly height: number
-}
-
 function answerImages(
   { world, token, findScriptedAnswer }: Pick<ApiScope, 'world' | 'token' | 'findScriptedAnswer'>,
   client: Request,
-  order: ImageOrder,
+  order: ImageSource,
 ): DeferredResult<z.input<typeof ImageList>> {
   const { model, prompt, source, width, height, count } = order
   let name = ''

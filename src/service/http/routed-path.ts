@@ -1,15 +1,10 @@
 /** A routed request under a names profile: its neutral path, and the parameters that an alias sets. */
 import { routeParamNames } from '../endpoint.ts'
 import type { VendorMapping } from '../naming/translation.ts'
-import type { CompiledOperation } from './compiled-operation.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** The parts of a routed request that a names profile changes. */
-interface RoutedPath {
-  readonly operation: CompiledOperation
-  readonly path: string
-  readonly params: Readonly<Record<string, string>>
-  readonly search: string
-}
+type RoutedPath = Pick<RequestContext, 'operation' | 'path' | 'params' | 'search'>
 
 /**
  * Translates a routed path into the neutral names, which are the only names in the journal. The response has the neutral

@@ -1,7 +1,6 @@
 import { calibrated, ENGINE_CLASSES } from '../../data/engine-classes.ts'
 import type { CatalogModel, HubRepository } from '../../data/records/catalog.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
-import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import type { Deployments } from '../deployments/deployments.ts'
@@ -30,18 +29,11 @@ export interface RequestServingParts {
 }
 
 /** The instances as single requests use them: free capacity and delays. It has no state of its own. */
-export class RequestServing extends Part<RequestServingParts> {
+export class RequestServing extends Part<RequestServingParts, unknown, { readonly counts: RequestCounts }> {
   /** The last answer of `sharedHardware`: many requests are to one model. */
   #lastShared:
     | { model: CatalogModel | undefined; repository: HubRepository | undefined; hardware: InstanceHardware }
     | undefined
-
-  readonly #counts: RequestCounts
-
-  constructor(context: SimulationContext, parts: RequestServingParts, counts: RequestCounts) {
-    super(context, parts)
-    this.#counts = counts
-  }
 
   /** Returns the number of requests that an instance of a deployment can run at once. */
   maxConcurrencyOf(row: Readonly<DeploymentRow>): number {
@@ -61,7 +53,7 @@ export class RequestServing extends Part<RequestServingParts> {
       const instance = instances.read(ordinal)
       if (instance.state !== 'ready') continue
       if (adapter >= 0 && !instance.adapters.some(each => each.adapter === adapter && each.loadEvent === 0)) continue
-      const running = this.#counts.onInstance(ordinal)
+      const running = this.owner.counts.onInstance(ordinal)
       if (running < fewest) {
         best = ordinal
         fewest = running
@@ -99,7 +91,7 @@ export class RequestServing extends Part<RequestServingParts> {
 
   /** Returns the requests in work on an instance with one more: its part of the offered load, and single requests. */
   #concurrencyWith(row: Readonly<DeploymentRow>, instance: number): number {
-    const single = this.#counts.onInstance(instance) + 1
+    const single = this.owner.counts.onInstance(instance) + 1
     const { load, effectiveInstances } = row
     if (!load || effectiveInstances === 0) return single
     const { backlog } = this.parts.autoscaler.wholeRequests(row)
@@ -116,7 +108,7 @@ export class RequestServing extends Part<RequestServingParts> {
     if (instance < 0) return alone
     const { workSharing } = this.context.profile.timings
     const delay = this.#queueDelay(this.parts.deployments.read(deployment))
-    return delay + alone * (1 + workSharing * this.#counts.onInstance(instance))
+    return delay + alone * (1 + workSharing * this.owner.counts.onInstance(instance))
   }
 
   /** Returns the seconds that the backlog of offered load takes. */

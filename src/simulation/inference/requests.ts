@@ -91,11 +91,11 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
   }
   /** The number of all accepted requests: it gives the order of queues. */
   #nextSequence = 0
-  readonly #counts = new RequestCounts()
-  readonly #serving = new RequestServing(this.context, this.parts, this.#counts)
+  readonly counts = new RequestCounts()
+  readonly #serving = new RequestServing(this.context, this.parts, this)
   readonly #admission: AdmissionState = {
     ...this.parts,
-    ...{ context: this.context, counts: this.#counts, serving: this.#serving },
+    ...{ context: this.context, counts: this.counts, serving: this.#serving },
   }
   /** The handles of transports that hold the client of a request, by ordinal. They are not state of the world. */
   readonly handles = new Map<number, InferenceHandle>()
@@ -118,18 +118,18 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
 
   /** Returns the number of requests that run on a deployment and that wait for it. */
   countsOfDeployment(deployment: number): { readonly running: number; readonly waiting: number } {
-    const waiting = this.#counts.queueOf(deployment)?.length ?? 0
-    return { running: this.#counts.onDeployment(deployment) - waiting, waiting }
+    const waiting = this.counts.queueOf(deployment)?.length ?? 0
+    return { running: this.counts.onDeployment(deployment) - waiting, waiting }
   }
 
   /** The number of waiting requests of all deployments. */
   get waiting(): number {
-    return this.#counts.waiting
+    return this.counts.waiting
   }
 
   /** Returns the position of a request in the queue of its deployment; -1 if it does not wait. Adapters share the queue of their base. */
   queuePosition({ ordinal, plan }: InferenceHandle): number {
-    return this.#counts.queueOf(plan.deployment)?.indexOf(ordinal) ?? -1
+    return this.counts.queueOf(plan.deployment)?.indexOf(ordinal) ?? -1
   }
 
   /** Returns when a request started; -1 while it waits, undefined after its end. */
@@ -140,12 +140,12 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
 
   /** Returns the number of requests that run on an instance. */
   running(instance: number): number {
-    return this.#counts.onInstance(instance)
+    return this.counts.onInstance(instance)
   }
 
   /** Tells whether a request runs on a deployment or waits for it. */
   hasWorkFor(deployment: number): boolean {
-    return this.#counts.onDeployment(deployment) > 0
+    return this.counts.onDeployment(deployment) > 0
   }
 
   /** Returns why a request for a model would be rejected now; undefined if it would be accepted. */
@@ -174,7 +174,7 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
     })
     handle.cause = this.context.journal.cause
     this.handles.set(ordinal, handle)
-    this.#counts.add(ordinal, row)
+    this.counts.add(ordinal, row)
     for (const counting of countingRows(plan)) {
       this.parts.history.onRequestArrived(this.parts.deployments.writable(counting))
     }
@@ -214,12 +214,12 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
 
   /** Starts waiting requests after instances of a deployment became ready or loaded an adapter. */
   onCapacityAvailable(deployment: number): void {
-    if (this.#counts.queueOf(deployment)) this.#dispatch(deployment)
+    if (this.counts.queueOf(deployment)) this.#dispatch(deployment)
   }
 
   /** Breaks the requests that ran on a lost instance. */
   onInstanceLost(instance: number, reason: string): void {
-    if (this.#counts.onInstance(instance) === 0) return
+    if (this.counts.onInstance(instance) === 0) return
     for (const [ordinal, row] of this.#sortedRows()) if (row.instance === instance) this.fail(ordinal, reason)
   }
 
@@ -244,7 +244,7 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
   onDeploymentStopped(ordinal: number): void {
     const deployment = this.parts.deployments.read(ordinal)
     const { plan } = deployment
-    const queue = this.#counts.queueOf(plan.base >= 0 ? plan.base : ordinal)
+    const queue = this.counts.queueOf(plan.base >= 0 ? plan.base : ordinal)
     for (const waiting of [...(queue ?? [])]) {
       const row = this.table.read(waiting)
       if (plan.base >= 0 && row.plan.adapter !== ordinal) continue
@@ -274,8 +274,8 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
   }
 
   #rebuildCounts(): void {
-    this.#counts.clear()
-    for (const [ordinal, row] of this.#sortedRows()) this.#counts.add(ordinal, row)
+    this.counts.clear()
+    for (const [ordinal, row] of this.#sortedRows()) this.counts.add(ordinal, row)
   }
 
   /** Starts waiting requests while instances have free capacity: first in, first out. */
@@ -284,14 +284,14 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
     const row = deployments.read(deployment)
     if (isTerminal(row.status)) return
     const hardware = hardwareOf(row)
-    for (const ordinal of [...(this.#counts.queueOf(deployment) ?? [])]) {
+    for (const ordinal of [...(this.counts.queueOf(deployment) ?? [])]) {
       const waiting = this.table.read(ordinal)
       const instance = this.#serving.leastBusyInstance(row, waiting.plan.adapter)
       // A request that waits for its adapter does not block the requests behind it.
       if (instance < 0 && waiting.plan.adapter < 0) return
       if (instance < 0) continue
       const { slowdown } = nodes.read(instances.read(instance).node)
-      this.#counts.leaveQueue(deployment, ordinal)
+      this.counts.leaveQueue(deployment, ordinal)
       this.#start(
         ordinal,
         this.table.writable(ordinal),
@@ -299,7 +299,7 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
         waiting.plan.adapter < 0 ? hardware : withAdapter(hardware),
         slowdown,
       )
-      this.#counts.addToInstance(instance)
+      this.counts.addToInstance(instance)
     }
   }
 
@@ -334,7 +334,7 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
     const handle = this.handles.get(ordinal)
     this.#recordEnd(row, state, reason, answeredTokens, time, handle?.cause)
     this.#serving.countOnEngine(row, state, answeredTokens)
-    this.#counts.remove(ordinal, row)
+    this.counts.remove(ordinal, row)
     this.table.remove(ordinal)
     this.handles.delete(ordinal)
     if (cost) this.parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
@@ -346,7 +346,7 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
     if (plan.deployment >= 0) {
       const { adapter, deployment } = plan
       if (adapter >= 0) this.parts.loraAdapters.slots.release(adapter)
-      if (this.#counts.queueOf(deployment)) this.#dispatch(deployment)
+      if (this.counts.queueOf(deployment)) this.#dispatch(deployment)
       this.parts.autoscaler.onRequestCountChanged(deployment, -1)
       if (!this.hasWorkFor(deployment)) this.parts.deployments.scaling.onWorkEnded(deployment)
     }

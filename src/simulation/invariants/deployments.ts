@@ -1,9 +1,7 @@
 import { DEPLOYMENT_LIFECYCLE, type DeploymentStatus } from '../../data/records/enums.ts'
-import type { Micros } from '../../kernel/duration.ts'
 import type { Entry } from '../../kernel/journal.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
 import { FlowState, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
-import type { DeploymentLoad } from '../load/serving.ts'
 import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'
 
@@ -13,18 +11,10 @@ import type { ReportViolation } from './invariant.ts'
 const ROUNDING = 1e-6
 
 /** What a deployment was when it was looked at last. */
-interface CheckedDeployment {
-  readonly status: DeploymentStatus
-  readonly updatedAt: Micros
-  readonly failReason: string
-  readonly running: number
-  readonly pending: number
-  readonly minInstances: number
-  readonly maxInstances: number
-  readonly load: DeploymentLoad | undefined
-  readonly flow: RequestFlow
-  readonly flowAt: Micros
-}
+type CheckedDeployment = Readonly<
+  Pick<DeploymentRow, 'status' | 'updatedAt' | 'failReason' | 'minInstances' | 'maxInstances'> &
+    Pick<DeploymentRow, 'reportedRunning' | 'reportedPending' | 'load' | 'flow' | 'flowAt'>
+>
 
 /** I5, I6, I7, I14 and I20: the record of a deployment, and the results of its requests. */
 export class DeploymentInvariants {
@@ -77,8 +67,8 @@ export class DeploymentInvariants {
       status: row.status,
       updatedAt: row.updatedAt,
       failReason: row.failReason,
-      running: row.reportedRunning,
-      pending: row.reportedPending,
+      reportedRunning: row.reportedRunning,
+      reportedPending: row.reportedPending,
       minInstances: row.minInstances,
       maxInstances: row.maxInstances,
       load: row.load,
@@ -176,7 +166,7 @@ export class DeploymentInvariants {
       report('I7', `updated_at of deployment ${id} went back from ${before.updatedAt} to ${updatedAt}`, id)
     }
     if (isChanged && updatedAt !== now) {
-      const was = `${before.status} with ${before.running} running and ${before.pending} pending`
+      const was = `${before.status} with ${before.reportedRunning} running and ${before.reportedPending} pending`
       const is = `${row.status} with ${row.reportedRunning} and ${row.reportedPending}`
       report('I7', `deployment ${id} went from ${was} to ${is} and kept its updated_at`, id)
     }
@@ -232,8 +222,8 @@ function isSameFlow(flow: RequestFlow, other: RequestFlow): boolean {
 function looksUnchanged(row: Readonly<DeploymentRow>, before: CheckedDeployment): boolean {
   return (
     row.status === before.status &&
-    row.reportedRunning === before.running &&
-    row.reportedPending === before.pending &&
+    row.reportedRunning === before.reportedRunning &&
+    row.reportedPending === before.reportedPending &&
     row.failReason === before.failReason &&
     row.minInstances === before.minInstances &&
     row.maxInstances === before.maxInstances

@@ -17,25 +17,15 @@ const HOLDS_GPUS: ReadonlySet<InstanceState> = new Set([
 ] satisfies InstanceState[])
 
 /** What an instance was when it was looked at last. */
-interface CheckedInstance {
-  readonly id: string
-  readonly deployment: number
-  readonly state: InstanceState
-  readonly node: number
-  readonly gpus: number
+interface CheckedInstance
+  extends Readonly<Pick<InstanceRow, 'id' | 'deployment' | 'state' | 'node' | 'gpus' | 'adapters'>> {
   readonly type: number
   /** GPUs that count against the limit. */
   readonly countedGpus: number
-  readonly adapters: readonly ResidentAdapter[]
 }
 
 /** What a rental was when it was looked at last. */
-interface CheckedRentalGpus {
-  readonly id: string
-  readonly node: number
-  readonly gpus: number
-  readonly countedGpus: number
-}
+type CheckedRentalGpus = Pick<CheckedInstance, 'id' | 'node' | 'gpus' | 'countedGpus'>
 
 /** I1 to I4, I12 and I17: who holds which GPU, instances of deployments and rentals alike. */
 export class FleetInvariants {

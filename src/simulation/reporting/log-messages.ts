@@ -55,13 +55,7 @@ function podName({ id }: Readonly<DeploymentRow>, instanceIndex: number): string
 }
 
 /** Requests up to a moment: those of the load, and those that clients made. */
-interface RequestCounters {
-  readonly served: number
-  readonly refused: number
-  readonly failed: number
-  readonly left: number
-  readonly waiting: number
-}
+type RequestCounters = Readonly<Record<'served' | 'refused' | 'failed' | 'left' | 'waiting', number>>
 
 /** The requests, counted at regular moments while there are any. */
 function requestCountMessages(

@@ -117,16 +117,7 @@ class DeploymentCursor {
   readonly #segmentReader: ForwardReader<ServingSegment>
   readonly #rentReader: RentReader
   readonly #holdReader: ForwardReader<{ at: Micros; instances: number; before: Micros }>
-  #previousTotals: {
-    served: number
-    refused: number
-    failed: number
-    left: number
-    able: number
-    used: number
-    cost: number
-    held: number
-  }
+  #previousTotals: Record<'served' | 'refused' | 'failed' | 'left' | 'able' | 'used' | 'cost' | 'held', number>
 
   constructor(world: World, row: Readonly<DeploymentRow>, from: Micros) {
     this.#world = world
