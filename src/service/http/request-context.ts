@@ -85,14 +85,14 @@ export class RequestContext<Backend = unknown> {
   text: string | undefined
   seq: number | undefined
   sentAt: Micros | undefined
-  client: string
+  client = ''
   retryAfter: Micros | undefined
   /** Fields that nothing reads, as in `body hub.repo`; undefined unless the world looks for them. */
   unread: readonly string[] | undefined
-  decidedBy: DecidedBy
+  decidedBy: DecidedBy = 'none'
   reason: string | undefined
   /** Whether the response goes to the transport as it is made. */
-  isDirect: boolean
+  isDirect = false
   #waiter: ResponseWaiter | undefined
 
   constructor(
@@ -119,15 +119,6 @@ export class RequestContext<Backend = unknown> {
     this.cause = cause
     this.handlerBackend = handlerBackend
     this.deliveredStatus = deliveredStatus
-    this.text = undefined
-    this.seq = undefined
-    this.sentAt = undefined
-    this.client = ''
-    this.retryAfter = undefined
-    this.unread = undefined
-    this.decidedBy = 'none'
-    this.reason = undefined
-    this.isDirect = false
   }
 
   /** Returns the context of the same request with the changes of a fault. */

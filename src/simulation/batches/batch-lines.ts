@@ -19,7 +19,7 @@ type RareColumn<Value> = (Value | undefined)[] | undefined
  */
 export class BatchLines {
   /** The position in the input of each line. The other columns have the order of the input. */
-  inputIndexes: Int32Array
+  inputIndexes = new Int32Array(0)
   readonly customIds: string[] = []
   /** Two words of each key. */
   readonly keys: Uint32Array
@@ -31,12 +31,8 @@ export class BatchLines {
 
   /** @param maxLength the maximum number of lines */
   constructor(maxLength: number) {
-    this.inputIndexes = new Int32Array(0)
     this.keys = new Uint32Array(2 * maxLength)
     this.isDrawn = new Uint8Array(maxLength)
-    this.choices = undefined
-    this.serviceTiers = undefined
-    this.errors = undefined
   }
 
   get length(): number {
