@@ -5,14 +5,6 @@ import { VERSION } from '../../lib/version.ts'
 import { type AnyEndpoint, type ErrorShape, type Operations, routeParamNames } from '../endpoint.ts'
 import { addFilePart, formFields, type Json, toComponentSchema } from './json-schema.ts'
 
-export interface OpenapiInfo {
-  title?: string
-  version?: string
-  description?: string
-  /** Address of the service. Default: the address of the document. */
-  url?: string
-}
-
 /** The assumptions of the simulator for all endpoints. `docs/endpoints.md` has the same list. */
 export const COMMON_ASSUMPTIONS = [
   'Success is 200.',
@@ -30,7 +22,7 @@ export const COMMON_ASSUMPTIONS = [
  *
  * @example openapi(operations).paths['/deploy/llm'].post.operationId // 'createLlmDeployment'
  */
-export function createOpenapiDocument(operations: Operations, info: OpenapiInfo = {}) {
+export function createOpenapiDocument(operations: Operations) {
   const components: Json = { ...ERROR_SCHEMAS }
   const paths: Record<string, Record<string, Json>> = {}
   for (const [operationId, endpoint] of Object.entries(operations)) {
@@ -50,18 +42,17 @@ export function createOpenapiDocument(operations: Operations, info: OpenapiInfo 
   return {
     openapi: '3.1.0',
     info: {
-      title: info.title ?? 'modelhost-sim',
-      version: info.version ?? VERSION,
+      title: 'modelhost-sim',
+      version: VERSION,
       description:
-        info.description ??
         'A simulated model-hosting service. x-provenance: documented, neighbour (missing in the interface document, but ' +
-          'needed for a lifecycle) or assumed. x-assumed: assumptions where the interface document is silent. ' +
-          'x-open: the field may have other values, too. x-mirror-of: the operation that this path serves a second time. ' +
-          'An unknown path is 404, an unsupported method 405, both with the schema DetailError.',
+        'needed for a lifecycle) or assumed. x-assumed: assumptions where the interface document is silent. ' +
+        'x-open: the field may have other values, too. x-mirror-of: the operation that this path serves a second time. ' +
+        'An unknown path is 404, an unsupported method 405, both with the schema DetailError.',
       license: { name: 'MIT', identifier: 'MIT' },
       'x-assumed': COMMON_ASSUMPTIONS,
     },
-    servers: [{ url: info.url ?? '/' }],
+    servers: [{ url: '/' }],
     paths,
     components: {
       schemas: components,

@@ -7,7 +7,6 @@ const MIN_UNCOPIED_BYTES = 1024
 export class ByteWriter {
   readonly #pieces: Uint8Array[] = []
   #bytes = new Uint8Array(16_384)
-  #view = new DataView(this.#bytes.buffer)
   #begin = 0
   #end = 0
 
@@ -25,12 +24,6 @@ export class ByteWriter {
       remaining = Math.floor(remaining / 128)
     }
     this.#bytes[this.#end++] = remaining
-  }
-
-  f64(value: number): void {
-    this.#reserve(8)
-    this.#view.setFloat64(this.#end, value, true)
-    this.#end += 8
   }
 
   /** Writes bytes. A large piece is not copied, so the caller must not change it before the result is used. */
@@ -71,7 +64,6 @@ export class ByteWriter {
     if (this.#end + more <= this.#bytes.length) return
     this.#finishPiece()
     this.#bytes = new Uint8Array(this.#bytes.length)
-    this.#view = new DataView(this.#bytes.buffer)
     this.#begin = 0
     this.#end = 0
   }
@@ -112,12 +104,6 @@ export class ByteReader {
       if (byte < 128) return value
       scale *= 128
     }
-  }
-
-  f64(): number {
-    const value = this.#view.getFloat64(this.#position, true)
-    this.#position += 8
-    return value
   }
 
   text(): string {
