@@ -78,33 +78,16 @@ export function startFromFixture(world: WorldParts, fixture: Fixture): void {
 function fixtureIdentity(world: WorldParts, seed: DeploymentSeed): FixtureIdentity {
   const { clock } = world
   return {
-    deploy_id: seed.deploy_id,
-    version: seed.version,
+    ...seed,
     created_at: seed.created_at === undefined ? undefined : clock.elapsedAt(seed.created_at),
     updated_at: seed.updated_at === undefined ? undefined : clock.elapsedAt(seed.updated_at),
-    task: seed.task,
-    type: seed.type,
   }
 }
 
 function startDeployment(world: WorldParts, seed: DeploymentSeed): string | undefined {
   const { deployments, instances } = world
   const identity = fixtureIdentity(world, seed)
-  const ordinal = deployments.add(
-    {
-      model_name: seed.model_name,
-      gpu: seed.gpu,
-      num_gpus: seed.num_gpus,
-      max_batch_size: seed.max_batch_size,
-      weights: seed.weights,
-      base_model: seed.base_model,
-      container_image: seed.container_image,
-      extra_args: seed.extra_args,
-      min_instances: seed.settings.min_instances,
-      max_instances: seed.settings.max_instances,
-    },
-    identity,
-  )
+  const ordinal = deployments.add({ ...seed, ...seed.settings, weights: seed.weights }, identity)
   if (seed.load && seed.type === 'llm') deployments.scaling.setLoad(ordinal, seed.load)
   const state = seed.type === 'llm' ? INSTANCE_STATE_BY_STATUS[seed.status] : undefined
   if (state === undefined) {
