@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Micros } from '../../kernel/duration.ts'
 import { delayUnlessAborted } from '../../lib/real-time.ts'
-import { truncateBody } from '../../simulator/faults/body-streams.ts'
+import { deriveBody, truncateBody, withBody } from '../../simulator/faults/body-streams.ts'
 import { chunkSchedule, isStreamed, transferTime, type WireFaultResponse } from '../../simulator/faults/wire-faults.ts'
 
 interface DeliveryOptions {
@@ -70,8 +70,7 @@ export async function deliverFaultToSocket(
     }
     case 'slow': {
       const bytes = isStreamed(answer) ? undefined : new Uint8Array(await answer.arrayBuffer())
-      const { status, headers } = answer
-      const whole = bytes === undefined ? answer.withoutFault : new Response(bytes, { status, headers })
+      const whole = bytes === undefined ? answer.withoutFault : withBody(answer, bytes)
       if (pace === undefined && bytes === undefined) return whole
       if (pace === undefined) return withDelayHeader(whole, transferTime(bytes!.length, outcome.bytesPerSecond))
       if (bytes !== undefined) whole.headers.set('content-length', String(bytes.length))
@@ -124,7 +123,7 @@ export async function sendUntyped(outgoing: ServerResponse, answer: Response): P
 function withDelayHeader(answer: Response, delay: Micros): Response {
   const headers = new Headers(answer.headers)
   headers.set('x-sim-delay', String(delay))
-  return new Response(answer.body, { status: answer.status, headers })
+  return withBody(answer, answer.body, headers)
 }
 
 /** Aborted when the client leaves. */
@@ -140,21 +139,14 @@ function abortedOnClose(outgoing: ServerResponse): AbortSignal {
  */
 export function cutWhenBroken(answer: Response, outgoing: ServerResponse): Response {
   if (!isStreamed(answer) || answer.body === null) return answer
-  const reader = answer.body.getReader()
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read()
-          if (done) controller.close()
-          else controller.enqueue(value)
-        } catch {
-          outgoing.req.socket.destroySoon()
-        }
-      },
-      cancel: reason => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  )
-  return new Response(body, { status: answer.status, headers: answer.headers })
+  const body = deriveBody(answer.body, async (reader, controller) => {
+    try {
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    } catch {
+      outgoing.req.socket.destroySoon()
+    }
+  })
+  return withBody(answer, body)
 }

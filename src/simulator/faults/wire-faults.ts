@@ -102,21 +102,15 @@ export async function deliverFaultInProcess(answer: WireFaultResponse, sleep: Cl
           controller.error(createConnectionClosedError())
         }),
       )
-    case 'slow':
-      return withBody(
-        answer,
-        throttledBody(isStreamed(answer) ? answer : await withBufferedBody(answer), outcome.bytesPerSecond, sleep),
-      )
+    case 'slow': {
+      const whole = isStreamed(answer) ? answer : new Response(await answer.arrayBuffer())
+      return withBody(answer, throttledBody(whole, outcome.bytesPerSecond, sleep))
+    }
   }
 }
 
 function fetchError(message: string, code: string, details: object): TypeError {
   return new TypeError('fetch failed', { cause: Object.assign(new Error(message), { code, ...details }) })
-}
-
-/** Returns the response with its body in one chunk. */
-async function withBufferedBody(answer: WireFaultResponse): Promise<Response> {
-  return new Response(await answer.arrayBuffer())
 }
 
 /** Returns the body in timed chunks. They do not wait for the reader, because a connection has buffers. */
