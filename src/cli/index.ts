@@ -91,14 +91,10 @@ async function dispatch(args: readonly string[]): Promise<void> {
     throw new UsageError(`Failed to run '${first}': unknown command. ${advice}`)
   }
   const command = await load(COMMANDS[hasCommand ? first : DEFAULT_COMMAND]!)
-  if (hasCommand || !asksForHelp(args)) return runCommandLine(args, command)
+  if (hasCommand || !args.some(arg => arg === '--help' || arg === '-h')) return runCommandLine(args, command)
   // yargs has no groups of commands.
   process.stdout.write(`${SUMMARY}\n\n${await describeCommands()}\n\n${COMPLETION}\n\n`)
   await runCommandLine(args, command, `Without a command, $0 runs ${DEFAULT_COMMAND}. Its flags:`)
-}
-
-function asksForHelp(args: readonly string[]): boolean {
-  return args.includes('--help') || args.includes('-h')
 }
 
 async function load(module: () => Promise<unknown>): Promise<Command> {

@@ -19,11 +19,6 @@ export function requireDeployment(world: World, deploy_id: string): Deployment {
   return world.deployments.get(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
 }
 
-/** Returns the ordinal of the deployment. Refuses with 404 if it is unknown. */
-export function requireDeploymentOrdinal(world: World, deploy_id: string): number {
-  return world.deployments.ordinalOf(deploy_id) ?? refuse(404, `no deployment ${deploy_id}`)
-}
-
 /** Returns whether the catalog or the account has a model with this full name. */
 export function isKnownModel(world: World, model_name: string): boolean {
   return world.store.models.has(model_name) || world.modelVersions.get(model_name) !== undefined

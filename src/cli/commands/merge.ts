@@ -44,7 +44,7 @@ export async function merge(
   const known = await KnownFindings.read(knownFile, folder)
   const results = files.flatMap(listResultsFiles)
   // A file that is given twice, as itself and by its folder, counts once.
-  const distinct = [...new Map(results.map(file => [realpathOf(file), file])).values()]
+  const distinct = [...new Map(results.map(file => [attempt(() => realpathSync(file)) ?? file, file])).values()]
   const progress = progressOnTerminal(io)
   const showRead = (done: number) =>
     progress?.update(`${done} of ${plural(distinct.length, 'file')} read`, done, distinct.length)
@@ -58,10 +58,6 @@ export async function merge(
   io.out(json ? `${JSON.stringify({ ...report, findings })}\n` : formatMerge(report, findings))
   if (report.missing > 0) return 3
   return findings.some(finding => finding.known === undefined) || report.differing.length > 0 ? findingCode : 0
-}
-
-function realpathOf(path: string): string {
-  return attempt(() => realpathSync(path)) ?? path
 }
 
 /** Returns the path, or the results files of a folder at any depth: a CI server gives each artifact a folder. */

@@ -20,6 +20,7 @@ async function open(): Promise<void> {
   const status = root.querySelector('[role=status]')!
   status.textContent = 'The worlds of this page run again.'
   status.after(progress)
+  const writePage = (changed: SavedContent) => inSlices(savedPage(readOwnParts(), changed))
   const { connection, problems } = await runAgain(content.worlds, { home: 'file', writePage }, (done, total) => {
     progress.max = total
     progress.value = done
@@ -29,11 +30,6 @@ async function open(): Promise<void> {
   root.replaceChildren()
   if (problems.length > 0) root.before(toAlert(problems.map(describeProblem).join('\n')))
   openPage(root, connection, content.start, content.explored)
-}
-
-/** Writes a page with the parts of this one. */
-function writePage(content: SavedContent): Promise<string> {
-  return inSlices(savedPage(readOwnParts(), content))
 }
 
 function showMessage(text: string): void {

@@ -5,7 +5,7 @@ import type { World } from '../../simulation/world.ts'
 import { neighbour } from '../endpoint.ts'
 import { queryInteger } from '../fields.ts'
 import { parseWindow, timeParam, WINDOW_ASSUMPTIONS } from '../list-params.ts'
-import { requireDeploymentOrdinal } from '../lookups.ts'
+import { requireDeployment } from '../lookups.ts'
 
 /** The longest window of a log query: a month. */
 const LONGEST_WINDOW = 31 * DAY
@@ -72,6 +72,6 @@ interface LogQuery {
 }
 
 function readLogLines(world: World, { deploy_id, pod_name, from, to, limit }: LogQuery): LogMessage[] {
-  const deployment = requireDeploymentOrdinal(world, deploy_id)
+  const deployment = requireDeployment(world, deploy_id).ordinal
   return logMessages(world, deployment, { ...parseWindow(world, from, to, LONGEST_WINDOW), limit, pod: pod_name })
 }

@@ -1,10 +1,9 @@
 /** Native inference of image models: PNG files from a prompt. */
 import * as z from 'zod'
-import { type EntityKey, purpose } from '../../kernel/random.ts'
+import { purpose } from '../../kernel/random.ts'
 import { encodeBase64 } from '../../lib/bytes.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
-import type { World } from '../../simulation/world.ts'
 import { integer, recordSchema, text } from '../fields.ts'
 import { drawImages, type ImageSource } from '../media/images.ts'
 import { requireNoError } from '../openai/scripted-answers.ts'
@@ -51,11 +50,12 @@ export const IMAGE_INFERENCE: NativeProtocol<typeof ImageBody, typeof ImageAnswe
     // A scripted text cannot replace an image, so only errors apply.
     requireNoError(findScriptedAnswer(model, body.prompt))
     const { num_images: count, num_inference_steps: steps } = body
+    const imageKey = world.chance.key('image', `${target.name}\u0000${prompt}`)
     const size = { width: body.width ?? DEFAULT_SIDE, height: body.height ?? DEFAULT_SIDE, count: count ?? 1 }
     return {
       spec: {
         ...{ ...size, model: target.name, prompt: body.prompt, source: sourceOf(body) },
-        seed: body.seed ?? drawSeed(world, world.chance.key('image', `${target.name}\u0000${prompt}`)),
+        seed: body.seed ?? world.chance.integer(MAX_SEED, imageKey, SEED_DRAW),
       },
       longestAnswer: 1,
       work: imageWork(world.profile, modelPricingOf(world, target), { ...size, iterations: steps ?? undefined }),
@@ -70,8 +70,4 @@ export const IMAGE_INFERENCE: NativeProtocol<typeof ImageBody, typeof ImageAnswe
 /** Returns what changes the images beside the prompt. '': the images are those of `POST /v1/images/generations`. */
 function sourceOf({ seed, negative_prompt: negative }: ImageBody): string {
   return seed == null && !negative ? '' : JSON.stringify([seed ?? null, negative ?? ''])
-}
-
-function drawSeed({ chance }: World, key: EntityKey): number {
-  return chance.integer(MAX_SEED, key, SEED_DRAW)
 }

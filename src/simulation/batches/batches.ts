@@ -40,11 +40,6 @@ function finalizingTime({ profile, chance }: SimulationContext, row: Readonly<Ba
   return draw(batchFinalizing, chance, row.key, FINALIZING) + (bytes / batchFinalizingRate) * 1e6
 }
 
-/** Returns the time from the request to cancel a batch until it is cancelled. */
-function cancellingTime({ profile, chance }: SimulationContext, row: Readonly<BatchRow>): Micros {
-  return draw(profile.timings.batchFinalizing, chance, row.key, CANCELLING)
-}
-
 const ID = purpose('batch.id')
 /** Lines whose answers take longer than a slice. */
 const LONG_LINES = 500
@@ -251,10 +246,11 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
 
   /** Requests an early end of a batch. Returns false if its status is terminal. */
   cancel(ordinal: number): boolean {
+    const { profile, chance } = this.context
     const row = this.table.writable(ordinal)
     if (BATCH_LIFECYCLE.terminal.has(row.status)) return false
     if (row.status === 'cancelling') return true
-    const settlingTime = cancellingTime(this.context, row)
+    const settlingTime = draw(profile.timings.batchFinalizing, chance, row.key, CANCELLING)
     if (row.status === 'in_progress' && this.pacing.finishLinesWithin(row, settlingTime))
       this.#startNextStep(ordinal, row)
     // Too late for a batch whose files are being written: it still completes.

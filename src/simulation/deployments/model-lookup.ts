@@ -3,7 +3,6 @@ import type { CatalogModel } from '../../data/records/catalog.ts'
 import type { ModelTask } from '../../data/records/enums.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Store } from '../store.ts'
-import type { Deployment } from './deployment.ts'
 import type { Deployments } from './deployments.ts'
 
 /** What the name of a model is looked up in. A world has it all. */
@@ -82,11 +81,6 @@ function hasVersion({ deployments, store }: ModelSources, { name, row }: ModelTa
   return store.models.get(name)?.versions.includes(version) ?? false
 }
 
-/** Returns whether a deployment serves a model of the catalog under the name of that model. */
-function isOfCatalog({ model_name, base_model }: Deployment): boolean {
-  return base_model === model_name
-}
-
 function findUnversionedTarget(
   { deployments, store, profile, clock }: ModelSources,
   model: string,
@@ -98,7 +92,7 @@ function findUnversionedTarget(
     : (deployments.findLive(model) ?? deployments.findLive(`${store.account.display_name}/${model}`))
   if (deployment?.status === 'deleted') return undefined
   // A catalog model serves all under its name, so a deployment of it is reached by its id alone.
-  const isOwn = deployment?.hasInstances && (isId || !isOfCatalog(deployment))
+  const isOwn = deployment?.hasInstances && (isId || deployment.base_model !== deployment.model_name)
   if (deployment && (isOwn || deployment.type === 'lora')) {
     const { task, ordinal, model_name: name } = deployment
     const common = { name, task, row: ordinal }

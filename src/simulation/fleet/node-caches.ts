@@ -57,11 +57,6 @@ export function evictToFit<Entry extends CacheEntry>(
   return entries.filter(entry => !evicted.has(entry))
 }
 
-/** Returns the name of an image in the journal. */
-export function formatImageName(image: string): string {
-  return image === '' ? 'serving' : image
-}
-
 /**
  * Returns the time until an image is on a node. The first that needs it starts the pull, which takes `drawDuration()`.
  * All others wait for the same pull, even if the first has ended by then.

@@ -15,7 +15,7 @@ import {
   type GpuTypeIndex,
   updateGpuTypeIndex,
 } from './gpu-type-index.ts'
-import { bytesOf, evictToFit, formatImageName, imageOf, repoOf, withUse } from './node-caches.ts'
+import { bytesOf, evictToFit, imageOf, repoOf, withUse } from './node-caches.ts'
 import { bitCount, freeGpus, type NodeGroup, NodeRow, type NodeState, toNodeGroup } from './node-row.ts'
 import type { NodeProvisioner, Tenants } from './tenants.ts'
 import { repositoryWeights } from './weights.ts'
@@ -216,7 +216,7 @@ export class Nodes extends IndexedPart<NodeRow, NodesParts, NodeProvisioner> {
     if (bytesOf(entries) <= imageCacheBytes) return
     const namesInUse = new Set(row.tenants.map(tenant => this.parts.tenants.imageOf(tenant)))
     row.images = evictToFit(entries, imageCacheBytes, imageOf, namesInUse, image => {
-      this.context.record(row, 'node.imageEvicted', { image: formatImageName(image) })
+      this.context.record(row, 'node.imageEvicted', { image: image === '' ? 'serving' : image })
     })
   }
 

@@ -77,7 +77,8 @@ export function createRecordedSimulator(
   header: HeaderLine,
   what: string,
   changes: Partial<SimulatorOptions> = {},
-  deliver: DeliverWebhook = neverDeliver,
+  // Results of webhooks are not sent again: their outcomes are lines of the recording.
+  deliver: DeliverWebhook = () => new Promise(() => {}),
 ): Simulator {
   const { options, snapshot, journal, digest, fixtureDigest } = header
   assertOptions(options, 'shipped', `Failed to replay ${what}: line 1`, RecordingError)
@@ -94,11 +95,6 @@ export function createRecordedSimulator(
     throw problem('this build makes another world of it')
   }
   return sim
-}
-
-/** Results of webhooks are not sent again: their outcomes are lines of the recording. */
-function neverDeliver(): Promise<never> {
-  return new Promise(() => {})
 }
 
 /** Whether the options alone make the simulator as it is now. */

@@ -37,7 +37,7 @@ export const getNodeOfDeployment = control({
     const { deployments, rentals } = sim.world
     const isKnown = (deployments.ordinalOf(deploy_id) ?? rentals.ordinalOf(deploy_id)) !== undefined
     const { name } = await refuseInvalid(() => sim.cluster.nodeOf(deploy_id), isKnown ? 409 : 404)
-    return getNode(sim, name)
+    return sim.cluster.nodes().find(node => node.name === name)!
   },
 })
 
@@ -136,10 +136,6 @@ function parseDelay({ world: { clock } }: Simulator, verb: string, at: string): 
     `Failed to execute '${verb}': at '${at}' ${problem}. ` +
       "Give a duration from now, as in '10m', or ISO 8601 with an offset, as in '2026-01-01T01:00:00Z'.",
   )
-}
-
-function getNode(sim: Simulator, name: string) {
-  return sim.cluster.nodes().find(node => node.name === name)!
 }
 
 const CommandSchema = z.object({ verb: z.string(), target: z.string().optional() })

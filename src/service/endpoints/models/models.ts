@@ -72,7 +72,8 @@ export const listPublicModels = neighbour({
   returns: z.array(ModelEntry),
   handle: ({ world }) => {
     const own = listOwnModels(world).map(model => toOwnModelEntry(world, model))
-    return JsonText.list([...toCatalogJson(world), ...own.filter(isPublic).map(entry => JSON.stringify(entry))])
+    const open = own.filter(entry => entry.private === 0)
+    return JsonText.list([...toCatalogJson(world), ...open.map(entry => JSON.stringify(entry))])
   },
 })
 
@@ -306,8 +307,4 @@ function describeInvocation(scope: VariantScope, model_name: string, type: Model
     mf_title: null,
     mf_description: null,
   }
-}
-
-function isPublic(entry: { readonly private: number }): boolean {
-  return entry.private === 0
 }
