@@ -1,6 +1,6 @@
 import { LIMITS } from '../lib/limits.ts'
 import { widened } from '../lib/lists.ts'
-import type { Archive } from './archive.ts'
+import { type Archive, forkState } from './archive.ts'
 import type { Micros } from './duration.ts'
 import type { Entry, EntryFields } from './entry.ts'
 import { EntryRing, type EntryShape, hashOfName, NO_FIELDS } from './entry-ring.ts'
@@ -221,10 +221,7 @@ export class Journal {
   /** Returns an empty journal that continues this digest. */
   fork(limit = this.limit): Journal {
     const copy = new Journal(limit)
-    copy.#d0 = this.#d0
-    copy.#d1 = this.#d1
-    copy.#d2 = this.#d2
-    copy.#d3 = this.#d3
+    forkState([this], [copy])
     // A simulator continues in a fork of the fork.
     copy.#forkedFrom =
       this.last === 0 ? this.#forkedFrom : { name: this.#name, last: this.last, origin: this.#forkedFrom }
