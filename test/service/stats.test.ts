@@ -101,8 +101,12 @@ describe('stats of a deployment', () => {
     const { sim, deploy_id, stats } = loaded(null)
     const row = () => sim.world.deployments.writable(sim.world.deployments.ordinalOf(deploy_id)!)
     const end = (milliseconds: number) => {
-      sim.world.history.onRequestArrived(row())
-      sim.world.history.onRequestEnded(row(), 'served', { prompt: 3, answer: 5, time: milliseconds * 1000 })
+      sim.world.history.requests.onArrived(row(), sim.clock.elapsed)
+      sim.world.history.requests.onEnded(row(), sim.clock.elapsed, 'served', {
+        prompt: 3,
+        answer: 5,
+        time: milliseconds * 1000,
+      })
     }
     // 100 requests of 100, 200, … 10,000 ms, in no order.
     for (let i = 0; i < 100; i++) {
@@ -137,8 +141,8 @@ describe('stats of a deployment', () => {
     const row = () => sim.world.deployments.writable(sim.world.deployments.ordinalOf(deploy_id)!)
     for (let second = 0; second < 60; second++) {
       for (let i = 0; i < 10; i++) {
-        sim.world.history.onRequestArrived(row())
-        sim.world.history.onRequestEnded(row(), 'served', { prompt: 3, answer: 5, time: 500_000 })
+        sim.world.history.requests.onArrived(row(), sim.clock.elapsed)
+        sim.world.history.requests.onEnded(row(), sim.clock.elapsed, 'served', { prompt: 3, answer: 5, time: 500_000 })
       }
       await sim.clock.advance('1s')
     }
@@ -268,9 +272,9 @@ describe('GET /deploy/{deploy_id}/stats2', () => {
     const { sim, api, deploy_id } = loaded(null)
     const row = () => sim.world.deployments.writable(sim.world.deployments.ordinalOf(deploy_id)!)
     for (let i = 1; i <= 100; i++) {
-      sim.world.history.onRequestArrived(row())
+      sim.world.history.requests.onArrived(row(), sim.clock.elapsed)
       const work = { prompt: 3, answer: 5, time: 900_000, firstTokenTime: i * 10_000, tokenTime: i * 100 }
-      sim.world.history.onRequestEnded(row(), 'served', work)
+      sim.world.history.requests.onEnded(row(), sim.clock.elapsed, 'served', work)
       await sim.clock.advance('1s')
     }
     const { llm } = await api.getDetailedDeploymentStats({ deploy_id, from: 'now-1h' })

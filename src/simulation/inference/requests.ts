@@ -176,7 +176,7 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
     this.handles.set(ordinal, handle)
     this.counts.add(ordinal, row)
     for (const counting of countingRows(plan)) {
-      this.parts.history.onRequestArrived(this.parts.deployments.writable(counting))
+      this.parts.history.requests.onArrived(this.parts.deployments.writable(counting), this.context.clock.now)
     }
     if (plan.deployment < 0) {
       this.#start(ordinal, row, -1, this.#serving.sharedHardware(target), 1)
@@ -339,9 +339,10 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
     this.handles.delete(ordinal)
     if (cost) this.parts.ledger.chargeRequest(plan.chargedModel, cost, plan.token)
     if (startedAt >= 0) this.parts.access.onRequestEnded(row.id, plan.scope, cost)
-    const { outcome, work } = countedEnd(row, state, answeredTokens, this.context.clock.now)
+    const { now } = this.context.clock
+    const { outcome, work } = countedEnd(row, state, answeredTokens, now)
     for (const counting of countingRows(plan)) {
-      this.parts.history.onRequestEnded(this.parts.deployments.writable(counting), outcome, work)
+      this.parts.history.requests.onEnded(this.parts.deployments.writable(counting), now, outcome, work)
     }
     if (plan.deployment >= 0) {
       const { adapter, deployment } = plan

@@ -4,7 +4,6 @@ import type { Archive } from '../../kernel/archive.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import { NumberLog } from '../../kernel/number-log.ts'
 import { EMPTY_FLOW, FlowState, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
-import type { RequestOutcome, RequestTotals, RequestWorkDone } from '../load/request-totals.ts'
 import type { DeploymentLoad } from '../load/serving.ts'
 import { Part } from '../part.ts'
 import {
@@ -66,7 +65,8 @@ export class UsageHistory extends Part {
   readonly #statuses = new NumberLog(STATUS.width)
   readonly #servingSegments = new NumberLog(SEGMENT.width)
   readonly #instanceTimelines = new NumberLog(TIMELINE.width)
-  readonly #requests = new RequestLog()
+  /** The single requests. */
+  readonly requests = new RequestLog()
   /** Done lines of batches. */
   readonly #batchLines = new NumberLog(LINES.width)
   readonly #countedEvents = new NumberLog(EVENT.width)
@@ -80,7 +80,7 @@ export class UsageHistory extends Part {
     this.#statuses.archive(archive)
     this.#servingSegments.archive(archive)
     this.#instanceTimelines.archive(archive)
-    this.#requests.archive(archive)
+    this.requests.archive(archive)
     this.#batchLines.archive(archive)
     this.#countedEvents.archive(archive)
     this.#capacities.archive(archive)
@@ -90,11 +90,7 @@ export class UsageHistory extends Part {
   /** Records that a deployment was created or changed its status. */
   onStatusChanged(row: RecordedDeployment): void {
     const status = DEPLOYMENT_STATUSES.indexOf(row.status)
-    const position = this.#statuses.add()
-    this.#statuses.set(STATUS.previous, row.lastStatusLine)
-    this.#statuses.set(STATUS.at, this.context.clock.now)
-    this.#statuses.set(STATUS.status, status)
-    row.lastStatusLine = position
+    row.lastStatusLine = this.#statuses.push([row.lastStatusLine, this.context.clock.now, status])
     if (row.status === 'deleted' && row.recordedLoads.length > 0) this.writeSegment(row, false)
   }
 
@@ -132,26 +128,6 @@ export class UsageHistory extends Part {
     log.set(TIMELINE.end, this.context.clock.now)
     log.set(TIMELINE.cause, causeIndex)
     row.lastTimelineLine = position
-  }
-
-  /** Counts the arrival of a single request. */
-  onRequestArrived(row: RecordedDeployment): void {
-    this.#requests.onArrived(row, this.context.clock.now)
-  }
-
-  /** Counts the end of a single request. */
-  onRequestEnded(row: RecordedDeployment, end: RequestOutcome, work: RequestWorkDone): void {
-    this.#requests.onEnded(row, this.context.clock.now, end, work)
-  }
-
-  /** Returns the request totals of a deployment at a time, with a resolution of ten seconds. */
-  requestTotalsAt(row: Readonly<RecordedDeployment>, at: Micros): RequestTotals {
-    return this.#requests.totalsAt(row, at)
-  }
-
-  /** Yields how many requests between two totals took how long, as pairs of a key of times and a count. */
-  requestTimesBetween(from: RequestTotals, to: RequestTotals): Generator<readonly [key: number, count: number]> {
-    return this.#requests.timesBetween(from, to)
   }
 
   /** Records done lines of a batch. */

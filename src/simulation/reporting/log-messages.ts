@@ -108,7 +108,7 @@ function requestCountersAt(
 ): RequestCounters {
   const loadTotals = toWholeRequests(offered)
   // A count at a moment has what happened at that moment; before the world nothing did.
-  const clientTotals = history.requestTotalsAt(row, at <= 0 ? -1 : at)
+  const clientTotals = history.requests.totalsAt(row, at <= 0 ? -1 : at)
   return {
     served: loadTotals.served + clientTotals.served,
     refused: loadTotals.refused + clientTotals.refused,

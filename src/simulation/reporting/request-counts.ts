@@ -30,7 +30,7 @@ export function clientRequestsBetween(
   from: Micros,
   to: Micros,
 ): RequestCounts {
-  const [before, after] = [history.requestTotalsAt(row, exclusiveStart(from)), history.requestTotalsAt(row, to)]
+  const [before, after] = [history.requests.totalsAt(row, exclusiveStart(from)), history.requests.totalsAt(row, to)]
   return {
     waiting_before: requestsInProgress(before),
     arrived: after.arrived - before.arrived,
@@ -63,7 +63,7 @@ export function tokensBetween(world: World, row: Readonly<DeploymentRow>, from: 
 
 /** Returns the tokens that a deployment had served by a time. */
 function tokensAt({ history }: World, row: Readonly<DeploymentRow>, at: Micros): TokenCounts {
-  const clientTotals = history.requestTotalsAt(row, exclusiveStart(at))
+  const clientTotals = history.requests.totalsAt(row, exclusiveStart(at))
   let input = 0
   let output = 0
   let end = at

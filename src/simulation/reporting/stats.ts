@@ -214,8 +214,8 @@ function timesAt({ requestTime, firstTokenTime, tokenTime }: EnginePoint, count:
 }
 
 function clientRequestTimes({ history }: World, row: Readonly<DeploymentRow>, from: Micros, to: Micros) {
-  const [before, after] = [history.requestTotalsAt(row, exclusiveStart(from)), history.requestTotalsAt(row, to)]
-  const pairs = [...history.requestTimesBetween(before, after)]
+  const [before, after] = [history.requests.totalsAt(row, exclusiveStart(from)), history.requests.totalsAt(row, to)]
+  const pairs = [...history.requests.timesBetween(before, after)]
   const times = pairs.map(([key, count]): TimedRequests => ({ ...timeOfKey(key), count }))
   return { workTime: after.workTime - before.workTime, times }
 }

@@ -170,7 +170,7 @@ class DeploymentCursor {
     const hold = this.#holdReader.readAt(at)
     const held = hold === undefined ? 0 : hold.before + hold.instances * (at - hold.at)
     const { history } = this.#world
-    const clientTotals = history.requestTotalsAt(this.#row, at === 0 ? -1 : at)
+    const clientTotals = history.requests.totalsAt(this.#row, at === 0 ? -1 : at)
     const { failed, left } = clientTotals
     if (!segment) {
       const { served, refused } = clientTotals
