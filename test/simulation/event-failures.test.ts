@@ -46,7 +46,7 @@ function stageWithBugs(options: SimulatorOptions = {}): { sim: Simulator; bugs: 
 }
 
 const rent = (world: World, name = 'bench') =>
-  world.containers.create({ name, gpu: 'H100-80GB', num_gpus: 1, container_image: 'registry.example/dev:1' })
+  world.containers.create({ name, gpu: 'H100-80GB', numGpus: 1, image: 'registry.example/dev:1' })
 const list = (sim: Simulator) => sendTo(sim, 'GET /deploy/list')
 
 describe('an event that throws', () => {

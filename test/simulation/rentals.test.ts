@@ -46,7 +46,7 @@ const rentSingle = (sim: Simulator, region = 'a') => {
   return sim.world.hostedInstances.create({ name: 'one', plan, region, agent_type: 'standard', version: null })
 }
 const ship = (sim: Simulator, num_gpus = 1, container_image = IMAGE) =>
-  sim.world.containers.create({ name: 'trial', gpu: 'H100-80GB', num_gpus, container_image })
+  sim.world.containers.create({ name: 'trial', gpu: 'H100-80GB', numGpus: num_gpus, image: container_image })
 const free = (sim: Simulator) => sim.world.nodes.free('H100-80GB')
 
 describe('a life', () => {

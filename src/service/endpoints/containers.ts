@@ -60,7 +60,7 @@ export const createContainer = neighbour({
     requireGpuQuota(world, gpu, num_gpus)
     requireContainerRoom(world)
     requireRentalCapacity(world)
-    return { container_id: world.containers.create({ name, gpu, num_gpus, container_image }).id }
+    return { container_id: world.containers.create({ name, gpu, numGpus: num_gpus, image: container_image }).id }
   },
 })
 

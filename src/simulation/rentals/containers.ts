@@ -1,19 +1,11 @@
 import type { ContainerState } from '../../data/records/enums.ts'
-import { formatGpuConfig, type GpuType } from '../../data/records/gpu-config.ts'
+import { formatGpuConfig } from '../../data/records/gpu-config.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { SimulationContext } from '../context.ts'
 import { Part } from '../part.ts'
 import { Rental } from './rental.ts'
-import { countsAgainstQuota } from './rental-row.ts'
+import { type ContainerRentalSpec, countsAgainstQuota } from './rental-row.ts'
 import type { Rentals } from './rentals.ts'
-
-/** A valid request for a container. */
-export interface ContainerSpec {
-  readonly name: string
-  readonly gpu: GpuType
-  readonly num_gpus: number
-  readonly container_image: string
-}
 
 /** `active` containers have GPUs or wait for them. `inactive` containers have ended. */
 export type ContainerActivity = 'active' | 'inactive'
@@ -78,9 +70,7 @@ export class Containers extends Part<ContainersParts> {
     return active
   }
 
-  create({ name, gpu, num_gpus, container_image }: ContainerSpec): Container {
-    const { rentals } = this.parts
-    const ordinal = rentals.create({ kind: 'container', name, gpu, numGpus: num_gpus, image: container_image })
-    return new Container(this.context, this.parts, ordinal)
+  create(spec: Omit<ContainerRentalSpec, 'kind'>): Container {
+    return new Container(this.context, this.parts, this.parts.rentals.create({ kind: 'container', ...spec }))
   }
 }

@@ -132,8 +132,8 @@ test('toBeQuiet names every rental', async ({ sim }) => {
   const { id: container_id } = sim.world.containers.create({
     name: 'trial',
     gpu: 'L4-24GB',
-    num_gpus: 1,
-    container_image: 'registry.example/dev:1',
+    numGpus: 1,
+    image: 'registry.example/dev:1',
   })
   expect(() => expect(sim).toBeQuiet()).toThrow(`container ${container_id} is creating`)
   sim.world.containers.get(container_id)!.delete()
