@@ -75,18 +75,8 @@ const METRIC_WORDS = {
   timeToFirstToken: 'time to first token',
 } as const
 
-/** The errors of the rows of one class. */
-export interface ClassErrors {
-  readonly name: string
-  readonly rows: number
-  readonly median: number
-  readonly p90: number
-  /** Share of the rows with an error of at most 25 %. */
-  readonly within25: number
-}
-
 /** Returns the errors by class of the engine, metric, and for throughput by whether the model has experts. */
-export function errorsByClass(compared: readonly ComparedRow[]): ClassErrors[] {
+export function errorsByClass(compared: readonly ComparedRow[]) {
   const byClass = groupBy(compared, ({ setup, metric }) => {
     const kind = (setup.active ?? setup.parameters) < setup.parameters ? 'experts' : 'dense'
     return `${classOf(setup)}, ${METRIC_WORDS[metric]}${metric === 'outputTokensPerSecond' ? `, ${kind}` : ''}`
@@ -95,6 +85,7 @@ export function errorsByClass(compared: readonly ComparedRow[]): ClassErrors[] {
     .sort(([a], [b]) => (a < b ? 1 : -1))
     .map(([name, rows]) => {
       const errors = rows.map(({ error }) => error).sort((a, b) => a - b)
+      // The share of the rows with an error of at most 25 %.
       const within25 = errors.filter(error => error <= 0.25).length / errors.length
       return { name, rows: rows.length, median: quantile(errors, 0.5), p90: quantile(errors, 0.9), within25 }
     })

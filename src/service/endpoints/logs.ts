@@ -63,13 +63,7 @@ export const queryLogs = neighbour({
   }),
 })
 
-interface LogQuery {
-  readonly deploy_id: string
-  readonly pod_name?: string | undefined
-  readonly from?: string | undefined
-  readonly to: string
-  readonly limit: number
-}
+type LogQuery = z.output<z.ZodObject<typeof LOG_QUERY>>
 
 function readLogLines(world: World, { deploy_id, pod_name, from, to, limit }: LogQuery): LogMessage[] {
   const deployment = requireDeployment(world, deploy_id).ordinal

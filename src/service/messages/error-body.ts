@@ -1,10 +1,5 @@
 /** The error bodies of messages, in the shape of that protocol. */
 
-export interface MessageErrorBody {
-  readonly type: 'error'
-  readonly error: { readonly type: string; readonly message: string }
-}
-
 /** `type` of an error by its status. All are those of the protocol. */
 const ERROR_TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
@@ -19,7 +14,7 @@ const ERROR_TYPES: Readonly<Record<number, string>> = {
 }
 
 /** Returns the body of a refusal, which is also the data of an `error` event. */
-export function createMessageErrorBody(status: number, message: string): MessageErrorBody {
+export function createMessageErrorBody(status: number, message: string) {
   const type = ERROR_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-  return { type: 'error', error: { type, message } }
+  return { type: 'error' as const, error: { type, message } }
 }

@@ -1,15 +1,5 @@
 /** The error body of the OpenAI-compatible routes. */
 
-/** The body of a refusal of an OpenAI-compatible route. */
-export interface CompatErrorBody {
-  readonly error: {
-    readonly message: string
-    readonly type: string
-    readonly param: string | null
-    readonly code: string | null
-  }
-}
-
 /** `type` and `code` of a refusal by its status. The code of 429 is recorded from the live service; others are inferred. */
 const COMPAT_ERRORS: Readonly<Record<number, readonly [type: string, code: string | null]>> = {
   401: ['authentication_error', 'invalid_api_key'],
@@ -24,7 +14,7 @@ export function createCompatErrorBody(
   status: number,
   message: string,
   { param = null, code }: { readonly param?: string | null; readonly code?: string } = {},
-): CompatErrorBody {
+) {
   const fallbackType = status < 500 ? 'invalid_request_error' : 'server_error'
   const [type, defaultCode] = COMPAT_ERRORS[status] ?? [fallbackType, null]
   return { error: { message, type, param, code: code ?? defaultCode } }
