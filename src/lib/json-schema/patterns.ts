@@ -29,8 +29,11 @@ function longestText(source: string): number {
   // Each repetition can end at any character, and a pattern without ^ can begin at any.
   const ends = (plain.match(/[*+]|\{\d+,\d*\}/g)?.length ?? 0) + (source.startsWith('^') ? 0 : 1)
   const optionalParts = plain.match(/(?<![*+?}])\?/g)?.length ?? 0
-  const length = Math.floor((LIMITS.schemaSteps / 2 ** optionalParts) ** (1 / ends))
-  return length > 0 && ends <= FORMAT.ends ? Math.max(length, FORMAT.length) : length
+  const steps = LIMITS.schemaSteps >> Math.min(optionalParts, 31)
+  if (ends === 0 || steps === 0) return steps === 0 ? 0 : Number.POSITIVE_INFINITY
+  let length = ends === 1 ? steps : 1
+  while (ends > 1 && new Array(ends).fill(length + 1).reduce((ways, one) => ways * one) <= steps) length++
+  return ends <= FORMAT.ends ? Math.max(length, FORMAT.length) : length
 }
 
 /** A pattern of a schema. It is not anchored by default. */

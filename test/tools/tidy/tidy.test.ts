@@ -163,6 +163,7 @@ const CACHES: readonly string[] = [
   'simulation/store.ts variantsByType',
   'simulator/initial-worlds.ts sharedWorlds',
   'simulator/judge/answers/comparison.ts comparisonOf',
+  'simulator/judge/answers/leaves.ts formOf',
   'simulator/judge/answers/leaves.ts isCollection',
   'simulator/judge/answers/losses.ts lossesOf',
 ]
