@@ -91,9 +91,9 @@ export class AppliedPlan {
     else this.#waiting.push({ position, item, seen: 0 })
   }
 
-  /** Returns a name that follows from the content: the removal of another item changes no draw of this one. */
+  /** Returns its own name or one that follows from its content: the removal of another item changes no draw of this one. */
   #freeName({ fault }: Extract<PlanItem, { fault: unknown }>): string {
-    const name = withContentName(fault).name!
+    const name = fault.name ?? withContentName(fault).name!
     let free = name
     for (let copy = 2; this.#rules.has(free); copy++) free = `${name}-${copy}`
     return free
