@@ -259,3 +259,46 @@ test('a setting is put back to what it was, not to a guess', { tags: 'slow' }, a
   expect(await brokenBy(guess('the old bounds are unknown'), ['status503'], world)).toEqual([])
   expect(await brokenBy(guess(), ['status503'], world)).toEqual(['doneAsSaid'])
 })
+
+test('a client may stop at its budget, and says what it did not do', { tags: 'slow' }, async () => {
+  const answerTopics =
+    (isTold: boolean): Run =>
+    async context => {
+      const left = ['reefs', 'shoals', 'banks']
+      const answered: unknown[] = []
+      let [spent, stopped]: [number, string | null] = [0, null]
+      while (left.length > 0 && stopped === null) {
+        // What was not answered may have been paid, too.
+        spent += 10
+        if (spent > 30) stopped = 'the budget may be used up'
+        else {
+          const body = { model: MODEL, prompt: `Write about ${left[0]}.`, max_tokens: 20 }
+          const answer = await ask<{ choices: readonly [{ text: string }] }>(context, '/v1/completions', body)
+          if (answer !== undefined) answered.push({ topic: left.shift(), text: answer.choices[0].text })
+          await context.sleep(5_000)
+        }
+      }
+      return isTold ? { answered, not_done: left, stopped } : answered
+    }
+  const classes = ['status503', 'reset'] as const
+  expect(await brokenBy(answerTopics(true), classes)).toEqual([])
+  expect(await brokenBy(answerTopics(false), classes)).toEqual(['noSilentLoss'])
+})
+
+test('a state that says that rows are not readable tells of a loss', { tags: 'slow' }, async () => {
+  const readFile =
+    (state: string): Run =>
+    async context => {
+      const { data } = await insist<{ data: readonly { id: string; status: string }[] }>(context, '/v1/batches')
+      const batch = data.find(({ status }) => status === 'completed')!
+      const { id, output_file_id } = await insist<{ id: string; output_file_id: string }>(
+        context,
+        `/v1/batches/${batch.id}`,
+      )
+      const file = await ask<{ filename: string }>(context, `/v1/files/${output_file_id}`)
+      return { id, state: file === undefined ? state : 'completed', name: file?.filename ?? null }
+    }
+  const options = { fixtures: 'default' }
+  expect(await brokenBy(readFile('the file is not readable'), ['status503'], options)).toEqual([])
+  expect(await brokenBy(readFile('completed'), ['status503'], options)).toEqual(['noSilentLoss'])
+})

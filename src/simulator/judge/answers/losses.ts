@@ -94,7 +94,20 @@ class LossSearch {
     const comparison = this.#comparison
     const losses = mangledIn(this.#observation, this.#base, comparison)
     const keys = [...comparison.tellers.map(({ key }) => key), ...this.#changes(), ...changedTextsIn(comparison)]
-    return { losses, isJudged: losses.length > 0, noise: losses.length > 0 ? [] : keys, showsState: false }
+    return {
+      losses,
+      isJudged: losses.length > 0,
+      noise: losses.length > 0 || this.#lacksText ? [] : keys,
+      showsState: false,
+    }
+  }
+
+  /** Whether a text of an answer is not in the result. What differs may then tell that, as a budget that was used up. */
+  get #lacksText(): boolean {
+    const texts = this.#comparison.usual.leaves.map(({ value }) =>
+      typeof value === 'string' ? this.#said.normalise(value) : '',
+    )
+    return texts.some(text => isTelling(text) && this.#said.has(text) && !this.#texts.has(text))
   }
 
   /** The places of numbers that differ. */

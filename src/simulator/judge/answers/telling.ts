@@ -30,7 +30,7 @@ const SHARE = /coverage|ratio|share|percent|progress|complete|quota|rate|fractio
 
 /** Words of a failure. */
 const FAILURE =
-  /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unavailable|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:available|answered|found|received|complete|known|read|reached)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all)\b/i
+  /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|found|received|complete|known|read|reached)|un(?:available|readable|reachable|usable)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all)\b/i
 
 const COUNT_OF = /\b(\d+) ?(?:of|\/|out of) ?(\d+)\b/g
 /** Places that words name. */
