@@ -1,5 +1,6 @@
 /** Careful clients beside clients with one defect: what they create, change, delete and set back. */
 import { expect, test } from 'vitest'
+import { failedLineOf } from '../../../src/workbench/explore/plan/classes.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
 import { findingsOf } from './findings-of.ts'
@@ -348,4 +349,43 @@ test('a client that changes the details of a model looks at each answer', { tags
   const classes = ['status503', 'reset'] as const
   expect((await findingsOf(describe(true), { fixtures: 'default' }, classes)).invariants).toEqual([])
   expect((await findingsOf(describe(false), { fixtures: 'default' }, classes)).invariants).toEqual(['doneAsSaid'])
+})
+
+test('a restarted client may put the lines that failed into a second batch', { tags: 'slow' }, async () => {
+  type Batch = { id: string; status: string; output_file_id: string; metadata: { round: string } | null }
+  const explain =
+    (looks: boolean): Run =>
+    async context => {
+      const roundOf = async (round: string, words: readonly string[]) => {
+        const { data } = await must<{ data: readonly Batch[] }>(context, 'GET', '/v1/batches')
+        let batch = data.find(({ metadata }) => looks && metadata?.round === round)
+        if (batch === undefined) {
+          const toLine = (word: string) => {
+            const request = { model: MODELS[1], prompt: `Explain ${word}.`, max_tokens: 8 }
+            return JSON.stringify({ custom_id: word, method: 'POST', url: '/v1/completions', body: request })
+          }
+          const form = new FormData()
+          form.set('purpose', 'batch')
+          form.set('file', new Blob([words.map(toLine).join('\n')]), `${round}.jsonl`)
+          const { id } = await must<{ id: string }>(context, 'POST', '/v1/files', form)
+          const body = { input_file_id: id, endpoint: '/v1/completions', completion_window: '24h', metadata: { round } }
+          batch = await must<Batch>(context, 'POST', '/v1/batches', body)
+        }
+        while (batch.status !== 'completed') {
+          await context.sleep(600_000)
+          batch = await must<Batch>(context, 'GET', `/v1/batches/${batch.id}`)
+        }
+        const headers = { authorization: `Bearer ${context.token}` }
+        const file = await context.fetch(`${context.url}/v1/files/${batch.output_file_id}/content`, { headers })
+        const rows = (await file.text()).trim().split('\n')
+        return rows.map(row => (JSON.parse(row) as { custom_id: string }).custom_id)
+      }
+      const words = ['ebb', 'flood', 'slack', 'spring']
+      const done = await roundOf('first', words)
+      const left = words.filter(word => !done.includes(word))
+      return [...done, ...(left.length > 0 ? await roundOf('second', left) : [])].sort()
+    }
+  const plan: Plan = [{ crash: 5 }, { fault: { ...failedLineOf(4), name: 'line' } }]
+  expect(await brokenBy(explain(true), plan)).toEqual([])
+  expect(await brokenBy(explain(false), plan)).toContain('idempotentRestart')
 })

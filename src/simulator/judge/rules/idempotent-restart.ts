@@ -2,6 +2,7 @@ import { comparisonOf } from '../answers/comparison.ts'
 import { countsAsEffect, effectsInBase, thingsLeftBehind } from '../created-things.ts'
 import { missingEffects } from '../effects.ts'
 import { endsThing, knewId, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
+import { readsResults } from '../list-reads.ts'
 import type { CreatedThing, Observation } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatCost, formatSince, kindWord, nameRequest, nameThing, quoteText, startSentence } from '../words.ts'
@@ -74,9 +75,14 @@ function toViolation(observation: Observation, thing: CreatedThing): Violation {
  * Returns the oldest things of earlier starts by which there are more than in the base run. What the error of the client
  * names it took over, and could not end.
  */
-function extraThings({ base, created, crashes, end, owned }: Observation): CreatedThing[] {
+function extraThings(observation: Observation): CreatedThing[] {
+  const { base, created, crashes, end, owned, requests } = observation
   if (base === undefined) return []
-  const effects = created.filter(thing => countsAsEffect(thing) && !(end.kind === 'threw' && owned.has(thing.id)))
+  // A batch whose results a later start has read is continued by the next one, as with the lines that failed.
+  const isContinued = (thing: CreatedThing) =>
+    requests.some(one => one.start > thing.request.start && readsResults(observation, one, thing))
+  const isCounted = (thing: CreatedThing) => countsAsEffect(thing) && !isContinued(thing)
+  const effects = created.filter(thing => isCounted(thing) && !(end.kind === 'threw' && owned.has(thing.id)))
   const kinds = [...new Set(effects.map(({ kind }) => kind))]
   return kinds.flatMap(kind => {
     const present = effects.filter(thing => thing.kind === kind)
