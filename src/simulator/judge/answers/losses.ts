@@ -104,10 +104,10 @@ class LossSearch {
 
   /** Whether a text of an answer is not in the result. What differs may then tell that, as a budget that was used up. */
   get #lacksText(): boolean {
-    const texts = this.#comparison.usual.leaves.map(({ value }) =>
-      typeof value === 'string' ? this.#said.normalise(value) : '',
-    )
-    return texts.some(text => isTelling(text) && this.#said.has(text) && !this.#texts.has(text))
+    return this.#comparison.usual.leaves.some(({ value }) => {
+      const text = typeof value === 'string' ? this.#said.normalise(value) : ''
+      return isTelling(text) && this.#said.texts.has(text) && !this.#texts.has(text)
+    })
   }
 
   /** The places of numbers that differ. */
