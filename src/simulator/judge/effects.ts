@@ -104,8 +104,9 @@ function toComparable(value: unknown, names: ReadonlyMap<string, string>): strin
 }
 
 function idIn({ subject, fields }: JournalEntry): string {
-  const [, id] = Object.entries(fields ?? {}).find(([name]) => name.endsWith('_id') && !name.startsWith('input')) ?? []
-  return typeof id === 'string' && !/^plan/.test(id) ? id : subject
+  const [, id] =
+    Object.entries(fields ?? {}).find(([name]) => name.endsWith('_id') && !/^(?:input|plan)/.test(name)) ?? []
+  return typeof id === 'string' ? id : subject
 }
 
 function nameIn({ kind, fields = {} }: JournalEntry, { body }: ObservedRequest): string | undefined {

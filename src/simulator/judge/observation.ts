@@ -168,6 +168,8 @@ export interface AnswersOfRun {
   readonly normalise: Normalise
   /** The texts of all whole answers. */
   readonly texts: ReadonlySet<string>
+  /** The names of the fields of all whole answers. */
+  readonly fields: ReadonlySet<string>
 }
 
 /** A value that the client lost. */

@@ -485,11 +485,7 @@ describe('a body that a flow reads', () => {
       const result = await runOnce(flow)
       expect(result).toMatchObject({ end: 'returned', broken: [] })
       const [, text, json, arrayBuffer] = result.requests
-      expect([text, json, arrayBuffer].map(request => request!.answer)).toEqual([
-        JSON.parse(content),
-        JSON.parse(content),
-        '(arrayBuffer)',
-      ])
+      for (const request of [text, json, arrayBuffer]) expect(request!.answer).toEqual(JSON.parse(content))
     },
   )
 

@@ -302,3 +302,24 @@ test('a state that says that rows are not readable tells of a loss', { tags: 'sl
   expect(await brokenBy(readFile('the file is not readable'), ['status503'], options)).toEqual([])
   expect(await brokenBy(readFile('completed'), ['status503'], options)).toEqual(['noSilentLoss'])
 })
+
+test('a sum of fields of answers is a loss under names that also speak of effort', { tags: 'slow' }, async () => {
+  type Stats = { readonly requests: number; readonly total_time: number }
+  const sumStats =
+    (tells: boolean): Run =>
+    async context => {
+      const sums = { requests: 0, seconds: 0 }
+      const unread: string[] = []
+      const list = await insist<readonly { deploy_id: string; type: string }[]>(context, '/deploy/list')
+      for (const { deploy_id } of list.filter(({ type }) => type === 'llm')) {
+        const path = `/deploy/${deploy_id}/stats?from=1766880000&to=1767225600`
+        const stats = await ask<Stats>(context, path)
+        if (stats === undefined) unread.push(deploy_id)
+        sums.requests += stats?.requests ?? 0
+        sums.seconds += stats?.total_time ?? 0
+      }
+      return tells ? { ...sums, missing: unread } : sums
+    }
+  expect(await brokenBy(sumStats(true), ['status503'], { fixtures: 'default' })).toEqual([])
+  expect(await brokenBy(sumStats(false), ['status503'], { fixtures: 'default' })).toEqual(['noSilentLoss'])
+})

@@ -9,11 +9,13 @@ import type { AnswerBody } from './answer-body.ts'
 export interface Contents {
   readonly texts: Set<string>
   readonly numbers: Set<number>
+  /** The names of all fields. */
+  readonly fields: Set<string>
 }
 
 /** Returns contents without anything in them. */
 export function noContents(): Contents {
-  return { texts: new Set(), numbers: new Set() }
+  return { texts: new Set(), numbers: new Set(), fields: new Set() }
 }
 
 /** Makes texts of two runs comparable: their case, white space and ids do not count. */
@@ -25,6 +27,8 @@ const BASE64 = /^[A-Za-z0-9+/]{64,}={0,2}$/
 /** Lists of so many numbers are one content, as an embedding is. */
 const VECTOR_LENGTH = 8
 const MAX_DEPTH = 20
+/** Characters of the shortest text whose length, words and lines a client may return. */
+const LEAST_COUNTED = 12
 
 /** @param ids the ids that differ between runs */
 export function normaliserOf(ids: ReadonlyMap<string, string>): Normalise {
@@ -75,6 +79,8 @@ class Adder {
   addText(text: string): void {
     const { texts, numbers } = this.#contents
     texts.add(this.#normalise(text))
+    // Small numbers of a result are counts of something else.
+    if (text.length < LEAST_COUNTED) return
     const words = text.split(/\s+/).filter(word => word !== '').length
     const lines = text.split('\n').filter(line => line.trim() !== '').length
     for (const count of [text.length, Buffer.byteLength(text), words, lines]) numbers.add(count)
@@ -91,7 +97,11 @@ class Adder {
     } else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH) {
       if (Array.isArray(value)) this.#contents.numbers.add(value.length)
       if (isVector(value)) this.#contents.texts.add(JSON.stringify(value))
-      else for (const child of Object.values(value)) this.addValue(child, depth + 1)
+      else
+        for (const [name, child] of Object.entries(value)) {
+          if (!Array.isArray(value)) this.#contents.fields.add(name)
+          this.addValue(child, depth + 1)
+        }
     }
   }
 

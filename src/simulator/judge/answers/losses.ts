@@ -131,7 +131,8 @@ class LossSearch {
     const { learned } = this.#observation
     const { noise, isSettled } = learned ?? { noise: new Set(), isSettled: false }
     // Only runs in which nothing is lost show whether such a number differs by itself.
-    if (isChange && (isEffort(place) || noise.has(changeKey(place, this.#valueAt(place))))) return undefined
+    const isOwnEffort = isEffort(place) && !this.#said.fields.has(String(place.at(-1)))
+    if (isChange && (isOwnEffort || noise.has(changeKey(place, this.#valueAt(place))))) return undefined
     const near = tellersFor(place, this.#comparison.tellers)
     const tellers = near.filter(teller => tellsLoss(teller, learned))
     const perhaps = near.filter(({ key, tells }) => tells === 'perhaps' && !noise.has(key))

@@ -87,6 +87,11 @@ export class RunAnswers implements AnswersOfRun {
     return this.#contents.texts
   }
 
+  /** The names of the fields of all whole answers. */
+  get fields(): ReadonlySet<string> {
+    return this.#contents.fields
+  }
+
   /** Normalises a text of the run without faults. */
   normaliseUsual(text: string): string {
     return (this.#base ?? this).normalise(text)

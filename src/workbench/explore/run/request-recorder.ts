@@ -102,9 +102,11 @@ function recordReading(response: Response, request: ClientExchange, settle: Sett
     return value
   }
   const takeBytes = (bytes: ArrayBuffer) => {
-    request.read = new AnswerBody(type)
-    request.read.add(new Uint8Array(bytes.slice(0)))
-    request.read.isWhole = true
+    const body = new AnswerBody(type)
+    body.add(new Uint8Array(bytes.slice(0)))
+    body.isWhole = true
+    if (body.isSoundOrPicture) request.read = body
+    else takeText(body)
   }
   const readAs: Partial<Record<BodyReader, () => Promise<unknown>>> = {
     text: readText,
