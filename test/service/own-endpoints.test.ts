@@ -1,4 +1,5 @@
 /** Endpoints of a user: the pods of examples/own-endpoints. */
+import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import * as z3 from 'zod/v3'
@@ -409,6 +410,34 @@ test('a price follows the record, ends while the account is cut off, and starts 
   await sim.clock.advance('1d')
   expect(costOf('x')).toBe(cost)
   expect((await call(sim, 'GET', '/v1/me')).status).toBe(200)
+})
+
+test('the report of a window equals the ledger for random prices of records, and for keys that are used again', async () => {
+  const put = fc.record({ id: fc.constantFrom('x', 'y'), status: fc.constantFrom('on', 'off'), usd: fc.nat(4) })
+  const step = fc.record({
+    act: fc.oneof(put, put, fc.constantFrom('x', 'y')),
+    minutes: fc.integer({ min: 1, max: 90 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async steps => {
+      const sim = made({ endpoints: { putThing: putThing(), drop: dropThing }, check: true })
+      let seconds = 0
+      for (const { act, minutes } of steps) {
+        if (typeof act === 'string') await call(sim, 'DELETE', `/a/${act}`)
+        else await call(sim, 'PUT', '/a', act)
+        const records = sim.world.records(things).all() as { readonly status: string; readonly usd: number }[]
+        seconds += records.filter(({ status, usd }) => status === 'on' && usd > 0).length * minutes * 60
+        await sim.clock.advance(`${minutes}m`)
+        const { money } = sim.report()
+        expect(money.closing_balance_microcents).toBe(sim.ledger.balance)
+        const rents = sim.ledger.entries().filter(({ kind }) => kind === 'rent')
+        expect(money.rent_microcents).toBe(rents.reduce((sum, { microcents }) => sum - microcents, 0))
+      }
+      const billed = (await call(sim, 'GET', '/payment/usage/rent?from=0')).body.id_to_duration
+      expect(Object.values<number>(billed).reduce((sum, one) => sum + one, 0)).toBe(seconds)
+    }),
+    { numRuns: Number(process.env.INVARIANT_RUNS ?? 10) },
+  )
 })
 
 const dropThing = endpoint({

@@ -105,14 +105,15 @@ export class Meters extends TablePart<MeterRow, MetersParts> {
       for (let index = row.newestInterval; index >= 0; index = log.at(index, 0)) {
         total += overlap(log.at(index, 1), log.at(index, 2), from, end) * log.at(index, 3)
       }
-      if (total > 0) times.set(row.id, total)
+      // A record has a meter for each of its prices.
+      if (total > 0) times.set(row.id, (times.get(row.id) ?? 0) + total)
     }
     return times
   }
 
   /**
-   * Returns the GPU time and cost of each meter between two times, both in the past. A cost is the difference between the
-   * posted totals at `to` and at `from`. Both are floored, so adjoining windows add up.
+   * Returns the GPU time and cost of each meter, by its ordinal, between two times, both in the past. A cost is the
+   * difference between the posted totals at `to` and at `from`. Both are floored, so adjoining windows add up.
    */
   meteredUsage(from: Micros, to: Micros): MeteredUsage[] {
     const { now } = this.context.clock

@@ -279,8 +279,8 @@ export class OwnRecords extends TablePart<OwnRecordRow, LedgerParts> {
     this.context.markVisibleChange()
   }
 
-  #bill({ meter, hasEnded }: Readonly<OwnRecordRow>): void {
-    if (meter >= 0) this.parts.ledger.setUnits(meter, hasEnded || this.#isCutOff ? 0 : 1)
+  #bill({ meter, cents, hasEnded }: Readonly<OwnRecordRow>): void {
+    if (meter >= 0) this.parts.ledger.setUnits(meter, cents === 0 || hasEnded || this.#isCutOff ? 0 : 1)
   }
 
   #plan(ordinal: number, row: OwnRecordRow, later: readonly PlannedChange[], happened = 0): void {

@@ -33,12 +33,12 @@ export interface DeploymentFigures {
 export function allDeploymentFigures(
   world: World,
   window: CountedWindow,
-  metered: ReadonlyMap<string, MeteredUsage>,
+  metered: readonly MeteredUsage[],
 ): readonly DeploymentFigures[] {
   const all = world.deployments.list(new Set(DEPLOYMENT_STATUSES))
   return all.flatMap(({ ordinal }) => {
     const row = world.deployments.read(ordinal)
-    const figures = deploymentFigures(world, window, row, metered.get(row.id))
+    const figures = deploymentFigures(world, window, row, metered[row.meter])
     return figures ? [figures] : []
   })
 }
@@ -50,7 +50,7 @@ export function deploymentReport(
   { from, to }: Pick<ReportWindow, 'from' | 'to'>,
 ): DeploymentReport | undefined {
   const row = world.deployments.read(deployment)
-  const meter = world.ledger.meters.meteredUsage(from, to).find(({ id }) => id === row.id)
+  const meter = world.ledger.meters.meteredUsage(from, to)[row.meter]
   return deploymentFigures(world, { from, to, after: exclusiveStart(from) }, row, meter)?.report
 }
 

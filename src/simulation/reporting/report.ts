@@ -29,7 +29,7 @@ import { reportSeries } from './time-series.ts'
 export function createReport(world: World, { from, to, step }: ReportWindow, fixture: string): Report {
   const { clock } = world
   const window = { from, to, after: exclusiveStart(from) }
-  const metered = new Map(world.ledger.meters.meteredUsage(from, to).map(usage => [usage.id, usage]))
+  const metered = world.ledger.meters.meteredUsage(from, to)
   const deployments = allDeploymentFigures(world, window, metered)
   // Each request counts once, although it is in the figures of its adapter and in those of the base.
   const counted = deployments.filter(({ isCountedForBase }) => !isCountedForBase)
@@ -143,7 +143,7 @@ function allGpuFigures(
   world: World,
   { from, to }: CountedWindow,
   deployments: readonly DeploymentFigures[],
-  metered: ReadonlyMap<string, MeteredUsage>,
+  metered: readonly MeteredUsage[],
   refusals: readonly (GpuType | undefined)[],
 ): readonly GpuFigures[] {
   const rentals = [...world.rentals.entries()].map(([, row]) => {
@@ -152,7 +152,7 @@ function allGpuFigures(
   })
   return GPU_TYPES.filter(gpu => gpu !== 'other').flatMap(gpu => {
     const ofType = deployments.filter(({ report }) => report.gpu === gpu)
-    const meters = [...metered.values()].filter(meter => meter.gpu === gpu)
+    const meters = metered.filter(meter => meter.gpu === gpu)
     const [before, after] = [world.history.capacityAt(gpu, from), world.history.capacityAt(gpu, to)]
     const capacity = after.all - before.all
     const { centsPerHour, spotShare } = world.profile.prices
@@ -203,7 +203,7 @@ function capacityCost(
 function moneyReport(
   world: World,
   window: CountedWindow,
-  metered: ReadonlyMap<string, MeteredUsage>,
+  metered: readonly MeteredUsage[],
   counts: Readonly<Record<CountedEvent, number>>,
 ): Report['money'] {
   const { ledger } = world
@@ -223,7 +223,7 @@ function moneyReport(
     if (kind === 'units') unitsByModel.set(subject, (unitsByModel.get(subject) ?? 0) - microcents)
     if (kind === 'tokens') bySubject.set(subject, (bySubject.get(subject) ?? 0) - microcents)
   }
-  const rent = sumBy([...metered.values()], usage => usage.microcents)
+  const rent = sumBy(metered, usage => usage.microcents)
   const tokens = [...bySubject]
     .map(([subject, tokens_microcents]) => {
       const batched = world.batches.modelOf(subject)
@@ -235,7 +235,7 @@ function moneyReport(
   const byModel = new Map<string, number>()
   for (const { model, tokens_microcents } of tokens) byModel.set(model, (byModel.get(model) ?? 0) + tokens_microcents)
   const rentals = [...world.rentals.entries()].flatMap(([, row]) => {
-    const meter = metered.get(row.id)
+    const meter = metered[row.meter]
     return !meter || meter.gpuMicros === 0 ? [] : [{ row, cost: meter.microcents, hours: meter.gpuMicros / HOUR }]
   })
   rentals.sort((a, b) => compareTexts(a.row.id, b.row.id))
