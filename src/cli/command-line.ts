@@ -68,13 +68,17 @@ export async function runCommandLine(args: readonly string[], module: Command, u
   await run?.()
 }
 
-/** Splits the arguments at `--`, if the command takes another one after it. */
+/** Splits the arguments at `--`, if the command takes another one after it. Gives values to flags that may stand alone. */
 function splitCommand(
   args: readonly string[],
-  { takesOtherCommand }: Command,
+  { takesOtherCommand, flags }: Command,
 ): { readonly own: readonly string[]; readonly other?: readonly string[] } {
   const at = takesOtherCommand ? args.indexOf('--') : -1
-  return at < 0 ? { own: args } : { own: args.slice(0, at), other: args.slice(at + 1) }
+  const own = (at < 0 ? args : args.slice(0, at)).map((arg, i) => {
+    const alone = arg.startsWith('--') ? flags?.[arg.slice(2)]?.alone : undefined
+    return alone === undefined || /^[^-]|^$/.test(args[i + 1] ?? '-') ? arg : `${arg}=${alone}`
+  })
+  return at < 0 ? { own } : { own, other: args.slice(at + 1) }
 }
 
 /** Refuses values of switches other than true and false: yargs reads them as false. */

@@ -9,10 +9,12 @@ import { type Config, configSchema } from './config.ts'
 import { filledText, OuterValue, type Read } from './values.ts'
 
 /** A flag, declared as a property with its name. */
-export interface Flag<Value = unknown> extends Pick<Options, 'describe' | 'requiresArg'> {
+export interface Flag<Value = unknown> extends Pick<Options, 'describe'> {
   /** A switch has no value. */
   readonly read: Read<Value> | 'switch'
   readonly fallback?: string
+  /** Its value on a command line that gives none. Default: a value is required. */
+  readonly alone?: string
   /** Whether it can be given in the environment, and of a command with `takesConfig` in the configuration file. */
   readonly isOuter: boolean
   /** A variable of another name, which hosts of processes set, as in PORT. It takes precedence over the file. */
@@ -87,11 +89,11 @@ export function toOptions(flags: Flags): Readonly<Record<string, Options>> {
   return Object.fromEntries(Object.entries(flags).map(([name, one]) => [name, toOption(name, one)]))
 }
 
-function toOption(name: string, { describe, read, fallback, isOuter, variable, ...more }: Flag): Options {
+function toOption(name: string, { describe, read, fallback, isOuter, variable }: Flag): Options {
   if (read === 'switch') return { ...{ describe, type: 'boolean' }, default: isOuter && switchFromOutside(name) }
   const value = (isOuter ? fromOutside(name, variable) : undefined) ?? fallback
   return {
-    ...{ describe, requiresArg: true, type: 'string', ...more },
+    ...{ describe, requiresArg: true, type: 'string' },
     coerce: given => (given === undefined ? undefined : read(given, name)),
     ...(value !== undefined && { default: value }),
     ...(name === 'control-token' && value !== undefined && { defaultDescription: HIDDEN }),

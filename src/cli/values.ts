@@ -132,10 +132,10 @@ export function nonEmpty(reason: string) {
 /** Reads a seed. */
 export const seed = nonEmpty('the seed is empty. Give one, as in 7, or leave it out.')
 
-/** Reads an origin of pages: `*`, or scheme and host as in `http://localhost:5173`. The flag alone means `*`. */
+/** Reads an origin of pages: `*`, or scheme and host as in `http://localhost:5173`. */
 export const origin = once(({ text, example }, fail) => {
-  if (text === '' || text === '*') return '*'
-  if (/^https?:\/\/[^\s/?#@]+$/i.test(text)) return text
+  if (text === '') fail('it is empty. Give a value, or leave it out.')
+  if (text === '*' || /^https?:\/\/[^\s/?#@]+$/i.test(text)) return text
   return fail(`it is not an origin. Give scheme and host, as in ${example('http://localhost:5173')}, or '*'.`)
 })
 

@@ -33,6 +33,11 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     `Failed to read --speed '${text}': give a number above 0 and up to 1000000, as in --speed 60.`,
   ]),
   [['--allow-host='], "Failed to read --allow-host '': it is empty. Give a value, or leave it out."],
+  ...[['--cors='], ['--cors', '']].map((args): [string[], string] => [
+    args,
+    "Failed to read --cors '': it is empty. Give a value, or leave it out.",
+  ]),
+  [['--cors', '--cors=http://a.example'], 'Failed to read --cors: it is given 2 times. Give it once.'],
   [['--allow-host', 'a.example', '--allow-host', ' , '], "Failed to read --allow-host ' , ': it is empty."],
   [[], "Failed to read MODELHOST_SIM_ALLOW_HOST ',': it is empty.", { MODELHOST_SIM_ALLOW_HOST: ',' }],
   [['mcp', '--', ' '], 'Failed to start the tools: the client after -- is missing.'],

@@ -110,7 +110,7 @@ export const flags = {
   'allow-host': flag('A further host name to answer to; repeatable', texts),
   cors: {
     ...flag('Let pages of an origin use the service, as in http://localhost:5173; alone: of every origin', origin),
-    requiresArg: false,
+    alone: '*',
   },
   log: flag(
     'A line on stdout for each request: text, json or none. With json, the banner goes to stderr. Default: text on a terminal, otherwise none.',
