@@ -190,7 +190,9 @@ function jsonRequests(text: string): TracedRequest[] {
       fields.map(([name]) => name),
     )
     const cell = (place: number) => fields[place]?.[1] as unknown
-    const request = toRequest(i + 1, cell(columns.seconds), cell(columns.prompt), cell(columns.answer))
+    const time = cell(columns.seconds)
+    const isDigits = typeof time === 'string' && NUMBER.test(time)
+    const request = toRequest(i + 1, isDigits ? Number(time) : time, cell(columns.prompt), cell(columns.answer))
     const hashes = cell(columns.hashes)
     return [Array.isArray(hashes) ? { ...request, hashes } : request]
   })
