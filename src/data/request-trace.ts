@@ -3,6 +3,7 @@ import { elapsedAt } from '../kernel/clock.ts'
 import { SECOND } from '../kernel/duration.ts'
 import { findSyntaxFault, tryParseJson } from '../lib/json-text.ts'
 import { LIMITS } from '../lib/limits.ts'
+import { formatValue } from '../lib/zod-problems.ts'
 
 /** Requests of a trace are counted in bins of this many seconds, and their burstiness around means of `WINDOW` bins. */
 const BIN = 10
@@ -59,11 +60,14 @@ export function cellsOf(line: string): string[] {
   return Array.from(cells, ([, quoted, plain]) => (quoted?.replaceAll('""', '"') ?? plain!).trim())
 }
 
+/** How JSON lines begin, and an array of requests that is refused. */
+const JSON_START = /^\s*(?:\[\s*)?\{/
+
 /** Tells whether a text is a trace of single requests, and not one of rates. */
 export function isRequestTrace(text: string): boolean {
   const first = text.slice(0, text.indexOf('\n') + 1 || undefined).trim()
   const { prompt, answer } = columnsOf(cellsOf(first).map(lettersOf))
-  return first.startsWith('{') || prompt >= 0 || answer >= 0
+  return JSON_START.test(text) || prompt >= 0 || answer >= 0
 }
 
 /**
@@ -77,7 +81,7 @@ export function readRequestTrace(
   text: string,
   { from = 0, lasts = Number.POSITIVE_INFINITY, isRepeated = false } = {},
 ): RequestTrace {
-  const all = text.trimStart().startsWith('{') ? jsonRequests(text) : csvRequests(text)
+  const all = JSON_START.test(text) ? jsonRequests(text) : csvRequests(text)
   const other = all.find(({ form }) => form !== all[0]!.form)
   if (other !== undefined) {
     const [{ line, form }] = all as [TracedRequest]
@@ -178,6 +182,9 @@ function csvRequests(text: string): TracedRequest[] {
 }
 
 function jsonRequests(text: string): TracedRequest[] {
+  if (!text.trimStart().startsWith('{')) {
+    throw new RangeError('it is a JSON array. Give JSON lines: each object on its own line, without [ ] and commas')
+  }
   return text.split(/\r?\n/).flatMap((line, i) => {
     if (line.trim() === '') return []
     const value = tryParseJson(line)
@@ -200,24 +207,34 @@ function jsonRequests(text: string): TracedRequest[] {
 
 /** Returns a request. Numbers of JSON lines are milliseconds, as in the traces of Mooncake. */
 function toRequest(line: number, time: unknown, ...tokens: unknown[]): TracedRequest {
-  const [prompt, answer] = tokens.map(cell => Number(String(cell ?? '').trim() || Number.NaN)) as [number, number]
-  const isNumber = typeof time === 'number'
-  const seconds = secondsOf(String((isNumber ? time / 1000 : time) ?? ''))
-  const form = isNumber ? 'a number of milliseconds' : NUMBER.test(String(time)) ? 'a number of seconds' : 'a date'
-  const isCount = (number: number) => number >= 0 && number <= LIMITS.loadTokens
-  if (Number.isFinite(seconds) && isCount(prompt) && isCount(answer)) return { line, form, seconds, prompt, answer }
-  throw new RangeError(
-    `line ${line}: it needs a time, tokens of the prompt and tokens of the answer, each at most ${LIMITS.loadTokens} (${REQUEST_COLUMNS})`,
-  )
+  const [prompt, answer] = tokens.map((cell, i) => {
+    const count = Number(String(cell ?? '').trim() || Number.NaN)
+    if (count >= 0 && count <= LIMITS.loadTokens) return count
+    const column = (['prompt', 'answer'] as const)[i]!
+    throw wrongCell(line, `tokens of the ${column}`, cell, NAMES[column], `a number from 0 to ${LIMITS.loadTokens}`)
+  }) as [number, number]
+  const isNumber = typeof time === 'number' || NUMBER.test(String(time))
+  const isMillis = isNumber && (typeof time === 'number' || Number(time) >= LEAST_MILLIS)
+  const seconds = isNumber ? Number(time) / (isMillis ? 1000 : 1) : secondsOfDate(String(time ?? ''))
+  if (!Number.isFinite(seconds) || (isNumber && seconds < 0)) {
+    throw wrongCell(line, 'time', time, NAMES.seconds, 'a number from 0, or a date as in 2026-03-02T09:00:00')
+  }
+  const form = isMillis ? 'a number of milliseconds' : isNumber ? 'a number of seconds' : 'a date'
+  return { line, form, seconds, prompt, answer }
+}
+
+function wrongCell(line: number, what: string, cell: unknown, names: readonly string[], form: string): RangeError {
+  return new RangeError(`line ${line}: the ${what} (${names.join(' or ')}): expected ${form}, got ${formatValue(cell)}`)
 }
 
 const NUMBER = /^\s*\d+(\.\d*)?\s*$/
 
-/** Returns the seconds of a number, or of a date with a time, in UTC unless it has an offset. */
-function secondsOf(text: string): number {
-  const trimmed = text.trim()
-  if (NUMBER.test(trimmed)) return Number(trimmed)
+/** Times of CSV from this on are milliseconds since 1970. As seconds, they are 3,000 years away. */
+const LEAST_MILLIS = 1e11
+
+/** Returns the seconds of a date with a time, in UTC unless it has an offset. */
+function secondsOfDate(text: string): number {
   const [, day, time, offset = 'Z'] =
-    /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d{1,9})?)([+-]\d\d:?\d\d)?/.exec(trimmed) ?? []
+    /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d{1,9})?)([+-]\d\d:?\d\d)?/.exec(text.trim()) ?? []
   return elapsedAt(`${day}T${time}${offset}`, 0) / SECOND
 }

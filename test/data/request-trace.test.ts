@@ -101,8 +101,18 @@ describe('a trace of requests', () => {
       'line 1: its header needs timestamp or time or arrived_at or arrival_time, prompt_tokens or input_tokens or ',
     ],
     ['time,in,Output Tokens\n0,1,2', 'line 1: its header needs timestamp or time'],
-    ['TIMESTAMP,ContextTokens,GeneratedTokens\nnoon,1,2', 'line 2: it needs a time, tokens of the prompt'],
-    ['{"timestamp": 1, "input_length": 2}', 'line 1: it needs a time'],
+    [
+      'TIMESTAMP,ContextTokens,GeneratedTokens\nnoon,1,2',
+      'line 2: the time (timestamp or time or arrived_at or arrival_time): expected a number from 0, or a date as in ' +
+        "2026-03-02T09:00:00, got 'noon'",
+    ],
+    ['[{"timestamp": 0, "input_length": 2, "output_length": 2}]', 'it is a JSON array. Give JSON lines: each object'],
+    ['[\n  {', 'it is a JSON array. Give JSON lines: each object on its own line, without [ ] and commas'],
+    [
+      '{"timestamp": 0, "input_length": null, "output_length": 2}',
+      'line 1: the tokens of the prompt (prompt_tokens or input_tokens or context_tokens or request_tokens or ',
+    ],
+    ['{"timestamp": 1, "input_length": 2}', 'line 1: the tokens of the answer'],
     ['{"timestamp"', 'line 1: it is not a JSON object'],
     [
       '{"timestamp": 0, "timestamp": 9, "input_length": 2, "output_length": 2}',
@@ -124,11 +134,20 @@ describe('a trace of requests', () => {
   })
 
   test.each([
-    ...['0,,10', '0,100, ', '0,100', '0,-1,10', '0,1000001,10', '0,10,1e12', ',100,10'],
-    ...['2026-13-02 09:00:01,1,1', '2026-03-02 25:00:00,1,1', '2026-02-30T09:10:00,1,1', '2026-03-02T09:60:00.5Z,1,1'],
-  ])('with the row %j is refused', row => {
+    ...['0,,10', '0,-1,10', '0,1000001,10'].map(row => [row, 'tokens of the prompt']),
+    ...['0,100, ', '0,100', '0,10,1e12'].map(row => [row, 'tokens of the answer']),
+    ...[',100,10', '-5,100,10', '2026-13-02 09:00:01,1,1', '2026-03-02 25:00:00,1,1'].map(row => [row, 'time']),
+    ...['2026-02-30T09:10:00,1,1', '2026-03-02T09:60:00.5Z,1,1', '02/03/2026 09:00:00,1,1'].map(row => [row, 'time']),
+  ])('with the row %j is refused, and the %s named', (row, cell) => {
     const text = `time,input_tokens,output_tokens\n${row}`
-    expect(() => readRequestTrace(text)).toThrow('line 2: it needs a time, tokens of the prompt')
+    expect(() => readRequestTrace(text)).toThrow(`line 2: the ${cell} (`)
+  })
+
+  test('of CSV has milliseconds since 1970 where seconds would be thousands of years', () => {
+    const text = (unit: number) =>
+      `time,input_tokens,output_tokens\n${[0, 1, 20].map(at => `${(1_772_442_000 + at) * unit},1,1`).join('\n')}`
+    expect(readRequestTrace(text(1000))).toEqual(readRequestTrace(text(1)))
+    expect(readRequestTrace(text(1)).text).toBe('0,0.2\n10,0\n20,0.1\n30,0')
   })
 
   test('of CSV can have quotes around each cell, also with commas and quotes in it', () => {
@@ -136,12 +155,12 @@ describe('a trace of requests', () => {
     const quoted = lines.map(line => `"a, ""b""", "${line.replaceAll(',', '","')}"`).join('\n')
     expect(readRequestTrace(quoted)).toEqual(readRequestTrace(CSV))
     expect(isRequestTrace(quoted)).toBe(true)
-    expect(() => readRequestTrace(`${CSV}0,"1,000",10`)).toThrow('line 5: it needs a time, tokens of the prompt')
+    expect(() => readRequestTrace(`${CSV}0,"1,000",10`)).toThrow('line 5: the tokens of the prompt (')
   })
 
   test.each(['null', '""', 'true', '[]'])('of JSON with %s in place of tokens is refused', cell => {
     const text = `{"timestamp": 1, "input_length": ${cell}, "output_length": 2}`
-    expect(() => readRequestTrace(text)).toThrow('line 1: it needs a time, tokens of the prompt')
+    expect(() => readRequestTrace(text)).toThrow('line 1: the tokens of the prompt (')
   })
 })
 
