@@ -17,7 +17,11 @@ const PARSED = Symbol('parsed')
  */
 export async function runCommandLine(args: readonly string[], module: Command, usage?: string): Promise<void> {
   // The file that starts every command is small: it loads the rest on demand.
-  const [options, { buildCommand }] = await Promise.all([import('../simulator/options.ts'), import('./flags.ts')])
+  const [options, { buildCommand }, { requireDistinctFiles }] = await Promise.all([
+    import('../simulator/options.ts'),
+    import('./flags.ts'),
+    import('./files/output-file.ts'),
+  ])
   const { command, describe, handler, check } = module
   const { own, other } = splitCommand(args, module)
   const config = module.takesConfig ? await import('./read-config.ts') : undefined
@@ -52,6 +56,7 @@ export async function runCommandLine(args: readonly string[], module: Command, u
     handler: (argv: Readonly<Record<string, unknown>>) => {
       requireSwitchValues(own, argv)
       check?.(argv as never)
+      requireDistinctFiles(module, argv, other)
       run = () =>
         argv.printConfig === true
           ? config!.printConfig(module, own)

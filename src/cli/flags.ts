@@ -15,6 +15,8 @@ export interface Flag<Value = unknown> extends Pick<Options, 'describe'> {
   readonly fallback?: string
   /** Its value on a command line that gives none. Default: a value is required. */
   readonly alone?: string
+  /** Whether it names a file that the command writes. */
+  readonly isOutput?: boolean
   /** Whether it can be given in the environment, and of a command with `takesConfig` in the configuration file. */
   readonly isOuter: boolean
   /** A variable of another name, which hosts of processes set, as in PORT. It takes precedence over the file. */
@@ -72,6 +74,11 @@ export function argument<Value>(describe: string, read: Read<Value>): Flag<Value
 export function argument<Value>(describe: string, read: Read<Value>, fallback: string): Flag<Value>
 export function argument(describe: string, read: Read<unknown> = filledText, fallback?: string): Flag {
   return { ...flag(describe, read, fallback!), isOuter: false }
+}
+
+/** Returns a flag that names a file to write. No other flag or argument may name it. */
+export function output(one: Flag<string | undefined>): Flag<string | undefined> {
+  return { ...one, isOutput: true }
 }
 
 /** Returns an argument that takes several words. */

@@ -32,6 +32,17 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['--speed', text],
     `Failed to read --speed '${text}': give a number above 0 and up to 1000000, as in --speed 60.`,
   ]),
+  ...[
+    ['simulate', '--trace', 'tsconfig.json', '--series', './tsconfig.json'],
+    ['simulate', '--trace', 'acme/chat=tsconfig.json', '--plot', 'tsconfig.json'],
+    ['simulate', '--commands', 'tsconfig.json', '--html', 'tsconfig.json'],
+    ['explore', 'tsconfig.json', '--junit', 'tsconfig.json'],
+    ['explore', '--junit', 'tsconfig.json', '--html', 'tsconfig.json'],
+    ['explore', '--junit', 'tsconfig.json', '--', 'python3', 'tsconfig.json'],
+    ['judge', 'tsconfig.json', '--junit', 'tsconfig.json'],
+    ['run', 'tsconfig.json', '--html', 'tsconfig.json'],
+    ['replay', 'tsconfig.json', '--export', 'tsconfig.json'],
+  ].map((args): [string[], string] => [args, "tsconfig.json'. Give each its own."]),
   [['--allow-host='], "Failed to read --allow-host '': it is empty. Give a value, or leave it out."],
   ...[['--cors='], ['--cors', '']].map((args): [string[], string] => [
     args,

@@ -18,7 +18,7 @@ import type { Simulator } from '../../simulator/simulator-interface.ts'
 import { importScript, LoadError } from '../../workbench/scenario/runner/import-script.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
-import { type ArgumentsOf, flag, toggle } from '../flags.ts'
+import { type ArgumentsOf, flag, output, toggle } from '../flags.ts'
 import { endpointsAdvice, endpointsFile, partial, withProjectEndpoints } from '../recording-files.ts'
 import { askServer, SERVER_FLAGS } from '../server-client.ts'
 import { positive, texts } from '../values.ts'
@@ -39,7 +39,7 @@ export const flags = {
   keep: flag('Ids of things that may go on, with commas', texts),
   'polls-at-most': flag('Advised number of reads of one thing in a second. Default: 1', positive(1e6, 0.5)),
   client: flag('The client with this token, by id or name. Default: all'),
-  junit: flag('Also write the findings to this file, in the format of JUnit'),
+  junit: output(flag('Also write the findings to this file, in the format of JUnit')),
   json: toggle('Print one JSON object'),
   partial,
   config: endpointsFile,

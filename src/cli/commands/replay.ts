@@ -18,7 +18,7 @@ import { type ReplayResult, replayRecording } from '../../simulator/history/repl
 import { createSimulator } from '../../simulator/simulator.ts'
 import { PROCESS_IO, UsageError } from '../command.ts'
 import { exportRecording } from '../export-recording.ts'
-import { type ArgumentsOf, flag } from '../flags.ts'
+import { type ArgumentsOf, flag, output } from '../flags.ts'
 import { progressOnTerminal } from '../progress.ts'
 import {
   endpointsAdvice,
@@ -37,12 +37,14 @@ export const flags = {
   set: flag('Replace the value of a field in each request that has it, as in "min_instances=2"'),
   profile: flag('Another profile: realistic, quick, rough, or a file. With --record: that of the new world'),
   weather: flag('Weather in place of the recorded one, or none'),
-  export: flag(
-    'Write the recording to this file: *.test.ts for vitest, *.yaml or another *.ts for a scenario with its trace',
+  export: output(
+    flag(
+      'Write the recording to this file: *.test.ts for vitest, *.yaml or another *.ts for a scenario with its trace',
+    ),
   ),
   partial,
   config: endpointsFile,
-  record: flag('Play a HAR file into a new world, and record it in this file'),
+  record: output(flag('Play a HAR file into a new world, and record it in this file')),
   'base-path': flag('With --record: the path before that of the service, as in /api'),
   fixtures: flag('With --record: the world at the start. Default: default'),
   names: flag('With --record: a file with the names of your provider'),

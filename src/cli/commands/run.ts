@@ -16,7 +16,7 @@ import {
   type WorkerMessage,
 } from '../../workbench/scenario/runner/workers.ts'
 import { type CommandIo, EXIT_CODES, PROCESS_IO } from '../command.ts'
-import { type ArgumentsOf, argument, toggle, words } from '../flags.ts'
+import { type ArgumentsOf, argument, output, toggle, words } from '../flags.ts'
 import { exitProcess, exitWhenWritten, onSignals } from '../process-end.ts'
 import { progressOnTerminal } from '../progress.ts'
 import { list } from '../run/list.ts'
@@ -54,7 +54,7 @@ export const flags = {
     DEFAULT_LOOP_LIMIT,
   ),
   check: toggle('Check the invariants of every world after every event', false),
-  html: argument('Also write a page that runs the scenario again when it is opened. It contains prompts'),
+  html: output(argument('Also write a page that runs the scenario again when it is opened. It contains prompts')),
   ...SHARD_FLAGS,
 }
 export const examples = [

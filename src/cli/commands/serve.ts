@@ -24,7 +24,7 @@ import { ScenarioLibrary } from '../../workbench/scenario/runner/library.ts'
 import { shippedFolder } from '../../workbench/scenario/runner/paths.ts'
 import { banner } from '../banner.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
-import { type ArgumentsOf, configEndpoints, flag, sourceOf, toggle } from '../flags.ts'
+import { type ArgumentsOf, configEndpoints, flag, output, sourceOf, toggle } from '../flags.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { onSignals } from '../process-end.ts'
 import { duration, filledText, integer, nonEmpty, origin, positive, texts, word } from '../values.ts'
@@ -116,7 +116,7 @@ export const flags = {
     'A line on stdout for each request: text, json or none. With json, the banner goes to stderr. Default: text on a terminal, otherwise none.',
     word(['text', 'json', 'none']),
   ),
-  record: flag('New file for a recording of every request, prompts included, for the command replay'),
+  record: output(flag('New file for a recording of every request, prompts included, for the command replay')),
   open: toggle('Open the control room in a browser, and keep the past of the world from the start'),
   'control-token': flag(
     'Token of the control plane for addresses other than loopback. Default: generated.',

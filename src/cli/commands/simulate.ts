@@ -1,7 +1,6 @@
 /** `modelhost-sim simulate`: a fleet without clients, for as long as is asked, and the report at its end. */
 
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { loadFixture } from '../../data/fixtures/load.ts'
 import { OfferedLoad, parseLoadTrace } from '../../data/offered-load.ts'
 import { withWeather } from '../../data/profiles/load.ts'
@@ -23,7 +22,7 @@ import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { type CommandIo, EXIT_CODES, PROCESS_IO, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
 import { requireWritable, writeByDraft, writeTextFile } from '../files/output-file.ts'
-import { type ArgumentsOf, flag, toggle } from '../flags.ts'
+import { type ArgumentsOf, flag, output, toggle } from '../flags.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { onSignals } from '../process-end.ts'
 import { Progress } from '../progress.ts'
@@ -86,8 +85,8 @@ export const flags = {
   weather: flag(`Random failures: ${WEATHER_NAMES.join(', ')}. Default: that of the profile`),
   epoch: flag('Virtual time at the start: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
   json: toggle('Print the report as one JSON object'),
-  series: flag('CSV file to write, with a row for each step and deployment'),
-  plot: flag(`SVG file to write with a picture of the report: ${REPORT_CHARTS.join(', ')}`),
+  series: output(flag('CSV file to write, with a row for each step and deployment')),
+  plot: output(flag(`SVG file to write with a picture of the report: ${REPORT_CHARTS.join(', ')}`)),
   step: flag(
     'Length of a step of the series (default: 5m), and of the picture (default: so that it has at most 200 steps)',
     duration('5m'),
@@ -95,7 +94,7 @@ export const flags = {
   check: toggle(
     'Check the invariants of the fleet after every event; a violation ends the simulation with exit code 1',
   ),
-  html: flag('File to write with a page that simulates the same again when it is opened'),
+  html: output(flag('File to write with a page that simulates the same again when it is opened')),
   compare: flag(
     'Setting with values to compare: nodes=3,4 for each group of nodes, a path of the fixture as deployments.NAME.settings.max_instances=2,4, or of the profile as policies.placement=best-fit,spread',
   ),
@@ -148,7 +147,6 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
     plotStep(length, args.step)
   }
   if (args.html !== undefined) requirePageFile(args.html)
-  requireDistinct({ series, plot, html: args.html })
   const fixtures = withTrace(args)
   const world = { fixtures, profile: withWeather(args.profile, args.weather) }
   try {
@@ -324,21 +322,6 @@ async function writeSimulationPage({ html, fixtures }: SimulateArguments, record
   recording.stop()
   const worlds = [{ title: 'the simulation', recording: recording.text }]
   await writePageFile(html!, { title: `A simulation of ${fixtures}`, worlds })
-}
-
-/** Refuses two flags that name one file. */
-function requireDistinct(files: Readonly<Record<string, string | undefined>>): void {
-  const flags = new Map<string, { readonly name: string; readonly path: string }>()
-  for (const [name, path] of Object.entries(files)) {
-    if (path === undefined) continue
-    const other = flags.get(resolve(path))
-    if (other !== undefined) {
-      throw new UsageError(
-        `Failed to simulate: --${other.name} and --${name} name the same file '${other.path}'. Give each its own.`,
-      )
-    }
-    flags.set(resolve(path), { name, path })
-  }
 }
 
 function requireRowLimit(sim: Simulator, length: Micros, step: Micros): void {

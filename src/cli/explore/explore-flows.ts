@@ -29,7 +29,7 @@ import { guardProcess } from '../../workbench/scenario/runner/guards.ts'
 import { type LoadedFlow, loadFlowFile } from '../../workbench/scenario/runner/load-flow.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
-import { type ArgumentsOf, argument, toggle } from '../flags.ts'
+import { type ArgumentsOf, argument, output, toggle } from '../flags.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
 import { hashOf, playSharded, readShardRequest, SHARD_FLAGS, type ShardIo, type ShardRequest } from '../shards/play.ts'
@@ -113,7 +113,7 @@ function formatPlanOfCommand(points: number, [first = 0, second = 0]: readonly n
 
 export const EXPLORE_FLAGS = {
   json: toggle('Print one JSON object a line, one for each flow', false),
-  junit: argument('Also write the findings to this file, in the format of JUnit'),
+  junit: output(argument('Also write the findings to this file, in the format of JUnit')),
   budget: argument(
     'Maximum number of runs that look for findings, or real time as in 60s. The runs that shrink and explain a finding come on top. Default: that of the flow, or 2000',
     readBudget,
@@ -124,8 +124,10 @@ export const EXPLORE_FLAGS = {
   seed: argument('Seed of the world, in place of that of the flow', seed),
   known: KNOWN_FLAG,
   write: argument('Write a scenario for each new finding to this folder'),
-  html: argument(
-    'Write a page that runs again: the run without faults, and the new findings of the first flow with a new finding',
+  html: output(
+    argument(
+      'Write a page that runs again: the run without faults, and the new findings of the first flow with a new finding',
+    ),
   ),
   'write-as': argument(
     `With --write: the language, ${SCENARIO_LANGUAGES.join(' or ')}. Default: yaml`,
