@@ -20,9 +20,22 @@ interface HarEntry {
     readonly method: string
     readonly url: string
     readonly headers?: readonly { readonly name: string; readonly value: string }[]
-    readonly postData?: { readonly mimeType: string; readonly text?: string; readonly encoding?: string }
+    readonly postData?: {
+      readonly mimeType: string
+      readonly text?: string
+      readonly encoding?: string
+      /** The fields of a form. A file can be without its content. */
+      readonly params?: readonly FormParam[] | null
+    }
   }
   readonly response?: { readonly status: number }
+}
+
+interface FormParam {
+  readonly name: string
+  readonly value?: string | null
+  readonly fileName?: string | null
+  readonly contentType?: string | null
 }
 
 interface Har {
@@ -94,8 +107,11 @@ function problemOf(entry: HarEntry | null): string | undefined {
   if (typeof request.url !== 'string' || !URL.canParse(request.url)) return 'request.url is not a URL'
   const headers: unknown = request.headers ?? []
   if (!Array.isArray(headers) || !headers.every(isHeader)) return 'request.headers is not a list of names and values'
-  const text: unknown = request.postData?.text ?? ''
-  return typeof text === 'string' ? undefined : 'request.postData.text is not a text'
+  const { text, params } = request.postData ?? {}
+  if (typeof (text ?? '') !== 'string') return 'request.postData.text is not a text'
+  const isList =
+    Array.isArray(params ?? []) && (params ?? []).every(one => isHeader({ ...one, value: one?.value ?? '' }))
+  return isList ? undefined : 'request.postData.params is not a list of names and values'
 }
 
 function isHeader(header: unknown): boolean {
@@ -171,6 +187,9 @@ function whyUnsendable(entry: HarEntry): string | undefined {
   if (!isHttp(entry)) return `its URL begins with ${quote(new URL(url).protocol)}, and not with http: or https:`
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(method) || NEVER_SENT.test(method))
     return `its method ${quote(method)} cannot be sent`
+  const { text, params } = entry.request.postData ?? {}
+  const file = params?.find(({ fileName, value }) => !text && fileName && typeof value !== 'string')
+  if (file !== undefined) return `its form has the file ${quote(file.fileName)} without the content`
   // Text of a header is Latin-1 in one line.
   const wrong = headers.find(({ name, value }) => SENT.test(name) && /[^\t\x20-\x7e\x80-\xff]/.test(value.trim()))
   return wrong && `its header ${quote(wrong.name)} has a character that no header can have`
@@ -181,11 +200,30 @@ async function send(sim: Simulator, { request }: HarEntry, path: string): Promis
   const headers = new Headers()
   for (const { name, value } of request.headers ?? []) if (SENT.test(name)) headers.set(name, value)
   headers.set('authorization', `Bearer ${sim.token}`)
-  const text = postData?.text
-  const hasBody = text !== undefined && method !== 'GET' && method !== 'HEAD'
-  if (hasBody && !headers.has('content-type')) headers.set('content-type', postData?.mimeType ?? 'application/json')
-  const body = hasBody ? (postData?.encoding === 'base64' ? decodeBase64(text) : text) : undefined
+  const { text, params, encoding, mimeType = 'application/json' } = postData ?? {}
+  const isForm = !text && !!params?.length
+  const hasBody = (isForm || text !== undefined) && method !== 'GET' && method !== 'HEAD'
+  if (hasBody && !headers.has('content-type')) headers.set('content-type', mimeType)
+  const sent = hasBody && isForm ? formOf(headers, params) : text
+  const body = hasBody ? (encoding === 'base64' && !isForm ? decodeBase64(sent!) : sent) : undefined
   const answer = await sim.fetch(`http://sim${path}`, { method, headers, ...(body !== undefined && { body }) })
   await answer.text()
   return answer.status
+}
+
+/** Returns the body of a form, in the format of the content type. Gives a multipart type a boundary, if it has none. */
+function formOf(headers: Headers, params: readonly FormParam[]): string {
+  const type = headers.get('content-type') ?? ''
+  if (!/^multipart\//i.test(type)) {
+    return new URLSearchParams(params.map(({ name, value }) => [name, value ?? ''])).toString()
+  }
+  const [, boundary = 'form-of-a-har-file'] = /;\s*boundary="?([^";]+)/i.exec(type) ?? []
+  headers.set('content-type', `multipart/form-data; boundary="${boundary}"`)
+  const quoted = (text: string) => `"${text.replaceAll('"', '%22').replaceAll(/\r?\n/g, '%0A')}"`
+  const parts = params.map(({ name, value, fileName, contentType }) => {
+    const file = fileName ? `; filename=${quoted(fileName)}` : ''
+    const kind = contentType ? `\r\nContent-Type: ${contentType}` : ''
+    return `--${boundary}\r\nContent-Disposition: form-data; name=${quoted(name)}${file}${kind}\r\n\r\n${value ?? ''}\r\n`
+  })
+  return `${parts.join('')}--${boundary}--\r\n`
 }

@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { createSimulator, endpoint, refuse } from '../../../../src/index.ts'
 import { toScenario } from '../../../../src/simulator/history/export/scenario.ts'
 import { parseRecording, withEndpoints } from '../../../../src/simulator/history/file.ts'
+import { parseHar, playHar } from '../../../../src/simulator/history/replay/har.ts'
 import { commanded } from '../../../cli/commanded.ts'
 import { sendTo } from '../../../setup/send-to.ts'
 
@@ -62,6 +63,38 @@ test('replay plays a HAR file into a world that answers the same, and names what
     `${har}: 2 requests played, recorded in ${record}.\n  GET /deploy/list: 503 in the file, 200 here\n`,
   )
   expect(await commanded(['replay', record])).toMatchObject({ code: 0 })
+})
+
+test('replay sends the form of a HAR file that has only its fields, and names a file without content', async () => {
+  const sim = createSimulator({ fixtures: 'two-nodes' })
+  const file = { name: 'file', fileName: 'a.jsonl', contentType: 'application/jsonl' }
+  const line = { custom_id: '1', method: 'POST', url: '/v1/chat/completions', body: { model: 'm', messages: [] } }
+  const upload = (mimeType: string, value?: string) => {
+    const postData = {
+      mimeType,
+      params: [
+        { name: 'purpose', value: 'batch' },
+        { ...file, value },
+      ],
+    }
+    return entry('http://h/v1/files', { method: 'POST', postData })
+  }
+  const fields = { mimeType: 'application/x-www-form-urlencoded', params: [{ name: 'name', value: 'a b&c' }], text: '' }
+  const entries = [
+    upload('multipart/form-data; boundary=XX', `${JSON.stringify(line)}\n`),
+    upload('multipart/form-data', `${JSON.stringify(line)}\n`),
+    upload('multipart/form-data'),
+    entry('http://h/v1/voices/add', { method: 'POST', postData: fields }),
+  ]
+  const recording = sim.record()
+  const played = await playHar(sim, parseHar(JSON.stringify({ log: { entries } }), 'run.har'))
+  expect(played.unsendable).toEqual([`log.entries[2] left out: its form has the file "a.jsonl" without the content`])
+  recording.stop()
+  expect([...played.differing]).toEqual([
+    ['POST /v1/files: 0 in the file, 200 here', 2],
+    ['POST /v1/voices/add: 0 in the file, 422 here', 1],
+  ])
+  expect(recording.text).toContain('name=a+b%26c')
 })
 
 test.each([
