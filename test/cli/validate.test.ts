@@ -238,7 +238,7 @@ describe('rows of a file', () => {
     ['a rate of 0', { rate: 0 }, '$.setup.rate: '],
     ['no GPU', { gpus: 0 }, '$.setup.gpus: expected at least 1, got 0'],
     ['more GPUs than a node has', { gpus: 1e6 }, '$.setup.gpus: expected at most 16, got 1000000'],
-    ['an unknown field', { promptToken: 5 }, '$.setup.promptToken: unknown field'],
+    ['an unknown field', { promptToken: 5 }, "$.setup.promptToken: unknown field (did you mean 'promptTokens'?). "],
     ['an unknown format', { precision: 'zzz' }, "$.setup.precision: expected a format with its bits, such as 'fp8'"],
     ['a prefix longer than the prompt', { prefixTokens: 501 }, '$.setup.prefixTokens: expected at most promptTokens'],
     ['more active parameters than all', { active: 9e12 }, '$.setup.active: expected parameters × expertsPerToken'],
@@ -267,6 +267,22 @@ describe('rows of a file', () => {
     const calibrated = await commanded(['validate', '--calibrate', file])
     expect([calibrated.code, calibrated.stdout]).toEqual([2, ''])
     expect(calibrated.stderr).toContain(`Failed to calibrate with mine: ${message}`)
+  })
+
+  test.each([
+    [{ concurrency: 4 }, '$.concurrency: unknown field (it belongs in $.setup). '],
+    [{ sorce: 'x' }, "$.sorce: unknown field (did you mean 'source'?). "],
+    [{ day: 1 }, '$.day: unknown field. '],
+  ])('with %o beside the set-up are refused', async (field, message) => {
+    const { stderr } = await validated([
+      { ...ROW, ...field },
+      { ...ROW, id: 7 },
+      { ...ROW, id: 7 },
+    ])
+    expect(stderr).toBe(
+      `Failed to compare mine: ${message}Correct that row.\n` +
+        'Failed to compare 7: an earlier row has this id. Correct that row.\n',
+    )
   })
 
   test('have different ids in a file, and may have those of another file', async () => {

@@ -69,7 +69,7 @@ export const SetUp = z
 export type SetUp = z.output<typeof SetUp>
 
 /** A measurement. Times are in seconds. */
-export const PublishedRow = z.looseObject({
+export const PublishedRow = z.strictObject({
   id: z.string(),
   source: z.string().nullish(),
   setup: SetUp,

@@ -7,7 +7,7 @@ import { groupBy } from '../../lib/lists.ts'
 import { jsonPath, problemsOf } from '../../lib/zod-problems.ts'
 import { UsageError } from '../command.ts'
 import { readDataFile } from '../conform/file.ts'
-import { type ComparedRow, classOf, compareRow, constantsOf, PublishedRow, type SetUp } from './comparison.ts'
+import { type ComparedRow, classOf, compareRow, constantsOf, PublishedRow, SetUp } from './comparison.ts'
 
 /** The rows of the package, with sources and figures of models once each. */
 interface PublishedTable {
@@ -37,7 +37,10 @@ export function readRows(path: string): PublishedRow[] {
   const rows = Array.isArray(parsed) ? parsed : (parsed as { rows?: unknown } | null)?.rows
   if (!Array.isArray(rows) || rows.length === 0)
     throw fail("it has no rows. Give a list, or an object with the list 'rows'")
-  return rows.map((row: PublishedRow, i) => ({ ...row, id: typeof row?.id === 'string' ? row.id : `row ${i + 1}` }))
+  return rows.map((row: PublishedRow, i) => {
+    const id: unknown = row?.id
+    return { ...row, id: typeof id === 'string' || typeof id === 'number' ? String(id) : `row ${i + 1}` }
+  })
 }
 
 /** Compares rows. A row whose set-up cannot be computed comes with the reason. */
@@ -58,7 +61,7 @@ export function compareRows(
       const checked = PublishedRow.safeParse(row)
       if (!checked.success) {
         const all = problemsOf(PublishedRow, row, checked.error)
-        throw new Error(all.map(({ path, text }) => `${jsonPath(path)}: ${text.replace(/\.[^.]*\.$/, '')}`).join('; '))
+        throw new Error(all.map(({ path, text }) => `${jsonPath(path)}: ${reasonOf(path, text)}`).join('; '))
       }
       compared.push(compareRow(row, factors && constantsOf(row.setup, factors)))
     } catch (error) {
@@ -66,6 +69,12 @@ export function compareRows(
     }
   }
   return { compared, problems }
+}
+
+/** Returns the text of a problem without its advice, which `Correct that row` replaces. */
+function reasonOf(path: readonly PropertyKey[], text: string): string {
+  if (path.length === 1 && Object.hasOwn(SetUp.shape, path[0]!)) return 'unknown field (it belongs in $.setup)'
+  return text.replace(/\. Did you mean ('.*?')\? .*$/, ' (did you mean $1?)').replace(/\.[^.]*\.$/, '')
 }
 
 const METRIC_WORDS = {
