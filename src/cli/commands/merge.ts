@@ -96,7 +96,7 @@ function formatMerge(
       `Not deterministic: seed ${seed} of ${test} came out differently`,
       ...results.map(result => `  ${result.digest} in ${result.file}, Node ${result.node}`),
     ]),
-    failed === 0 ? 'Nothing found' : `${plural(findings.length, 'finding')} in ${plural(failed, 'seed')}`,
+    failed === 0 ? 'Nothing found' : `${plural(findings.length, 'finding')} in ${plural(failed, 'run')}`,
   ]
   const causes = findings.map(({ known, ...finding }) => {
     if (known === undefined) return formatFinding(finding)

@@ -243,6 +243,13 @@ describe('merge', () => {
     expect(JSON.parse(written.out)).toMatchObject({ files: 1, runs: 60, repeated: 0 })
   })
 
+  test('counts the runs that found something as runs', async () => {
+    await play()
+    const { written, output } = commandOutput()
+    await merge({ files: [folder], json: false, known: undefined }, output, folder)
+    expect(written.out).toMatch(/^60 runs of .*\n(.*\n)*\d+ findings? in 8 runs\n/)
+  })
+
   test('shows its progress on a terminal, and removes it before the report', async () => {
     await shards(3)
     onTestFinished(() => {
