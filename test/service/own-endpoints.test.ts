@@ -196,6 +196,19 @@ const putThing = (table = recordTable(things), key = 'a', role: `create ${string
       world.records(table).put(thing, ...(later === undefined ? [] : [{ after: '1h', set: later }])),
   })
 
+test('a number with a fractional part is no integer, in a body and in a path', async () => {
+  const a = endpoint({
+    ...{ route: 'POST /a/{count}', summary: 'A', returns: z.object({}), body: z.object({ n: z.number().int() }) },
+    params: { count: z.int() },
+    handle: () => ({}),
+  })
+  const sim = made({ endpoints: { a } })
+  const detailOf = async (count: string, n: unknown) => (await call(sim, 'POST', `/a/${count}`, { n })).body.detail
+  const detail = { msg: 'Input should be a valid integer, got a number with a fractional part', type: 'int_from_float' }
+  expect(await detailOf('1', 1.5)).toEqual([{ loc: ['body', 'n'], ...detail }])
+  expect(await detailOf('1.5', 1)).toEqual([{ loc: ['path', 'count'], ...detail }])
+})
+
 test('an endpoint may be named as a property of all objects is', async () => {
   const sim = made({ endpoints: { constructor: getPod } as never })
   const { paths } = (await call(sim, 'GET', '/openapi.json')).body

@@ -183,9 +183,9 @@ function describeIssue(issue: Issue): Omit<ValidationDetail, 'loc'> {
 function describeType(expected: string, input: unknown): { msg: string; type: string } {
   if (input === undefined) return MISSING_FIELD
   switch (expected) {
+    case 'int':
     case 'integer':
       return describeInteger(input)
-    case 'int':
     case 'number':
       return { msg: 'Input should be a valid number', type: 'float_type' }
     case 'string':
