@@ -54,5 +54,7 @@ export function toSource(value: unknown, width: number, indent = ''): string {
 }
 
 function toKey(key: string): string {
+  // Without brackets, the literal of an object would set its prototype.
+  if (key === '__proto__') return "['__proto__']"
   return /^[A-Za-z_]\w*$/.test(key) ? key : toSource(key, 0)
 }

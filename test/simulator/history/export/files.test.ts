@@ -65,6 +65,18 @@ test('replay plays a HAR file into a world that answers the same, and names what
   expect(await commanded(['replay', record])).toMatchObject({ code: 0 })
 })
 
+test('a field __proto__ is a field of the source of a scenario', async () => {
+  const sim = createSimulator({ fixtures: 'empty', strictRequests: true })
+  const recording = sim.record()
+  const text = '{"name":"k","__proto__":{"a":1}}'
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  await sim.fetch('http://sim/v1/ssh_keys', { method: 'POST', headers, body: text })
+  recording.stop()
+  const source = toScenario(parseRecording(recording.text, 'x'), { format: 'typescript' })
+  const body = /body: (\{.*\}),? \}/.exec(source)![1]
+  expect(JSON.stringify(new Function(`return ${body}`)())).toBe(text)
+})
+
 test('replay sends the form of a HAR file that has only its fields, and names a file without content', async () => {
   const sim = createSimulator({ fixtures: 'two-nodes' })
   const file = { name: 'file', fileName: 'a.jsonl', contentType: 'application/jsonl' }
