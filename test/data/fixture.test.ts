@@ -351,6 +351,18 @@ test('an object with a misspelt key, or an unreadable path, is rejected', () => 
   expect(failureOf(() => loadFixture({ account, files })).message).toContain(
     "files: $[0].path: a path needs a fixture's folder. Give 'content' in its place.",
   )
+  const deployments = [{ model_name: 'acme/chat', load: { trace: 'requests.csv' } }] as never
+  for (const load of [
+    () => loadFixture({ account, deployments }),
+    () => loadFixture('empty', { patch: { deployments } }),
+  ])
+    expect(failureOf(load).message).toContain(
+      "deployments: $[0].load.path: a path needs a fixture's folder. Give 'text' in its place.",
+    )
+  const unowned = [{ model_name: 'acme/chat', weights: { repo: 'noslash' } }] as never
+  expect(failureOf(() => loadFixture({ account, deployments: unowned })).message).toContain(
+    "deployments: $[0].weights.repo: expected text like 'owner/name', got 'noslash'.",
+  )
   expect(failureOf(() => loadFixture({} as never)).message).toContain('account: expected an object, got nothing')
 })
 

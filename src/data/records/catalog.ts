@@ -10,7 +10,9 @@ import { realGpu } from './gpu-config.ts'
 import { ModelPricing } from './pricing.ts'
 
 const unixSeconds = withExample(z.int(), 1_767_139_200)
-const modelName = withExample(z.string().regex(/^[^/\s]+\/[^/\s]+$/, 'owner/name'), 'acme-labs/chat-8b')
+/** The name of a model or a repository. */
+export const ownedName = z.string().regex(/^[^/\s]+\/[^/\s]+$/, 'owner/name')
+const modelName = withExample(ownedName, 'acme-labs/chat-8b')
 
 /** A public model of the catalog (2.9), with fields for the simulation. */
 export const CatalogModel = z.strictObject({

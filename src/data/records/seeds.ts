@@ -1,6 +1,7 @@
 /** The records of resources at the world's epoch: deployments, files, batches and containers. */
 import * as z from 'zod'
 import { OfferedLoad } from '../offered-load.ts'
+import { ownedName } from './catalog.ts'
 import { CONTAINER_STATES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, MODEL_TASKS } from './enums.ts'
 import { filledText, withExample } from './examples.ts'
 import { parseGpuConfig, realGpu } from './gpu-config.ts'
@@ -32,7 +33,7 @@ export const DeploymentSeed = z.strictObject({
   max_batch_size: z.int().min(1).max(256).default(96),
   weights: z
     .strictObject({
-      repo: withExample(z.string(), 'acme/chat-8b'),
+      repo: withExample(ownedName, 'acme/chat-8b'),
       revision: z.string().default('main'),
       token: z.string().default(''),
     })

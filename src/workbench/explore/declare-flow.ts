@@ -1,11 +1,10 @@
 /** Declares flows, and checks what users give as one. */
 
-import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, FlowOptions, NamedFlow } from './flow.ts'
 import { WORLD_OPTIONS } from './flow-world.ts'
 import type { InputDeclarations, ValuesOf } from './input.ts'
-import { assertInvariants } from './invariants.ts'
+import { assertInvariants, assertOptions } from './invariants.ts'
 import * as ownFaults from './plan/own-faults.ts'
 import { assertInputs } from './values.ts'
 
@@ -38,7 +37,7 @@ export function flow<Result, Declared extends InputDeclarations = Record<never, 
     )
   }
   const context = `Failed to declare the flow '${name}'`
-  assertKnownKeys(options, OPTIONS, context)
+  assertOptions(options, OPTIONS, context)
   for (const reader of ['own', 'lines', 'tells'] as const) {
     const given: unknown = options[reader]
     if (given === undefined || typeof given === 'function') continue

@@ -1,13 +1,12 @@
 /** Explores a flow from its function to a report in words. */
 
-import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { meaningOf } from '../../simulator/judge/rules/index.ts'
 import { toExplorableFlow } from './declare-flow.ts'
 import { type ExploreOptions, type ExploreReport, exploreRuns, prepare } from './explore.ts'
 import type { CommandFlow, ExplorableFlow, FlowFunction, NamedFlow } from './flow.ts'
 import { WORLD_OPTIONS, type WorldChange, worldOf } from './flow-world.ts'
 import type { InputValues } from './input.ts'
-import { assertInvariants, type InvariantSettings } from './invariants.ts'
+import { assertInvariants, assertOptions, type InvariantSettings } from './invariants.ts'
 import { checkOwnFaults } from './plan/own-faults.ts'
 import { actsOnWholeRun, type Plan } from './plan/plan.ts'
 import { assertPlan } from './plan/plan-form.ts'
@@ -67,7 +66,7 @@ export async function explore<Result>(
   value: FlowFunction<Result> | NamedFlow<Result> | CommandFlow,
   options: ExploreFlowOptions = {},
 ): Promise<FlowReport> {
-  assertKnownKeys(options, OPTIONS, 'Failed to explore')
+  assertOptions(options, OPTIONS, 'Failed to explore')
   const flow = withOptions(value, options)
   const { classes, exhaustive, signal, onProgress } = options
   const runner = await createRunner(flow, signal)

@@ -1,11 +1,11 @@
 /** Explores a flow in the world of a simulator. */
 
-import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import type { SimulatorExploreOptions } from './explorable-simulator.ts'
 import { explore, type FlowReport, replayPlan } from './explore-flow.ts'
 import type { FlowFunction } from './flow.ts'
+import { assertOptions } from './invariants.ts'
 import { assertInputs } from './values.ts'
 
 export { explore, replayPlan }
@@ -27,7 +27,7 @@ export async function exploreSimulator<Result>(
       `Failed to explore: the flow is ${found}. Give a function, as in sim.explore(async ({ fetch }) => …).`,
     )
   }
-  assertKnownKeys(options, OPTIONS, 'Failed to explore')
+  assertOptions(options, OPTIONS, 'Failed to explore')
   const { name = run.name || 'flow', invariants = {}, own, lines, inputs, ...others } = options
   if (inputs !== undefined) assertInputs(inputs, `Failed to explore ${name}`)
   // The runner moves the clock of its worlds itself.

@@ -3,6 +3,7 @@
 import { type Duration, micros } from '../../kernel/duration.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { attempt } from '../../lib/errors.ts'
+import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
 import type { Observation } from '../../simulator/judge/observation.ts'
 import { CONDUCT_RULES } from '../../simulator/judge/rules/conduct/index.ts'
@@ -46,6 +47,19 @@ const FORMS: Readonly<Partial<Record<RuleName, { readonly words: string; isValid
   spendsAtMost: { words: 'US dollars, 0 or more', isValid: value => isNumber(value) && value >= 0 },
 }
 const SWITCH = { words: 'true', isValid: (value: unknown) => value === true }
+
+/**
+ * Rejects an unknown option of a flow or of explore. An invariant is not one.
+ *
+ * @throws RangeError that names the option and a remedy
+ */
+export function assertOptions(options: object, known: readonly string[], context: string): void {
+  const rule = Object.keys(options ?? {}).find(key => NAMES.includes(key) && !known.includes(key))
+  if (rule !== undefined) {
+    throw new RangeError(`${context}: ${rule} is an invariant. Give it as in invariants: { ${rule}: … }.`)
+  }
+  assertKnownKeys(options, known, context)
+}
 
 /**
  * Rejects invalid settings of invariants.

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { OPTIONAL_RULE_NAMES, RULE_NAMES } from '../../../src/simulator/judge/rules/index.ts'
+import { explore, flow } from '../../../src/workbench/explore/index.ts'
 import { assertInvariants, type InvariantSettings } from '../../../src/workbench/explore/invariants.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
 import { CARELESS_FLOWS } from './careless-flows.ts'
@@ -26,6 +27,13 @@ describe('settings of invariants', () => {
       check({ settles: '2h', pollsAtMost: 0.5, spendsAtMost: 0, noLeak: true, noDouble: false, mine: () => undefined }),
     ).not.toThrow()
     expect(check({ settles: false, pollsAtMost: undefined })).not.toThrow()
+  })
+
+  test('are not options beside the others', () => {
+    const options = { settles: '30d', faults: {} } as object
+    const reason = 'settles is an invariant. Give it as in invariants: { settles: … }.'
+    expect(() => flow('deploys', options, () => {})).toThrow(`Failed to declare the flow 'deploys': ${reason}`)
+    return expect(explore(() => {}, options)).rejects.toThrow(`Failed to explore: ${reason}`)
   })
 
   test.each<[object, string]>([
