@@ -17,11 +17,7 @@ const PARSED = Symbol('parsed')
  */
 export async function runCommandLine(args: readonly string[], module: Command, usage?: string): Promise<void> {
   // The file that starts every command is small: it loads the rest on demand.
-  const [options, { buildCommand }, { requireDistinctFiles }] = await Promise.all([
-    import('../simulator/options.ts'),
-    import('./flags.ts'),
-    import('./files/output-file.ts'),
-  ])
+  const [options, declared] = await Promise.all([import('../simulator/options.ts'), import('./flags.ts')])
   const { command, describe, handler, check } = module
   const { own, other } = splitCommand(args, module)
   const config = module.takesConfig ? await import('./read-config.ts') : undefined
@@ -52,15 +48,13 @@ export async function runCommandLine(args: readonly string[], module: Command, u
   let run: (() => void | Promise<void>) | undefined
   parser.command({
     ...{ command, describe: usage === undefined ? describe : false },
-    builder: argv => buildCommand(argv, module),
+    builder: argv => declared.buildCommand(argv, module),
     handler: (argv: Readonly<Record<string, unknown>>) => {
       requireSwitchValues(own, argv)
       check?.(argv as never)
-      requireDistinctFiles(module, argv, other)
-      run = () =>
-        argv.printConfig === true
-          ? config!.printConfig(module, own)
-          : handler({ ...argv, ...(other && { otherCommand: other }) } as never)
+      const given = { ...argv, ...(other && { otherCommand: other }) }
+      declared.requireDistinctFiles(module, given)
+      run = () => (argv.printConfig === true ? config!.printConfig(module, own) : handler(given as never))
       // After a handler, yargs lays out the whole help, a third of the time of a start.
       throw PARSED
     },

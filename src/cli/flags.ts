@@ -1,7 +1,10 @@
 /** Declares the flags of commands, with values from the command line, the environment and the configuration file. */
 
+import { realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Argv, Options, PositionalOptions } from 'yargs'
 import { nearestWord } from '../lib/did-you-mean.ts'
+import { attempt } from '../lib/errors.ts'
 import { HIDDEN } from '../lib/text/secrets.ts'
 import { toSnakeCase } from '../lib/text/words.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
@@ -77,8 +80,8 @@ export function argument(describe: string, read: Read<unknown> = filledText, fal
 }
 
 /** Returns a flag that names a file to write. No other flag or argument may name it. */
-export function output(one: Flag<string | undefined>): Flag<string | undefined> {
-  return { ...one, isOutput: true }
+export function output(describe: string, isOuter = false): Flag<string | undefined> {
+  return { ...argument(describe), isOutput: true, isOuter }
 }
 
 /** Returns an argument that takes several words. */
@@ -121,6 +124,31 @@ export function buildCommand(argv: Argv, module: Command): Argv {
   if (usage !== undefined) argv.usage(usage)
   for (const [line, meaning] of examples) argv.example(line!, meaning!)
   return argv.epilogue(epilogue)
+}
+
+/** Refuses arguments in which a file to write is also the one of another flag, argument or word after `--`. */
+export function requireDistinctFiles(module: Command, argv: Readonly<Record<string, unknown>>): void {
+  const { command, flags = {}, positional = {} } = module
+  const sources = [...Object.keys(positional), 'otherCommand', ...Object.keys(flags)]
+  const named = sources.flatMap(source =>
+    [argv[source]].flat().flatMap(text => (typeof text === 'string' && text !== '' ? [{ source, text }] : [])),
+  )
+  // A value such as NAME=FILE names a file too.
+  const isWrittenBy = ({ source, text }: (typeof named)[number], other: string) =>
+    flags[source]?.isOutput &&
+    [other, other.slice(other.indexOf('=') + 1)].some(path => realPath(path) === realPath(text))
+  const nameOf = (source: string) => (flags[source] === undefined ? 'an argument' : `--${source}`)
+  for (const [i, one] of named.entries()) {
+    const other = named.slice(0, i).find(before => isWrittenBy(one, before.text) || isWrittenBy(before, one.text))
+    if (other === undefined) continue
+    const both = `${nameOf(other.source)} and ${nameOf(one.source)}`
+    const advice = `name the same file '${other.text}'. Give each its own.`
+    throw new UsageError(`Failed to ${String(command).split(' ', 1)[0]}: ${both} ${advice}`)
+  }
+}
+
+function realPath(path: string): string {
+  return attempt(() => realpathSync(path)) ?? resolve(path)
 }
 
 /** Returns the flags of a command with their defaults. */

@@ -196,7 +196,7 @@ const putThing = (table = recordTable(things), key = 'a', role: `create ${string
       world.records(table).put(thing, ...(later === undefined ? [] : [{ after: '1h', set: later }])),
   })
 
-test('a number with a fractional part is no integer, in a body and in a path', async () => {
+test('a number with a fractional part is not an integer, in a body and in a path', async () => {
   const a = endpoint({
     ...{ route: 'POST /a/{count}', summary: 'A', returns: z.object({}), body: z.object({ n: z.number().int() }) },
     params: { count: z.int() },

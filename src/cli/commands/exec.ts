@@ -27,7 +27,7 @@ export const flags = {
   ...options,
   // Their variables have other users: a server beside, and the recordings of a test runner.
   port: argument('Port to listen on. Default: a free one', integer({ min: 0, max: 65_535 }, 4010)),
-  record: output(argument('New file for a recording of every request, prompts included')),
+  record: output('New file for a recording of every request, prompts included'),
   wait: toggle('Keep the server running after the command has ended, until Ctrl-C'),
 }
 export const usage = '$0 exec [flags] -- COMMAND'

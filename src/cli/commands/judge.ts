@@ -39,7 +39,7 @@ export const flags = {
   keep: flag('Ids of things that may go on, with commas', texts),
   'polls-at-most': flag('Advised number of reads of one thing in a second. Default: 1', positive(1e6, 0.5)),
   client: flag('The client with this token, by id or name. Default: all'),
-  junit: output(flag('Also write the findings to this file, in the format of JUnit')),
+  junit: output('Also write the findings to this file, in the format of JUnit', true),
   json: toggle('Print one JSON object'),
   partial,
   config: endpointsFile,

@@ -54,7 +54,7 @@ export const flags = {
     DEFAULT_LOOP_LIMIT,
   ),
   check: toggle('Check the invariants of every world after every event', false),
-  html: output(argument('Also write a page that runs the scenario again when it is opened. It contains prompts')),
+  html: output('Also write a page that runs the scenario again when it is opened. It contains prompts'),
   ...SHARD_FLAGS,
 }
 export const examples = [

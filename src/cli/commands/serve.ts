@@ -116,7 +116,7 @@ export const flags = {
     'A line on stdout for each request: text, json or none. With json, the banner goes to stderr. Default: text on a terminal, otherwise none.',
     word(['text', 'json', 'none']),
   ),
-  record: output(flag('New file for a recording of every request, prompts included, for the command replay')),
+  record: output('New file for a recording of every request, prompts included, for the command replay', true),
   open: toggle('Open the control room in a browser, and keep the past of the world from the start'),
   'control-token': flag(
     'Token of the control plane for addresses other than loopback. Default: generated.',

@@ -85,8 +85,8 @@ export const flags = {
   weather: flag(`Random failures: ${WEATHER_NAMES.join(', ')}. Default: that of the profile`),
   epoch: flag('Virtual time at the start: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
   json: toggle('Print the report as one JSON object'),
-  series: output(flag('CSV file to write, with a row for each step and deployment')),
-  plot: output(flag(`SVG file to write with a picture of the report: ${REPORT_CHARTS.join(', ')}`)),
+  series: output('CSV file to write, with a row for each step and deployment', true),
+  plot: output(`SVG file to write with a picture of the report: ${REPORT_CHARTS.join(', ')}`, true),
   step: flag(
     'Length of a step of the series (default: 5m), and of the picture (default: so that it has at most 200 steps)',
     duration('5m'),
@@ -94,7 +94,7 @@ export const flags = {
   check: toggle(
     'Check the invariants of the fleet after every event; a violation ends the simulation with exit code 1',
   ),
-  html: output(flag('File to write with a page that simulates the same again when it is opened')),
+  html: output('File to write with a page that simulates the same again when it is opened', true),
   compare: flag(
     'Setting with values to compare: nodes=3,4 for each group of nodes, a path of the fixture as deployments.NAME.settings.max_instances=2,4, or of the profile as policies.placement=best-fit,spread',
   ),

@@ -113,7 +113,7 @@ function formatPlanOfCommand(points: number, [first = 0, second = 0]: readonly n
 
 export const EXPLORE_FLAGS = {
   json: toggle('Print one JSON object a line, one for each flow', false),
-  junit: output(argument('Also write the findings to this file, in the format of JUnit')),
+  junit: output('Also write the findings to this file, in the format of JUnit'),
   budget: argument(
     'Maximum number of runs that look for findings, or real time as in 60s. The runs that shrink and explain a finding come on top. Default: that of the flow, or 2000',
     readBudget,
@@ -125,9 +125,7 @@ export const EXPLORE_FLAGS = {
   known: KNOWN_FLAG,
   write: argument('Write a scenario for each new finding to this folder'),
   html: output(
-    argument(
-      'Write a page that runs again: the run without faults, and the new findings of the first flow with a new finding',
-    ),
+    'Write a page that runs again: the run without faults, and the new findings of the first flow with a new finding',
   ),
   'write-as': argument(
     `With --write: the language, ${SCENARIO_LANGUAGES.join(' or ')}. Default: yaml`,

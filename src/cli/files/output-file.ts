@@ -1,47 +1,8 @@
 /** Files that flags and arguments of commands name. Each is written whole or not at all. */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { attempt, describeFileError } from '../../lib/errors.ts'
+import { describeFileError } from '../../lib/errors.ts'
 import { UsageError } from '../command.ts'
-import type { Command } from '../flags.ts'
-
-/** Refuses a command line in which a file to write is also the one of another flag, argument or word after `--`. */
-export function requireDistinctFiles(
-  { command, flags = {}, positional = {} }: Command,
-  argv: Readonly<Record<string, unknown>>,
-  otherCommand: readonly string[] = [],
-): void {
-  const given = [...Object.keys(positional).map(name => argv[name]), otherCommand].map(value => ['an argument', value])
-  const named = [...given, ...Object.keys(flags).map(name => [`--${name}`, argv[name]])].flatMap(([source, value]) =>
-    [value].flat().flatMap(text => (typeof text === 'string' && text !== '' ? [{ source: String(source), text }] : [])),
-  )
-  // A value such as NAME=FILE names a file too.
-  const isWrittenBy = (one: (typeof named)[number], { text }: typeof one) =>
-    flags[one.source.slice(2)]?.isOutput === true &&
-    [text, text.slice(text.indexOf('=') + 1)].some(path => realPath(path) === realPath(one.text))
-  for (const [i, one] of named.entries()) {
-    const other = named.slice(0, i).find(before => isWrittenBy(one, before) || isWrittenBy(before, one))
-    if (other === undefined || other.source === one.source) continue
-    const [verb] = String(command).split(' ')
-    throw new UsageError(
-      `Failed to ${verb}: ${other.source} and ${one.source} name the same file '${other.text}'. Give each its own.`,
-    )
-  }
-}
-
-function realPath(path: string): string {
-  return attempt(() => realpathSync(path)) ?? resolve(path)
-}
 
 /**
  * Refuses a path that cannot be written, before the work starts.

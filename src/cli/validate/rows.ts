@@ -37,10 +37,8 @@ export function readRows(path: string): PublishedRow[] {
   const rows = Array.isArray(parsed) ? parsed : (parsed as { rows?: unknown } | null)?.rows
   if (!Array.isArray(rows) || rows.length === 0)
     throw fail("it has no rows. Give a list, or an object with the list 'rows'")
-  return rows.map((row: PublishedRow, i) => {
-    const id: unknown = row?.id
-    return { ...row, id: typeof id === 'string' || typeof id === 'number' ? String(id) : `row ${i + 1}` }
-  })
+  const hasId = (row: PublishedRow) => /^(string|number)$/.test(typeof row?.id)
+  return rows.map((row, i) => ({ ...row, id: hasId(row) ? String(row.id) : `row ${i + 1}` }))
 }
 
 /** Compares rows. A row whose set-up cannot be computed comes with the reason. */

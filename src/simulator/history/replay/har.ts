@@ -31,12 +31,7 @@ interface HarEntry {
   readonly response?: { readonly status: number }
 }
 
-interface FormParam {
-  readonly name: string
-  readonly value?: string | null
-  readonly fileName?: string | null
-  readonly contentType?: string | null
-}
+type FormParam = { readonly name: string } & Partial<Record<'value' | 'fileName' | 'contentType', string | null>>
 
 interface Har {
   readonly log: { readonly entries: readonly HarEntry[] }
@@ -109,9 +104,9 @@ function problemOf(entry: HarEntry | null): string | undefined {
   if (!Array.isArray(headers) || !headers.every(isHeader)) return 'request.headers is not a list of names and values'
   const { text, params } = request.postData ?? {}
   if (typeof (text ?? '') !== 'string') return 'request.postData.text is not a text'
-  const isList =
-    Array.isArray(params ?? []) && (params ?? []).every(one => isHeader({ ...one, value: one?.value ?? '' }))
-  return isList ? undefined : 'request.postData.params is not a list of names and values'
+  const fields: unknown = params ?? []
+  const isList = Array.isArray(fields) && fields.every(one => typeof one?.name === 'string')
+  return isList ? undefined : 'request.postData.params is not a list of fields with names'
 }
 
 function isHeader(header: unknown): boolean {
