@@ -33,7 +33,7 @@ export function readDataFile(path: string, name: string): unknown {
 /**
  * Parses a document, JSON or YAML.
  *
- * @throws DocumentError for a text that is neither, and for a key that an object has twice
+ * @throws DocumentError for a text that is neither, for a key that an object has twice, and for aliases that cannot be used
  */
 export function parseDocumentText(content: string): unknown {
   if (/^\s*[[{]/.test(content)) {
@@ -42,7 +42,7 @@ export function parseDocumentText(content: string): unknown {
     const { line, column, reason } = json.fault
     throw new DocumentError(`line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
   }
-  const document = parseDocument(content)
+  const document = parseDocument(content, { merge: true })
   const [error] = document.errors
   if (error?.code === 'MULTIPLE_DOCS') {
     const { line, col } = error.linePos![0]
@@ -50,6 +50,14 @@ export function parseDocumentText(content: string): unknown {
   }
   if (error !== undefined)
     throw new DocumentError(`${error.message.split('\n', 1)[0]!.replace(/:$/, '.')} Fix the YAML there.`)
-  // Nested aliases can expand to gigabytes.
-  return document.toJS({ maxAliasCount: 10_000 })
+  try {
+    // Nested aliases can expand to gigabytes.
+    return document.toJS({ maxAliasCount: 10_000 })
+  } catch (error) {
+    if (error instanceof RangeError) throw error
+    const reason = (error as Error).message
+    throw new DocumentError(
+      `its aliases and merge keys cannot be used (${reason}). Write their contents out, or use $ref.`,
+    )
+  }
 }

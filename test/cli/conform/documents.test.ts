@@ -1,0 +1,47 @@
+/** What documents of providers contain: each form is read as OpenAPI means it, or refused with its place. */
+import { describe, expect, test } from 'vitest'
+import { conform } from '../../../src/cli/conform/conform.ts'
+import { parseDocumentText } from '../../../src/cli/conform/file.ts'
+
+/** Returns the differences of a document, without notes. */
+async function findingsOf(document: unknown): Promise<string[]> {
+  const { findings } = await conform(document)
+  return findings
+    .filter(({ severity }) => severity !== 'note')
+    .map(({ severity, place, says, ours }) => `${severity} ${place}: ${says} | ${ours}`)
+}
+
+describe('a document in YAML', { tags: 'slow' }, () => {
+  const text = `
+openapi: 3.1.0
+x-base: &base
+  required: [voices, next_page]
+x-refusals: &refusals { 4XX: { description: '' }, 5XX: { description: '' } }
+paths:
+  /v1/voices:
+    get:
+      responses:
+        <<: *refusals
+        200: { description: '', content: { application/json: { schema: { <<: *base, type: object } } } }
+`
+
+  test('is read with its merge keys', async () => {
+    expect(await findingsOf(parseDocumentText(text))).toEqual([
+      'break answer 200, next_page: it is required | it is missing',
+    ])
+  })
+
+  test('is refused when its aliases cannot be used', () => {
+    const aliases = Array.from(
+      { length: 12 },
+      (_, i) => `a${i}: &a${i} [${i === 0 ? '1' : `${`*a${i - 1}, `.repeat(9)}`}]`,
+    )
+    expect(() => parseDocumentText(aliases.join('\n'))).toThrow(
+      'its aliases and merge keys cannot be used (Excessive alias count indicates a resource exhaustion attack). ' +
+        'Write their contents out, or use $ref.',
+    )
+    expect(() => parseDocumentText('a: { <<: 5 }')).toThrow(
+      /^its aliases and merge keys cannot be used \(Merge sources/,
+    )
+  })
+})
