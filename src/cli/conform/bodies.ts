@@ -12,11 +12,13 @@ const DOCUMENT_ID = 'document:'
 const CHECK = new Script('check()')
 
 export class BodyValidator {
+  readonly #document: OpenapiDocument
   readonly #ajv: Ajv2020
   readonly #validators = new Map<string, ValidateFunction>()
   readonly #globals = createContext({ check: (): readonly ErrorObject[] => [] })
 
   constructor(document: OpenapiDocument) {
+    this.#document = document
     this.#ajv = new Ajv2020({
       // A document has keywords beside those of JSON Schema.
       ...{ strict: false, validateSchema: false, allErrors: true, verbose: true, logger: false },
@@ -62,7 +64,8 @@ export class BodyValidator {
     for (const error of errors) {
       // If no alternative matches, that is reported once instead of the errors of each.
       if (error.keyword === 'if' || isCoveredByAlternative(error, alternatives)) continue
-      const difference = toDifference(error)
+      const place = this.#document.pointerOf(error.parentSchema)
+      const difference = toDifference(error, place === undefined ? schema.pointer : `${place}/${error.keyword}`)
       const key = `${difference.place} ${difference.kind}`
       if (!found.has(key)) found.set(key, difference)
     }
@@ -91,10 +94,8 @@ function isCoveredByAlternative(error: ErrorObject, alternatives: readonly Error
   )
 }
 
-function toDifference(error: ErrorObject): Difference {
-  const { keyword, params, instancePath, schemaPath, schema, data } = error
+function toDifference({ keyword, params, instancePath, schema, data }: ErrorObject, pointer: string): Difference {
   const place = toFieldPath(instancePath)
-  const pointer = schemaPath.replace(DOCUMENT_ID, '')
   const at = { severity: 'break', place: place === '' ? 'the body' : place, pointer } as const
   const under = (name: string) => (place === '' ? name : `${place}.${name}`)
   switch (keyword) {

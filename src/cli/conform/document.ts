@@ -1,4 +1,5 @@
 /** Reads OpenAPI documents of 3.0 to 3.2, converts them to one dialect and follows their references. */
+import { once } from '../../lib/once.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -34,6 +35,8 @@ export const EVENT_STREAM = 'text/event-stream'
 export class OpenapiDocument {
   readonly root: Json
   readonly operations: readonly DocumentOperation[]
+  /** Pointers by object. An object that YAML has at several places has the first of them. */
+  readonly #pointers = once(() => collectPointers(this.root))
 
   /** @throws DocumentError if it is not an OpenAPI document of 3.0 to 3.2, or a reference is invalid */
   constructor(value: unknown) {
@@ -74,6 +77,11 @@ export class OpenapiDocument {
       at = found
     }
     return at
+  }
+
+  /** Returns the pointer of an object of this document, or undefined. */
+  pointerOf(value: unknown): string | undefined {
+    return this.#pointers().get(value)
   }
 
   /** Returns the names, in lower case, of the headers that carry a key of an operation by its security schemes. */
@@ -208,6 +216,13 @@ function basePathOf(parts: readonly Json[]): string {
   )
   const path = URL.canParse(url, 'http://any') ? new URL(url, 'http://any').pathname : '/'
   return path.replace(/\/+$/, '')
+}
+
+function collectPointers(value: unknown, pointer = '#', known = new Map<unknown, string>()): Map<unknown, string> {
+  if (typeof value !== 'object' || value === null || known.has(value)) return known
+  known.set(value, pointer)
+  for (const [key, inner] of Object.entries(value)) collectPointers(inner, `${pointer}/${escapePointer(key)}`, known)
+  return known
 }
 
 export function isObject(value: unknown): value is Json {

@@ -11,6 +11,13 @@ async function findingsOf(document: unknown): Promise<string[]> {
     .map(({ severity, place, says, ours }) => `${severity} ${place}: ${says} | ${ours}`)
 }
 
+/** Returns a document whose list of voices is answered by a schema. */
+const voices = (schema: object, more: object = {}) => {
+  const content = { 'application/json': { schema } }
+  const get = { responses: { 200: { description: '', content }, '4XX': { description: '' } } }
+  return { openapi: '3.1.0', info: {}, paths: { '/v1/voices': { get } }, ...more }
+}
+
 describe('a document in YAML', { tags: 'slow' }, () => {
   const text = `
 openapi: 3.1.0
@@ -44,4 +51,25 @@ paths:
       /^its aliases and merge keys cannot be used \(Merge sources/,
     )
   })
+})
+
+test('a difference has its pointer in the document when the schema has references', { tags: 'slow' }, async () => {
+  const schemas = {
+    List: {
+      type: 'object',
+      required: ['none'],
+      properties: { voices: { type: 'array', items: { $ref: '#/components/schemas/a~1b' } } },
+    },
+    'a/b': { type: 'object', additionalProperties: true, properties: { name: { maxLength: 1 }, id: false } },
+  }
+  const pointers = async (schema: object) => {
+    const { findings } = await conform(voices(schema, { components: { schemas } }))
+    return findings.filter(({ severity }) => severity === 'break').map(({ pointer }) => pointer)
+  }
+  const ofParts = ['#/components/schemas/List/required', '#/components/schemas/a~1b/properties/name/maxLength']
+  expect(await pointers({ $ref: '#/components/schemas/List' })).toEqual(ofParts)
+  const at = '#/paths/~1v1~1voices/get/responses/200/content/application~1json/schema'
+  expect(await pointers({ required: ['more'], allOf: [{ $ref: '#/components/schemas/List' }] })).toEqual(
+    expect.arrayContaining([`${at}/required`, ...ofParts]),
+  )
 })
