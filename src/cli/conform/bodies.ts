@@ -3,15 +3,20 @@ import { createContext, Script } from 'node:vm'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import * as formats from 'ajv-formats'
 import { LIMITS } from '../../lib/limits.ts'
-import { DocumentError, type DocumentPart, type OpenapiDocument } from './document.ts'
+import { DocumentError, type DocumentPart, type Json, type OpenapiDocument, toObject } from './document.ts'
 import type { Difference } from './schemas.ts'
 
 /** Id of the document in the validator. */
 const DOCUMENT_ID = 'document:'
+/** An escaped letter that means itself in a regular expression without the flag `u`, and another thing elsewhere. */
+const FOREIGN_ESCAPE = /(?:^|[^\\])(?:\\\\)*\\(?![BDSWbcdfknrstuvwx])[A-Za-z]/
 /** Node ends a script after a time, within a regular expression too. The function belongs to this context. */
 const CHECK = new Script('check()')
 
 export class BodyValidator {
+  /** Warnings of patterns that cannot be checked, each once. */
+  readonly warnings: Difference[] = []
+  readonly #invalidPatterns = new Set<string>()
   readonly #document: OpenapiDocument
   readonly #ajv: Ajv2020
   readonly #validators = new Map<string, ValidateFunction>()
@@ -22,6 +27,7 @@ export class BodyValidator {
     this.#ajv = new Ajv2020({
       // A document has keywords beside those of JSON Schema.
       ...{ strict: false, validateSchema: false, allErrors: true, verbose: true, logger: false },
+      code: { regExp: Object.assign((pattern: string) => this.#toRegExp(pattern), { code: 'new RegExp' }) },
     })
     // A CommonJS package: Node and bundlers put its function in different places.
     const add = formats.default as unknown as { default?: typeof formats.default } & typeof formats.default
@@ -53,6 +59,26 @@ export class BodyValidator {
         : 'it applies itself to the same value for ever. Remove that reference.'
       throw new DocumentError(`${schema.pointer}: ${reason}`)
     }
+  }
+
+  /** Returns a pattern with the flag `u` or without it. If it is invalid, warns, and returns what any text matches. */
+  #toRegExp(pattern: string): RegExp {
+    for (const flags of FOREIGN_ESCAPE.test(pattern) ? ['u'] : ['u', '']) {
+      try {
+        return new RegExp(pattern, flags)
+      } catch {
+        // The next flags, or the warning.
+      }
+    }
+    if (!this.#invalidPatterns.has(pattern)) {
+      const has = (value: Json) =>
+        value.pattern === pattern || Object.hasOwn(toObject(value.patternProperties), pattern)
+      const { pointer } = this.#document.find(has)!
+      const at = { severity: 'warning', kind: 'value', place: `pattern ${pattern}`, pointer } as const
+      this.warnings.push({ ...at, says: 'values match it', ours: 'it is not checked: JavaScript cannot read it' })
+    }
+    this.#invalidPatterns.add(pattern)
+    return /(?:)/
   }
 
   #findInAnyTime(schema: DocumentPart, body: unknown): Difference[] {

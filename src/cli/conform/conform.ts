@@ -215,6 +215,7 @@ class ConformanceCheck {
     const [providerDocument, ownDocument] = [this.#providerDocument, this.#ownDocument]
     compareDeclarations({ theirs, ours: matching, byFault, report, providerDocument, ownDocument })
     await this.#checkValues(theirs, matching, report)
+    for (const warning of this.#bodies.warnings.splice(0)) report(warning)
     // A difference is reported once: as seen in an answer, else in the schema, else in the refusal of a value.
     const seen = new Set<string>()
     for (const finding of bySeverity(findings)) {

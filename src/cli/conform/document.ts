@@ -84,6 +84,12 @@ export class OpenapiDocument {
     return this.#pointers().get(value)
   }
 
+  /** Returns the first object of this document that fits. */
+  find(fits: (value: Json) => boolean): DocumentPart | undefined {
+    for (const [value, pointer] of this.#pointers()) if (isObject(value) && fits(value)) return { value, pointer }
+    return undefined
+  }
+
   /** Returns the names, in lower case, of the headers that carry a key of an operation by its security schemes. */
   keyHeadersOf({ at }: DocumentOperation): ReadonlySet<string> {
     const security = at.value.security ?? this.root.security

@@ -73,3 +73,27 @@ test('a difference has its pointer in the document when the schema has reference
     expect.arrayContaining([`${at}/required`, ...ofParts]),
   )
 })
+
+test('a pattern is checked without the flag u, or not at all with a warning', { tags: 'slow' }, async () => {
+  const name = (pattern: string) => ({
+    type: 'object',
+    properties: {
+      voices: { items: { additionalProperties: true, properties: { name: { type: 'string', pattern } } } },
+    },
+  })
+  for (const pattern of [String.raw`^[\w\_\-. ]+$`, '^[^<-\\d]'])
+    expect(await findingsOf(voices(name(pattern)))).toEqual([])
+  expect(await findingsOf(voices(name(String.raw`^[\@]+$`)))).toEqual([
+    expect.stringMatching(/^break answer 200, voices\[\]\.name: pattern /),
+  ])
+  for (const pattern of ['(?P<n>x)', String.raw`\A[a-z]+\Z`, String.raw`^[\w-.\p{Lu}]`]) {
+    const { findings } = await conform(voices({ ...name(pattern), required: ['none'] }))
+    expect(findings.filter(({ severity }) => severity !== 'note')).toMatchObject([
+      { severity: 'break', place: 'answer 200, none' },
+      {
+        ...{ severity: 'warning', place: `pattern ${pattern}`, ours: 'it is not checked: JavaScript cannot read it' },
+        pointer: expect.stringMatching(/schema\/properties\/voices\/items\/properties\/name$/),
+      },
+    ])
+  }
+})
