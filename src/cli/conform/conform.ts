@@ -227,7 +227,7 @@ class ConformanceCheck {
 
   /** Returns the simulator's operation of the same method and path; names of parameters may differ. */
   #findServed(theirs: DocumentOperation): DocumentOperation | undefined {
-    const paths = [theirs.path, `${theirs.base}${theirs.path}`]
+    const paths = [theirs.path, ...theirs.bases.map(base => `${base}${theirs.path}`)]
     const same = this.#ownDocument.operations.filter(({ path }) => paths.some(one => isSamePath(one, path)))
     const found = same.find(({ method }) => method === theirs.method)
     if (found !== undefined) return found

@@ -14,8 +14,8 @@ export interface DocumentOperation {
   readonly name: string
   readonly method: string
   readonly path: string
-  /** Path of its first server's URL, a prefix of its path; `''` for the root. */
-  readonly base: string
+  /** Paths of the URLs of its servers, prefixes of its path; `''` for the root. */
+  readonly bases: readonly string[]
   readonly at: DocumentPart
   readonly parameters: readonly DocumentPart[]
   readonly body: DocumentPart | undefined
@@ -123,7 +123,7 @@ export class OpenapiDocument {
       return [
         {
           ...{ name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase(), path, at },
-          base: basePathOf([at.value, item.value, this.root]),
+          bases: basePathsOf([at.value, item.value, this.root]),
           parameters: this.#parametersOf(item, at),
           body: this.partAt(at, 'requestBody'),
           responses: new Map(responses),
@@ -214,14 +214,16 @@ function upgradeFrom30(value: unknown): unknown {
 const DATA_KEYWORDS = ['example', 'examples', 'default', 'enum', 'const']
 
 /** @param parts the operation, its path item and the document. The first one with servers counts. */
-function basePathOf(parts: readonly Json[]): string {
-  const [first] = parts.flatMap(({ servers }) => (Array.isArray(servers) ? (servers as unknown[]) : []))
-  const { url: template = '/', variables } = toObject(first)
-  const url = String(template).replaceAll(/\{([^{}]*)\}/g, (_, name) =>
-    String(toObject(toObject(variables)[name]).default),
-  )
-  const path = URL.canParse(url, 'http://any') ? new URL(url, 'http://any').pathname : '/'
-  return path.replace(/\/+$/, '')
+function basePathsOf(parts: readonly Json[]): string[] {
+  const lists = parts.map(({ servers }) => (Array.isArray(servers) ? (servers as unknown[]) : []))
+  return (lists.find(({ length }) => length > 0) ?? []).map(server => {
+    const { url: template = '/', variables } = toObject(server)
+    const url = String(template).replaceAll(/\{([^{}]*)\}/g, (_, name) =>
+      String(toObject(toObject(variables)[name]).default),
+    )
+    const path = URL.canParse(url, 'http://any') ? new URL(url, 'http://any').pathname : '/'
+    return path.replace(/\/+$/, '')
+  })
 }
 
 function collectPointers(value: unknown, pointer = '#', known = new Map<unknown, string>()): Map<unknown, string> {

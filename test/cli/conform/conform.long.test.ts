@@ -495,6 +495,9 @@ test('servers of an operation count before those of its path, and those before t
   expect(await served(servers('/v1'), {})).toBe(1)
   expect(await served(servers('/v2'), servers('/v1/'))).toBe(1)
   expect(await served(servers('/v1'), servers('/v2'))).toBe(0)
+  const several = { servers: ['/', '/v9', '/v1'].flatMap(path => servers(path).servers) }
+  expect(await served(several, {})).toBe(1)
+  expect(await served(several, servers('/v9'))).toBe(0)
 })
 
 describe('the command', () => {
