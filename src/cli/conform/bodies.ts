@@ -1,9 +1,16 @@
 /** Checks answers by the schemas of a document. */
 import { createContext, Script } from 'node:vm'
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import {
+  Ajv2020,
+  type CodeKeywordDefinition,
+  type ErrorObject,
+  type KeywordCxt,
+  type ValidateFunction,
+} from 'ajv/dist/2020.js'
 import * as formats from 'ajv-formats'
 import { LIMITS } from '../../lib/limits.ts'
 import { DocumentError, type DocumentPart, type Json, type OpenapiDocument, toObject } from './document.ts'
+import { fieldsOf, viewOf } from './schema-views.ts'
 import type { Difference } from './schemas.ts'
 
 /** Id of the document in the validator. */
@@ -33,6 +40,10 @@ export class BodyValidator {
     const add = formats.default as unknown as { default?: typeof formats.default } & typeof formats.default
     const plugin = (add.default ?? add) as unknown as (ajv: Ajv2020) => void
     plugin(this.#ajv)
+    this.#changeKeyword('required', (context, code) => {
+      context.schema = context.schema.filter((name: string) => this.#isAnswered(context.parentSchema, name))
+      code(context)
+    })
     try {
       this.#ajv.addSchema(document.root, DOCUMENT_ID)
     } catch (error) {
@@ -59,6 +70,22 @@ export class BodyValidator {
         : 'it applies itself to the same value for ever. Remove that reference.'
       throw new DocumentError(`${schema.pointer}: ${reason}`)
     }
+  }
+
+  /** @param change receives the context of a schema with the keyword, and the usual code */
+  #changeKeyword(keyword: string, change: (context: KeywordCxt, code: CodeKeywordDefinition['code']) => void): void {
+    const definition = this.#ajv.getKeyword(keyword) as CodeKeywordDefinition
+    const { code } = definition
+    Object.assign(definition, { code: (context: KeywordCxt) => change(context, code) })
+  }
+
+  /** Tells whether an answer may have a field that a schema requires. Parts of `allOf` share their fields. */
+  #isAnswered(schema: Json, name: string): boolean {
+    const $ref = this.#document.pointerOf(schema)?.replace(/(?:\/allOf\/\d+)+$/, '')
+    if ($ref === undefined) return true
+    const document = this.#document
+    const view = viewOf({ document, schema: { value: { $ref }, pointer: $ref } })
+    return !view.fields.has(name) || fieldsOf(view, 'answered').has(name)
   }
 
   /** Returns a pattern with the flag `u` or without it. If it is invalid, warns, and returns what any text matches. */

@@ -23,7 +23,7 @@ import {
   toObject,
 } from './document.ts'
 import { applyChange, type Probe, probesOf, type RequestChange } from './probes.ts'
-import { viewOf } from './schema-views.ts'
+import { fieldsOf, viewOf } from './schema-views.ts'
 import { type Difference, type ReportDifference, withPlace } from './schemas.ts'
 import { findStreamDifferences } from './streams.ts'
 
@@ -305,7 +305,7 @@ class ConformanceCheck {
       await check(`query ${name}`, document.partAt(parameter, 'schema'), value => ({ query: { [name]: value } }))
     }
     const schema = theirs.body && document.partAt(theirs.body, 'content', mediaTypesOf(theirs.body)[0]!, 'schema')
-    const fields = schema === undefined ? [] : viewOf({ document, schema }).fields
+    const fields = schema === undefined ? [] : fieldsOf(viewOf({ document, schema }), 'asked')
     for (const [name, field] of fields) {
       // A field of an object in a form needs the other fields of the object.
       if (!name.includes('[')) await check(`request, ${name}`, field.schema, value => ({ fields: { [name]: value } }))

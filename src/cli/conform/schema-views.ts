@@ -94,6 +94,12 @@ function mergeParts(document: OpenapiDocument, { value, pointer }: DocumentPart,
   return { ...view, isAny }
 }
 
+/** Returns the fields of a schema that a request (`asked`) or an answer may have: `readOnly` and `writeOnly` exclude one. */
+export function fieldsOf({ fields }: SchemaView, way: 'asked' | 'answered'): SchemaView['fields'] {
+  const flag = way === 'asked' ? 'readOnly' : 'writeOnly'
+  return new Map([...fields].filter(([, { document, schema }]) => document.follow(schema).value[flag] !== true))
+}
+
 /** Returns the alternatives of a schema, each with its own; the schema itself if it has none. A null does not count. */
 export function membersOf({ document, schema }: SchemaSide, seen = new Set<Json>()): readonly SchemaSide[] {
   const part = document.follow(schema)

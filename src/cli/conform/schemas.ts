@@ -1,5 +1,5 @@
 /** Compares two schemas of one value, the provider's and the simulator's. */
-import { isWithin, MAX_DEPTH, membersOf, type SchemaSide, type SchemaView, viewOf } from './schema-views.ts'
+import { fieldsOf, isWithin, MAX_DEPTH, membersOf, type SchemaSide, type SchemaView, viewOf } from './schema-views.ts'
 
 /**
  * A difference between the simulator and the document.
@@ -85,7 +85,8 @@ function compareFields(
   if (theirView.fields.size === 0 && ourView.fields.size === 0) return []
   const under = (name: string) => (place === '' ? name : `${place}.${name}`)
   const differences: Difference[] = []
-  for (const [name, field] of theirView.fields) {
+  const theirFields = fieldsOf(theirView, way)
+  for (const [name, field] of theirFields) {
     const ours = ourView.fields.get(name)
     const at = { kind: 'field' as const, place: under(name), pointer: field.schema.pointer }
     if (ours === undefined) {
@@ -111,7 +112,7 @@ function compareFields(
     differences.push(...compareSchemas(field, ours, way, under(name), level + 1))
   }
   for (const name of ourView.fields.keys()) {
-    if (theirView.fields.has(name) || theirView.isOpen) continue
+    if (theirFields.has(name) || theirView.isOpen) continue
     const at = { kind: 'field' as const, place: under(name), pointer: theirView.pointer }
     if (way === 'answered')
       differences.push({ ...at, severity: 'note', says: 'it is not declared', ours: 'it may be present' })

@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { conform } from '../../../src/cli/conform/conform.ts'
 import { parseDocumentText } from '../../../src/cli/conform/file.ts'
 
+const REFUSALS = { '4XX': { description: '' }, '5XX': { description: '' } }
+
 /** Returns the differences of a document, without notes. */
 async function findingsOf(document: unknown): Promise<string[]> {
   const { findings } = await conform(document)
@@ -14,7 +16,7 @@ async function findingsOf(document: unknown): Promise<string[]> {
 /** Returns a document whose list of voices is answered by a schema. */
 const voices = (schema: object, more: object = {}) => {
   const content = { 'application/json': { schema } }
-  const get = { responses: { 200: { description: '', content }, '4XX': { description: '' } } }
+  const get = { responses: { 200: { description: '', content }, ...REFUSALS } }
   return { openapi: '3.1.0', info: {}, paths: { '/v1/voices': { get } }, ...more }
 }
 
@@ -96,4 +98,33 @@ test('a pattern is checked without the flag u, or not at all with a warning', { 
       },
     ])
   }
+})
+
+describe('a field', { tags: 'slow' }, () => {
+  const schemas = { Secret: { type: 'string', writeOnly: true } }
+  const secret = { $ref: '#/components/schemas/Secret' }
+  const answer = async (schema: object) => findingsOf(voices(schema, { components: { schemas } }))
+
+  test('that only a request may have is required of no answer', async () => {
+    const required = ['voices', 'secret']
+    const properties = { voices: { type: 'array', items: {} }, secret }
+    expect(await answer({ type: 'object', required, properties })).toEqual([])
+    expect(await answer({ oneOf: [{ type: 'array' }, { allOf: [{ properties }, { required }] }] })).toEqual([])
+    expect(await answer({ properties: { ...properties, secret: { writeOnly: false } }, required })).toEqual([
+      'break answer 200, secret: it is required | it is missing',
+    ])
+  })
+
+  test('that only an answer may have is sent in no request', async () => {
+    const asking = (more: object) => {
+      const properties = { id: { type: 'string', readOnly: true }, name: { type: 'string', ...more } }
+      const content = { 'application/json': { schema: { required: ['id'], properties } } }
+      const post = { requestBody: { required: true, content }, responses: { 200: { description: '' }, ...REFUSALS } }
+      return { openapi: '3.1.0', info: {}, paths: { '/v1/api-tokens': { post } } }
+    }
+    expect(await findingsOf(asking({}))).toEqual(['break request, name: it is optional | it is required'])
+    expect(await findingsOf(asking({ readOnly: true, enum: ['a'] }))).toEqual([
+      'break request, name: it is not declared | it is required',
+    ])
+  })
 })
