@@ -302,7 +302,10 @@ class ConformanceCheck {
     }
     for (const parameter of theirs.parameters.filter(({ value }) => value.in === 'query')) {
       const name = String(parameter.value.name)
-      await check(`query ${name}`, document.partAt(parameter, 'schema'), value => ({ query: { [name]: value } }))
+      const schema = document.partAt(parameter, 'schema')
+      // Of a list, each element is sent alone.
+      const value = schema && (viewOf({ document, schema }).items?.schema ?? schema)
+      await check(`query ${name}`, value, word => ({ query: { [name]: word } }))
     }
     const schema = theirs.body && document.partAt(theirs.body, 'content', mediaTypesOf(theirs.body)[0]!, 'schema')
     const fields = schema === undefined ? [] : fieldsOf(viewOf({ document, schema }), 'asked')

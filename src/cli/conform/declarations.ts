@@ -84,6 +84,10 @@ function compareRequestBodies(pair: OperationPair): void {
     else report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
     return
   }
+  if (other.value.required === true && one.value.required !== true) {
+    const at = { severity: 'break', kind: 'field', place: 'the body', pointer: one.pointer } as const
+    report({ ...at, says: 'it is optional', ours: 'it is required' })
+  }
   const media = mediaTypesOf(one).find(type => mediaTypesOf(other).includes(type))
   if (media === undefined) {
     const at = { severity: 'break', kind: 'media', place: 'the body', pointer: `${one.pointer}/content` } as const

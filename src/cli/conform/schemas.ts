@@ -135,10 +135,10 @@ function compareTypes(
     way === 'asked' ? [theirView.types, ourView.types] : [ourView.types, theirView.types]
   const fits = (type: string) =>
     acceptedTypes.includes(type) || (type === 'integer' && acceptedTypes.includes('number'))
-  // A client that sends numbers where an integer is expected may send integers only.
+  // A client that sends numbers where an integer is expected may send integers only: a risk.
   const mayFit = (type: string) =>
     fits(type) || (way === 'asked' && type === 'number' && acceptedTypes.includes('integer'))
-  if (sentTypes.every(mayFit)) return undefined
+  if (sentTypes.every(fits)) return undefined
   // A null is a value that clients send. In an answer, a type that may come is no more than a risk.
   const isRefused = way === 'asked' && sentTypes.includes('null') && !fits('null')
   const severity = !isRefused && sentTypes.some(type => type !== 'null' && mayFit(type)) ? 'warning' : 'break'
@@ -159,7 +159,10 @@ function compareEnums(
 ): DifferenceText | undefined {
   const listed = (words: readonly unknown[]) => words.map(word => JSON.stringify(word)).join(', ')
   const theirWords = wordsOf(theirView)
-  if (theirWords.length === 0) return undefined
+  if (theirWords.length === 0) {
+    if (way === 'answered' || ourView.words.length === 0) return undefined
+    return { severity: 'warning', says: 'any value', ours: `it is one of ${listed(ourView.words)}` }
+  }
   if (way === 'asked') {
     const refused = ourView.words.length === 0 ? [] : theirWords.filter(word => !ourView.words.includes(word))
     if (refused.length === 0) return undefined

@@ -78,6 +78,7 @@ test('conform finds each planted difference and nothing else', async () => {
       expect.stringMatching(
         /^break value · POST \/deploy\/\{id\}\/stop: answer 400, error · it is one of "not_running" \| "/,
       ),
+      'warning type · POST /payment/funds: request, amount · number | integer',
       'warning status · POST /v1/api-tokens: refusals · answers are 200, 401, 403, 415, 422 | it may be 409',
       'break media · GET /v1/batches: answer 200 · the content may be text/event-stream | it is never streamed',
       'break field · POST /v1/chat/completions: answer 200, each event, provider · it is required | it is missing',
@@ -163,6 +164,31 @@ describe('what the document allows in a request', () => {
     expect(found).toContain('break tools[].function.name: integer | string')
   })
 
+  test('is a break when the simulator requires a body that the document makes optional', async () => {
+    const bodyOf = async (required: boolean) => {
+      const requestBody = { required, content: { 'application/json': { schema: { type: 'object' } } } }
+      const post = { requestBody, responses: { 200: { description: '' }, '4XX': { description: '' } } }
+      const { findings } = await conform({ openapi: '3.1.0', info: {}, paths: { '/v1/embeddings': { post } } })
+      return findings.filter(({ place }) => place === 'the body').map(({ says, ours }) => `${says} | ${ours}`)
+    }
+    expect(await bodyOf(false)).toEqual(['it is optional | it is required'])
+    expect(await bodyOf(true)).toEqual([])
+  })
+
+  test('is a break when the simulator refuses one element of a list in the query', async () => {
+    const schema = { anyOf: [{ type: 'array', items: { enum: ['running', 'paused'] } }, { type: 'null' }] }
+    const parameters = [{ name: 'status', in: 'query', schema }]
+    const { findings } = await conform(small('/deploy/list', { parameters, ...answering({ type: 'array' }) }))
+    expect(findings).toMatchObject([
+      {
+        severity: 'break',
+        place: 'query status',
+        says: 'it may be "paused"',
+        ours: expect.stringMatching(/^it is refused: unknown status/),
+      },
+    ])
+  })
+
   /** Returns the differences for a client that sends values of one schema to the simulator with another. */
   const compare = (theirs: object, ours: object) => {
     const [one, other] = [theirs, ours].map(schema => {
@@ -180,6 +206,13 @@ describe('what the document allows in a request', () => {
     expect(compare({ type: ['boolean', 'null'] }, { enum: [false, null] })).toEqual(refused)
     expect(compare({ type: 'boolean' }, { type: 'boolean' })).toEqual([])
     expect(compare({ const: false }, { enum: [false] })).toEqual([])
+  })
+
+  test('is a warning when the simulator accepts only some of the values', () => {
+    expect(compare({ type: 'string' }, { enum: ['a', null] })).toEqual(['warning any value | it is one of "a"'])
+    expect(compare({ type: 'string' }, { anyOf: [{ enum: ['a'] }, { type: 'string' }] })).toEqual([])
+    expect(compare({ type: 'number' }, { type: ['integer', 'null'] })).toEqual(['warning number | integer or null'])
+    expect(compare({ type: 'integer' }, { type: 'number' })).toEqual([])
   })
 
   test('is a break when the simulator refuses one member of a union', async () => {
@@ -208,6 +241,7 @@ describe('what the document allows in a request', () => {
           post: {
             parameters,
             requestBody: {
+              required: true,
               content: {
                 'application/json': { schema: { type: 'object', required: ['text'], properties: { text: {} } } },
               },
@@ -336,6 +370,7 @@ describe('streams of events', () => {
       '/v1/chat/completions': {
         post: {
           requestBody: {
+            required: true,
             content: { 'application/json': { schema: ASKED } },
           },
           responses: {
@@ -519,7 +554,7 @@ describe('the command', () => {
          at #/components/schemas/Voice/properties/created_at/type
 `)
     expect(said).toMatch(
-      /Cloud of another 7: 12 of 14 operations served, checked with \d+ requests: 16 breaks, 5 warnings, 3 notes\n/,
+      /Cloud of another 7: 12 of 14 operations served, checked with \d+ requests: 16 breaks, 6 warnings, 3 notes\n/,
     )
     expect(said.indexOf('break  ')).toBeLessThan(said.indexOf('warning  '))
   })
