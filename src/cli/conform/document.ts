@@ -187,10 +187,11 @@ export function mediaTypesOf({ value }: DocumentPart): string[] {
   return Object.keys(toObject(value.content))
 }
 
-/** Converts the flags of 3.0 for null and exclusive bounds. */
+/** Converts the flags of 3.0 for null and exclusive bounds, and removes the fields beside a reference. */
 function upgradeFrom30(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(upgradeFrom30)
   if (!isObject(value)) return value
+  if (typeof value.$ref === 'string') return { $ref: value.$ref }
   const converted = Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, DATA_KEYWORDS.includes(key) ? inner : upgradeFrom30(inner)]),
   ) as Record<string, unknown>

@@ -128,3 +128,11 @@ describe('a field', { tags: 'slow' }, () => {
     ])
   })
 })
+
+test('fields beside a reference count only after 3.0', { tags: 'slow' }, async () => {
+  const schemas = { List: { type: 'object' } }
+  const schema = { allOf: [{ $ref: '#/components/schemas/List', required: ['none'] }] }
+  const found = async (openapi: string) => findingsOf(voices(schema, { openapi, components: { schemas } }))
+  expect(await found('3.0.3')).toEqual([])
+  expect(await found('3.1.0')).toEqual(['break answer 200, none: it is required | it is missing'])
+})
