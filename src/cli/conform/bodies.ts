@@ -44,6 +44,9 @@ export class BodyValidator {
       context.schema = context.schema.filter((name: string) => this.#isAnswered(context.parentSchema, name))
       code(context)
     })
+    // A reference to a pointer is never dynamic.
+    const { code: refer } = this.#ajv.getKeyword('$ref') as CodeKeywordDefinition
+    this.#changeKeyword('$dynamicRef', (context, code) => (context.schema.startsWith('#/') ? refer : code)(context))
     try {
       this.#ajv.addSchema(document.root, DOCUMENT_ID)
     } catch (error) {
@@ -133,6 +136,7 @@ export class BodyValidator {
       this.#validators.set(pointer, validator)
       return validator
     } catch (error) {
+      if (error instanceof RangeError || error instanceof DocumentError) throw error
       throw new DocumentError(`${pointer}: invalid schema (${(error as Error).message}). Fix it there.`)
     }
   }

@@ -103,6 +103,8 @@ export class OpenapiDocument {
   }
 
   #resolvePointer(pointer: string): DocumentPart | undefined {
+    const anchor = pointer.slice(1)
+    if (!/^(?:\/|$)/.test(anchor)) return this.find(part => part.$anchor === anchor || part.$dynamicAnchor === anchor)
     let value: unknown = this.root
     for (const step of pointer.split('/').slice(1)) {
       value = isObject(value) || Array.isArray(value) ? (value as Json)[unescapePointer(step)] : undefined
@@ -137,7 +139,11 @@ export class OpenapiDocument {
     const listed = (part: DocumentPart) =>
       (Array.isArray(part.value.parameters) ? (part.value.parameters as unknown[]) : [])
         .filter(isObject)
-        .map((value, i) => this.follow({ value, pointer: `${part.pointer}/parameters/${i}` }))
+        .map((value, i) => {
+          const parameter = this.follow({ value, pointer: `${part.pointer}/parameters/${i}` })
+          if (typeof parameter.value.name === 'string') return parameter
+          throw new DocumentError(`${parameter.pointer}: the parameter has no name. Give it a 'name'.`)
+        })
     const own = listed(operation)
     const isOverridden = ({ value }: DocumentPart) =>
       own.some(one => one.value.name === value.name && one.value.in === value.in)

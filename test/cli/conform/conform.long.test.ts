@@ -597,6 +597,20 @@ describe('the command', () => {
       }),
       /application~1json\/schema: its references lead in a circle\. Give one of them a schema\./,
     ],
+    'references in a circle within a schema': [
+      JSON.stringify({
+        ...small(
+          '/v1/voices',
+          answering({ type: 'object', properties: { voices: { items: { not: { $ref: '#/x-a' } } } } }),
+        ),
+        ...{ 'x-a': { $ref: '#/x-b' }, 'x-b': { $ref: '#/x-a' } },
+      }),
+      /application~1json\/schema: it applies itself to the same value for ever\. Remove that reference\./,
+    ],
+    'a parameter without a name': [
+      JSON.stringify(small('/v1/voices', { ...answering({}), parameters: [{ in: 'query', schema: {} }] })),
+      /#\/paths\/~1v1~1voices\/get\/parameters\/0: the parameter has no name\. Give it a 'name'\./,
+    ],
     'a schema that is a part of itself': [
       JSON.stringify({
         ...small('/v1/voices', answering({ $ref: '#/components/schemas/A' })),

@@ -136,3 +136,12 @@ test('fields beside a reference count only after 3.0', { tags: 'slow' }, async (
   expect(await found('3.0.3')).toEqual([])
   expect(await found('3.1.0')).toEqual(['break answer 200, none: it is required | it is missing'])
 })
+
+test('an anchor and a dynamic reference are followed', { tags: 'slow' }, async () => {
+  const schemas = { List: { $anchor: 'list', type: 'object', required: ['none'] } }
+  for (const schema of [{ $ref: '#list' }, { $dynamicRef: '#/components/schemas/List' }]) {
+    expect(await findingsOf(voices(schema, { components: { schemas } }))).toEqual([
+      'break answer 200, none: it is required | it is missing',
+    ])
+  }
+})
