@@ -115,8 +115,10 @@ export class OpenapiDocument {
   #operationsOf(path: string): DocumentOperation[] {
     const item = this.partAt({ value: this.root, pointer: '#' }, 'paths', path)
     if (item === undefined) return []
-    return METHODS.flatMap(method => {
-      const at = this.partAt(item, method)
+    const more = Object.keys(toObject(item.value.additionalOperations)).map(method => ['additionalOperations', method])
+    return [...METHODS.map(method => [method]), ...more].flatMap(steps => {
+      const method = steps.at(-1)!
+      const at = this.partAt(item, ...steps)
       if (at === undefined) return []
       const responses = Object.keys(toObject(at.value.responses)).flatMap(status => {
         const response = this.partAt(at, 'responses', status)

@@ -145,3 +145,15 @@ test('an anchor and a dynamic reference are followed', { tags: 'slow' }, async (
     ])
   }
 })
+
+test('an additional operation of 3.2 is read', { tags: 'slow' }, async () => {
+  const { get } = voices({}).paths['/v1/voices']
+  const paths = { '/v1/voices': { additionalOperations: { COPY: get } } }
+  const { findings } = await conform({ openapi: '3.2.0', info: {}, paths })
+  expect(findings).toMatchObject([
+    {
+      ...{ severity: 'break', operation: 'COPY /v1/voices', says: 'COPY is served', ours: 'only GET is served' },
+      pointer: '#/paths/~1v1~1voices/additionalOperations/COPY',
+    },
+  ])
+})
