@@ -154,21 +154,14 @@ function isCoveredByAlternative(error: ErrorObject, alternatives: readonly Error
 function toDifference({ keyword, params, instancePath, schema, data }: ErrorObject, pointer: string): Difference {
   const place = toFieldPath(instancePath)
   const at = { severity: 'break', place: place === '' ? 'the body' : place, pointer } as const
-  const under = (name: string) => (place === '' ? name : `${place}.${name}`)
+  const name = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
+  const field = { ...at, kind: 'field', place: place === '' ? name : `${place}.${name}` } as const
   switch (keyword) {
     case 'required':
-      return {
-        ...at,
-        kind: 'field',
-        place: under(params.missingProperty),
-        says: 'it is required',
-        ours: 'it is missing',
-      }
+      return { ...field, says: 'it is required', ours: 'it is missing' }
     case 'additionalProperties':
-    case 'unevaluatedProperties': {
-      const name = params.additionalProperty ?? params.unevaluatedProperty
-      return { ...at, kind: 'field', place: under(name), says: 'no other fields', ours: 'it is present' }
-    }
+    case 'unevaluatedProperties':
+      return { ...field, says: 'no other fields', ours: 'it is present' }
     case 'type':
       return { ...at, kind: 'type', says: [schema].flat().join(' or '), ours: formatShortJson(data) }
     case 'anyOf':

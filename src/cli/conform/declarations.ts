@@ -8,6 +8,7 @@ import {
   type OpenapiDocument,
   streamOf,
 } from './document.ts'
+import type { SchemaSide } from './schema-views.ts'
 import { compareSchemas, type Difference, type ReportDifference, withPlace } from './schemas.ts'
 import { eventForms, eventSchemaOf } from './streams.ts'
 
@@ -49,13 +50,9 @@ function compareParameters({ theirs, ours: found, report, providerDocument, ownD
     if (same.value.required === true && required !== true) {
       report({ ...at, severity: 'break', says: 'it is optional', ours: 'it is required' })
     }
-    const [theirSchema, ourSchema] = [providerDocument.partAt(parameter, 'schema'), ownDocument.partAt(same, 'schema')]
-    if (theirSchema === undefined || ourSchema === undefined) continue
-    const sides = [
-      { document: providerDocument, schema: theirSchema },
-      { document: ownDocument, schema: ourSchema },
-    ] as const
-    for (const difference of compareSchemas(sides[0], sides[1], 'asked')) {
+    const [theirSide, ourSide] = [sideAt(providerDocument, parameter), sideAt(ownDocument, same)]
+    if (theirSide === undefined || ourSide === undefined) continue
+    for (const difference of compareSchemas(theirSide, ourSide, 'asked')) {
       // Everything in an address is text, and null is an omitted parameter.
       if (difference.kind === 'type' && isTextual(difference)) continue
       report({ ...difference, place: at.place })
@@ -64,38 +61,29 @@ function compareParameters({ theirs, ours: found, report, providerDocument, ownD
   for (const { value } of other!) {
     if (value.required !== true || one!.some(part => part.value.in === value.in && isSameName(part.value, value)))
       continue
-    const at = {
-      severity: 'break',
-      kind: 'parameter',
-      place: `${value.in} ${value.name}`,
-      pointer: theirs.at.pointer,
-    } as const
-    report({ ...at, says: 'it is not declared', ours: 'it is required' })
+    const at = { kind: 'parameter', place: `${value.in} ${value.name}`, pointer: theirs.at.pointer } as const
+    report({ ...at, severity: 'break', says: 'it is not declared', ours: 'it is required' })
   }
 }
 
 function compareRequestBodies(pair: OperationPair): void {
   const { theirs, ours: found, report } = pair
   const [one, other] = [theirs.body, found.body]
-  if (one === undefined || other === undefined) {
-    if (one === undefined && other?.value.required !== true) return
-    const at = { kind: 'field', place: 'the body', pointer: one?.pointer ?? theirs.at.pointer } as const
-    if (one === undefined) report({ ...at, severity: 'break', says: 'it is not declared', ours: 'it is required' })
-    else report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
-    return
+  const at = { kind: 'field', place: 'the body', pointer: one?.pointer ?? theirs.at.pointer } as const
+  if (other?.value.required === true && one?.value.required !== true) {
+    const says = one === undefined ? 'it is not declared' : 'it is optional'
+    report({ ...at, severity: 'break', says, ours: 'it is required' })
   }
-  if (other.value.required === true && one.value.required !== true) {
-    const at = { severity: 'break', kind: 'field', place: 'the body', pointer: one.pointer } as const
-    report({ ...at, says: 'it is optional', ours: 'it is required' })
+  if (one === undefined) return
+  if (other === undefined) {
+    report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
+    return
   }
   const media = mediaTypesOf(one).find(type => mediaTypesOf(other).includes(type))
   if (media === undefined) {
-    const at = { severity: 'break', kind: 'media', place: 'the body', pointer: `${one.pointer}/content` } as const
-    report({
-      ...at,
-      says: `it is ${mediaTypesOf(one).join(' or ')}`,
-      ours: `it is ${mediaTypesOf(other).join(' or ')}`,
-    })
+    const [says, ours] = [one, other].map(body => `it is ${mediaTypesOf(body).join(' or ')}`)
+    const pointer = `${one.pointer}/content`
+    report({ severity: 'break', kind: 'media', place: 'the body', pointer, says: says!, ours: ours! })
     return
   }
   compareBodies(pair, 'asked', [one, other], media, 'request')
@@ -133,22 +121,24 @@ function compareBodies(
   media: string,
   place: string,
 ): void {
-  const [theirs, ours] = [bodySchemaOf(providerDocument, parts[0], media), bodySchemaOf(ownDocument, parts[1], media)]
+  const [theirs, ours] = [bodySideOf(providerDocument, parts[0], media), bodySideOf(ownDocument, parts[1], media)]
   if (theirs === undefined || ours === undefined) return
-  const sides = [
-    { document: providerDocument, schema: theirs },
-    { document: ownDocument, schema: ours },
-  ] as const
   const within = media === EVENT_STREAM ? `${place}, each event` : place
-  for (const difference of compareSchemas(sides[0], sides[1], way)) report(withPlace(difference, within))
+  for (const difference of compareSchemas(theirs, ours, way)) report(withPlace(difference, within))
 }
 
 /** Returns the schema of a body of one content type; of a stream, the schema of each event. */
-function bodySchemaOf(document: OpenapiDocument, part: DocumentPart, media: string): DocumentPart | undefined {
+function bodySideOf(document: OpenapiDocument, part: DocumentPart, media: string): SchemaSide | undefined {
   const mediaPart = document.partAt(part, 'content', media)
-  if (mediaPart === undefined || media !== EVENT_STREAM) return mediaPart && document.partAt(mediaPart, 'schema')
+  if (mediaPart === undefined || media !== EVENT_STREAM) return mediaPart && sideAt(document, mediaPart)
   const schema = eventSchemaOf(document, mediaPart)
-  return schema && eventForms(document, mediaPart, schema).length === 0 ? schema : undefined
+  return schema && eventForms(document, mediaPart, schema).length === 0 ? { document, schema } : undefined
+}
+
+/** Returns the schema of a parameter or of a content type. */
+function sideAt(document: OpenapiDocument, part: DocumentPart): SchemaSide | undefined {
+  const schema = document.partAt(part, 'schema')
+  return schema && { document, schema }
 }
 
 function isSameName(one: DocumentPart['value'], other: DocumentPart['value']): boolean {

@@ -203,10 +203,8 @@ function upgradeFrom30(value: unknown): unknown {
   const converted = Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, DATA_KEYWORDS.includes(key) ? inner : upgradeFrom30(inner)]),
   ) as Record<string, unknown>
-  for (const [flag, bound] of [
-    ['exclusiveMinimum', 'minimum'],
-    ['exclusiveMaximum', 'maximum'],
-  ] as const) {
+  for (const end of ['Minimum', 'Maximum']) {
+    const [flag, bound] = [`exclusive${end}`, end.toLowerCase()] as const
     if (typeof converted[flag] !== 'boolean') continue
     if (converted[flag] && typeof converted[bound] === 'number') {
       converted[flag] = converted[bound]

@@ -91,23 +91,15 @@ function compareFields(
     const at = { kind: 'field' as const, place: under(name), pointer: field.schema.pointer }
     if (ours === undefined) {
       if (ourView.isOpen) continue
-      const isNeeded = theirView.required.has(name)
       if (way === 'asked') {
         differences.push({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
-      } else {
-        const severity = isNeeded ? ('break' as const) : ('warning' as const)
-        const says = isNeeded ? 'it is required' : 'it may be present'
-        differences.push({ ...at, severity, says, ours: 'it is never present' })
-      }
+      } else if (theirView.required.has(name)) {
+        differences.push({ ...at, severity: 'break', says: 'it is required', ours: 'it is never present' })
+      } else differences.push({ ...at, severity: 'warning', says: 'it may be present', ours: 'it is never present' })
       continue
     }
     if (way === 'asked' && ourView.required.has(name) && !theirView.required.has(name)) {
-      differences.push({
-        ...at,
-        severity: 'break',
-        says: IS_OPTIONAL,
-        ours: 'it is required',
-      })
+      differences.push({ ...at, severity: 'break', says: IS_OPTIONAL, ours: 'it is required' })
     }
     differences.push(...compareSchemas(field, ours, way, under(name), level + 1))
   }
