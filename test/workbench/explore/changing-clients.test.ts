@@ -1,5 +1,6 @@
 /** Careful clients beside clients with one defect: what they create, change, delete and set back. */
 import { expect, test } from 'vitest'
+import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
 import { failedLineOf } from '../../../src/workbench/explore/plan/classes.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
@@ -388,4 +389,38 @@ test('a restarted client may put the lines that failed into a second batch', { t
   const plan: Plan = [{ crash: 5 }, { fault: { ...failedLineOf(4), name: 'line' } }]
   expect(await brokenBy(explain(true), plan)).toEqual([])
   expect(await brokenBy(explain(false), plan)).toContain('idempotentRestart')
+})
+
+test('a sample of statuses may lack one that was passed, but a stale status is a loss', { tags: 'slow' }, async () => {
+  type Deployment = { deploy_id: string; model_name: string; status: string }
+  const name = 'acme/stopwatch'
+  const start = async (context: FlowContext) => {
+    await ask(context, 'POST', '/deploy/llm', { model_name: name, gpu: 'L40S-48GB', hub: { repo: 'acme/chat-8b' } })
+    const all = await must<Deployment[]>(context, 'GET', '/deploy/list')
+    return all.find(({ model_name }) => model_name === name)!
+  }
+  const watch: Run = async context => {
+    const seen: string[] = []
+    const { deploy_id } = await start(context)
+    while (seen.at(-1) !== 'running') {
+      const { status } = await must<Deployment>(context, 'GET', `/deploy/${deploy_id}`)
+      if (seen.at(-1) !== status) seen.push(status)
+      await context.sleep(30_000)
+    }
+    return { deploy_id, seen }
+  }
+  const lost = (on: string) => [{ fault: { on, nth: 1, fault: { kind: 'hang', effect: 'done' } } }] satisfies Plan
+  expect(await brokenBy(watch, lost('createLlmDeployment'))).toEqual([])
+  const look =
+    (isStopped: boolean): Run =>
+    async context => {
+      const { deploy_id, status } = await start(context)
+      await context.sleep(3_600_000)
+      if (isStopped) await must(context, 'POST', `/deploy/${deploy_id}/stop`)
+      await context.sleep(60_000)
+      const last = await ask(context, 'GET', `/deploy/${deploy_id}`)
+      return { deploy_id, status: (last.value as Deployment | undefined)?.status ?? status }
+    }
+  for (const isStopped of [false, true])
+    expect(await brokenBy(look(isStopped), lost('getDeployment'))).toEqual(['noSilentLoss'])
 })

@@ -5,7 +5,7 @@ import { groupBy } from '../../../lib/lists.ts'
 import { oncePer } from '../../../lib/once.ts'
 import { type AskedLine, askedLines } from '../batch-rows.ts'
 import { endsThing, lastStartOf } from '../facts.ts'
-import { isTerminalStatus, statusSince } from '../lifecycles.ts'
+import { firstStatusOf, isTerminalStatus, statusHistory, statusSince } from '../lifecycles.ts'
 import { tellsEnd } from '../list-reads.ts'
 import type {
   BaseObservation,
@@ -235,7 +235,7 @@ class LossSearch {
     if (isTelling(text) && [...this.#texts].some(other => other.includes(text))) return undefined
     const now = this.#valueAt(place)
     const { answers } = this.#comparison
-    if (answers.isOwnLabel(value, now)) return undefined
+    if (answers.isOwnLabel(value, now) || this.#hasMovedOn(String(value), place, now)) return undefined
     const isInPlace = (leaf: Leaf) => this.#isMoreOften(leaf) && this.#isOtherAnswer(text, String(leaf.value))
     if (this.#byPattern.get(patternOf(place))?.some(isInPlace)) return undefined
     if (now === undefined || now === null || now === '') return 'nothing'
@@ -247,6 +247,27 @@ class LossSearch {
       : this.#usualTexts.has(shown)
         ? 'another item of the result'
         : 'a value that no answer has'
+  }
+
+  /**
+   * Tells whether a status is passed, and a later one of the same thing is in its place: a client that saw the thing later.
+   * In a sample of the statuses of one thing, the later one can be at another place.
+   */
+  #hasMovedOn(usual: string, place: Place, now: unknown): boolean {
+    const { created } = this.#observation
+    return created.some(thing => {
+      if (isTerminalStatus(this.#observation, thing.kind, usual)) return false
+      const statuses = [
+        firstStatusOf(thing.kind),
+        ...statusHistory(this.#observation, thing).map(({ status }) => status),
+      ]
+      const first = statuses.indexOf(usual)
+      const isLater = (value: unknown) =>
+        typeof value === 'string' && statuses.lastIndexOf(value) > first && this.#comparison.answers.has(value)
+      const isSample = now === undefined && created.filter(({ kind }) => kind === thing.kind).length === 1
+      const shown = isSample ? this.#byPattern.get(patternOf(place))?.map(({ value }) => value) : [now]
+      return first >= 0 && shown?.some(isLater) === true
+    })
   }
 
   /** Tells whether places of one pattern have a text more often than usual. Else it is in place of nothing but itself. */
