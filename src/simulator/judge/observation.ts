@@ -154,12 +154,16 @@ export interface Question {
   readonly operation: string
   /** The last request that asked it. */
   last: ObservedRequest
-  /** The last request without a whole answer, unless a later one got it. */
+  /** The last request without a whole answer, unless later ones got as many as the result without faults has. */
   open: ObservedRequest | undefined
   /** The last request without a whole answer, even if a later one got it. */
   failed: ObservedRequest | undefined
   /** What its whole answers have, as far as the client read them. */
   readonly contents: Contents
+  /** Without faults, the contents of each answer that is unlike the one before it. */
+  readonly answers: Contents[]
+  /** How many whole answers it got. */
+  whole: number
 }
 
 /** What the service said in one run. */

@@ -424,3 +424,43 @@ test('a sample of statuses may lack one that was passed, but a stale status is a
   for (const isStopped of [false, true])
     expect(await brokenBy(look(isStopped), lost('getDeployment'))).toEqual(['noSilentLoss'])
 })
+
+test('each of several readings of one amount counts, and a poll has only the last one', { tags: 'slow' }, async () => {
+  const read = async (context: FlowContext) => {
+    const usage = await ask(context, 'GET', '/payment/usage?from=2026.01')
+    await context.sleep(usage.wait)
+    return (usage.value as { months: [{ total_cost: number }] } | undefined)?.months[0].total_cost
+  }
+  const readDaily =
+    (fallBack: (day: number, cents: number) => unknown, tries = 1): Run =>
+    async context => {
+      const days: unknown[] = []
+      let cents = 0
+      for (let day = 1; day <= 3; day++) {
+        await context.sleep(86_400_000)
+        let now: number | undefined
+        for (let i = 0; i < tries && now === undefined; i++) now = await read(context)
+        days.push(now === undefined ? fallBack(day, cents) : { day, cents: now })
+        cents = now ?? cents
+      }
+      return days
+    }
+  const poll: Run = async context => {
+    let cents = 0
+    for (let day = 1; day <= 3; day++) {
+      await context.sleep(86_400_000)
+      cents = (await read(context)) ?? cents
+    }
+    return { cents }
+  }
+  const tell = (day: number) => ({ day, error: 'no answer' })
+  const repeat = (day: number, cents: number) => ({ day, cents })
+  const options = { fixtures: 'default' } as const
+  for (const nth of [1, 2]) {
+    const plan = [{ fault: { on: 'getUsage', nth, fault: status503 } }] satisfies Plan
+    expect(await brokenBy(readDaily(tell), plan, options)).toEqual([])
+    expect(await brokenBy(readDaily(repeat, 2), plan, options)).toEqual([])
+    expect(await brokenBy(poll, plan, options)).toEqual([])
+    expect(await brokenBy(readDaily(repeat), plan, options)).toEqual(['noSilentLoss'])
+  }
+})

@@ -22,7 +22,7 @@ export const comparisonOf = oncePer((observation: Observation): Comparison | und
   const { end, base } = observation
   if (end.kind !== 'returned' || (base !== undefined && base.end.kind !== 'returned')) return undefined
   const statuses = new Set(observation.created.map(({ status }) => status))
-  const answers = new RunAnswers(observation, base?.answers)
+  const answers = new RunAnswers(observation, base)
   const usualEnd = base?.end.kind === 'returned' ? base.end : { result: undefined }
   const whole = readResult(usualEnd, text => base?.answers.texts.has(answers.normaliseUsual(text)) === true)
   const now = readResult(end, text => answers.has(answers.normalise(text)))

@@ -1,14 +1,16 @@
 /** What the service really said in one run: which questions were answered whole, and what the answers have. */
 
 import { tryParseJson } from '../../../lib/json-text.ts'
-import { once } from '../../../lib/once.ts'
+import { groupBy } from '../../../lib/lists.ts'
+import { once, oncePer } from '../../../lib/once.ts'
 import { vocabularyOf } from '../../../service/naming/vocabulary.ts'
 import { isThing } from '../../exchanges/request-subjects.ts'
 import { lastStartOf } from '../facts.ts'
 import { statusFieldsOf } from '../lifecycles.ts'
-import type { AnswersOfRun, Conduct, ObservedRequest, Question } from '../observation.ts'
+import type { AnswersOfRun, BaseObservation, Conduct, ObservedRequest, Question } from '../observation.ts'
 import { keyOfQuestion } from '../retries.ts'
 import { addContents, maskIds, type Normalise, noContents, normaliserOf } from './contents.ts'
+import { leavesOf } from './leaves.ts'
 
 export class RunAnswers implements AnswersOfRun {
   readonly questions = new Map<string, Question>()
@@ -22,10 +24,16 @@ export class RunAnswers implements AnswersOfRun {
   /** The words that the interface declares for what was asked, without statuses. */
   readonly #declared: () => ReadonlySet<string>
 
-  /** @param base the answers of the run without faults */
-  constructor(observation: Pick<Conduct, 'requests' | 'crashes' | 'sim' | 'startedAt'>, base?: AnswersOfRun) {
+  /** How many whole answers a question needs: those that the result without faults has. One if it is not in the map. */
+  readonly #needed: ReadonlyMap<string, number>
+
+  /** @param base the run without faults */
+  constructor(observation: Pick<Conduct, 'requests' | 'crashes' | 'sim' | 'startedAt'>, run?: BaseObservation) {
     const { requests, crashes, sim } = observation
+    const base = run?.answers
     this.#base = base
+    // A restarted client may have kept what an earlier start was answered.
+    this.#needed = run === undefined || crashes > 0 ? new Map() : neededAnswers(run)
     this.#declared = once(() => declaredWords(sim, (base ?? this).questions))
     const ofLastStart = requests.filter(({ start }) => start === lastStartOf({ crashes }))
     const ids = newIds(observation, ofLastStart)
@@ -44,6 +52,8 @@ export class RunAnswers implements AnswersOfRun {
       open: undefined,
       failed: undefined,
       contents: noContents(),
+      whole: 0,
+      answers: [],
     }
     this.questions.set(key, question)
     const usual = base?.questions.get(key)
@@ -52,13 +62,21 @@ export class RunAnswers implements AnswersOfRun {
     const isUsual = usual?.open !== undefined && usual.last.status === request.status
     const isRead = usual?.last.read !== undefined
     if (request.status >= 400 && request.read !== undefined) addContents(this.#refusals, request.read, this.normalise)
-    question.open = isAnsweredWhole(request, this.normalise, isRead) || isUsual ? undefined : request
-    question.failed = question.open ?? question.failed
-    if (request.read === undefined || (question.open !== undefined && base !== undefined)) return
+    const isWhole = isAnsweredWhole(request, this.normalise, isRead) || isUsual
+    if (isWhole) question.whole++
+    else question.failed = request
+    question.open = isWhole && question.whole >= (this.#needed.get(key) ?? 1) ? undefined : question.failed
+    if (request.read === undefined || (!isWhole && base !== undefined)) return
     // Most polls have the answer of the one before.
     if (this.#lastTexts.get(key) === request.read.text) return
     this.#lastTexts.set(key, request.read.text)
-    for (const contents of [question.contents, this.#contents]) addContents(contents, request.read, this.normalise)
+    const answer = noContents()
+    addContents(answer, request.read, this.normalise)
+    if (base === undefined) question.answers.push(answer)
+    for (const { texts, numbers } of [question.contents, this.#contents]) {
+      for (const text of answer.texts) texts.add(text)
+      for (const number of answer.numbers) numbers.add(number)
+    }
   }
 
   /** The questions that were never answered whole after they failed. */
@@ -132,6 +150,19 @@ export class RunAnswers implements AnswersOfRun {
     return [...this.questions.values()].filter(isNew)
   }
 }
+
+/** Returns how many different answers to each question a result has: of an answer, what no other one to its question has. */
+const neededAnswers = oncePer(({ end, answers }: BaseObservation): ReadonlyMap<string, number> => {
+  const returned = end.kind === 'returned' ? leavesOf(end.result, end.blobs) : []
+  const said = returned.map(({ value }) => (typeof value === 'number' ? value : answers.normalise(String(value))))
+  const values = new Set(said.filter(one => (typeof one === 'number' ? Math.abs(one) > 1 : one.length > 3)))
+  const countOf = ({ answers: all }: Question) => {
+    const parts = all.map(({ texts, numbers }) => [...texts, ...numbers].filter(one => values.has(one)))
+    const shared = groupBy(parts.flat(), one => one)
+    return parts.filter(own => own.some(one => shared.get(one)!.length === 1)).length
+  }
+  return new Map(Array.from(answers.questions.values(), question => [question.key, countOf(question)]))
+})
 
 /** Returns the key of an upload without its files; undefined for another request. */
 function withoutFiles(request: ObservedRequest): string | undefined {
