@@ -13,7 +13,7 @@ const PARTS = /^(?:(?:instance|request|fault|webhook)\.|model\.version)/
 const SETTINGS = /\.(?:set|resized|renamed|edited|allowed|described|requested|expanding)$/
 const ORDERS = /\.(stop|start|cancel)(?:ping|ped|ing|ling|led)$/
 /** What may change the price of a thing, and is left behind only if the price rose. */
-const PRICED = /(?:\.resized|\.expanding| order)$/
+const PRICED = /(?:\.expanding| order)$/
 /** Things that rules look at one by one, or that are free to leave. */
 const OF_OTHER_RULES = /^(?:file|scopedToken|deployment|adapter|hosted|container|batch)$| record$/
 /** A time, or a text that a client made up: other runs have another one. */
@@ -204,8 +204,8 @@ export interface LeftEffect {
  * Returns what a client that threw left behind, and did not name in its error:
  * - Things that were there before the client, and that cost more than they do without faults.
  * - Things without a price that it deletes without faults, whose id it had read.
- * - Settings that it changes and sets back without faults. Sizes and orders of things that were there before it count only
- *   by what they cost.
+ * - Settings that it changes and sets back without faults, such as the bounds of an autoscaler. Disks and orders of things
+ *   that were there before it count only by what they cost.
  *
  * Of the last two it tried to remove none: what it tried and could not do, its caller may learn in other words.
  */

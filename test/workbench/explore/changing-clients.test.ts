@@ -464,3 +464,24 @@ test('each of several readings of one amount counts, and a poll has only the las
     expect(await brokenBy(readDaily(repeat), plan, options)).toEqual(['noSilentLoss'])
   }
 })
+
+test('a client that throws sets back the upper bound of an autoscaler', { tags: 'slow' }, async () => {
+  const path = '/deploy/2cZeTxVFN7tKxCCh'
+  const raise =
+    (isCareful: boolean, reason = 'no answer'): Run =>
+    async context => {
+      const bound = (max_instances: number) =>
+        must(context, 'PUT', path, { settings: { min_instances: 1, max_instances } })
+      await bound(4)
+      const { value } = await complete(context, MODELS[0], 'Plan')
+      if (value === undefined && !isCareful) throw new Error(reason)
+      await bound(2)
+      if (value === undefined) throw new Error(reason)
+      return value
+    }
+  const options = { fixtures: 'default' } as const
+  const plan = [first503('createCompletion')]
+  expect(await brokenBy(raise(true), plan, options)).toEqual([])
+  expect(await brokenBy(raise(false, `${path} keeps its bounds`), plan, options)).toEqual([])
+  expect(await brokenBy(raise(false), plan, options)).toEqual(['cleansUpOnThrow'])
+})
