@@ -485,3 +485,39 @@ test('a client that throws sets back the upper bound of an autoscaler', { tags: 
   expect(await brokenBy(raise(false, `${path} keeps its bounds`), plan, options)).toEqual([])
   expect(await brokenBy(raise(false), plan, options)).toEqual(['cleansUpOnThrow'])
 })
+
+test('a second batch of an earlier start is in place of the one that failed', { tags: 'slow' }, async () => {
+  type Batch = { id: string; status: string; output_file_id?: string; metadata: { round: string } | null }
+  let failed = ''
+  const explain: Run = async context => {
+    for (const round of ['first', 'second']) {
+      const { data } = await must<{ data: readonly Batch[] }>(context, 'GET', '/v1/batches')
+      let batch = data.find(({ metadata }) => metadata?.round === round)
+      if (batch === undefined) {
+        const request = { model: MODELS[1], prompt: 'Explain ebb.', max_tokens: 8 }
+        const line = { custom_id: 'ebb', method: 'POST', url: '/v1/completions', body: request }
+        const form = new FormData()
+        form.set('purpose', 'batch')
+        form.set('file', new Blob([JSON.stringify(line)]), 'lines.jsonl')
+        const { id } = await must<{ id: string }>(context, 'POST', '/v1/files', form)
+        const body = { input_file_id: id, endpoint: '/v1/completions', completion_window: '24h', metadata: { round } }
+        batch = await must<Batch>(context, 'POST', '/v1/batches', body)
+        failed ||= batch.id
+      }
+      while (batch.status !== 'completed' && batch.status !== 'failed') {
+        await context.sleep(600_000)
+        batch = await must<Batch>(context, 'GET', `/v1/batches/${batch.id}`)
+      }
+      if (batch.status === 'failed') continue
+      const headers = { authorization: `Bearer ${context.token}` }
+      const file = await context.fetch(`${context.url}/v1/files/${batch.output_file_id}/content`, { headers })
+      const row = JSON.parse(await file.text()) as { response: { body: { choices: [{ text: string }] } } }
+      return row.response.body.choices[0].text
+    }
+    return 'no answer'
+  }
+  expect(await brokenBy(explain, [])).toEqual([])
+  const after = { kind: 'batch.created', subject: failed } as const
+  const plan: Plan = [{ command: { verb: 'batch.fail', target: failed }, after, passes: false }, { crash: 8 }]
+  expect(await brokenBy(explain, plan)).toEqual([])
+})

@@ -3,6 +3,7 @@ import { comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { formatPlace } from '../answers/leaves.ts'
 import { badEndsOf, lossesOf } from '../answers/losses.ts'
 import { isAbout, requestEvidence, thingEvidence, violationAt } from '../facts.ts'
+import { statusSince } from '../lifecycles.ts'
 import type { Loss, Observation, ObservedRequest } from '../observation.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, nameThing, operationOf, quoteText } from '../words.ts'
@@ -70,11 +71,13 @@ function findBadEnds(observation: Observation): Violation[] {
       JSON.stringify(usual.leaves.map(({ value }) => base.answers.normalise(String(value))))
   return bad.flatMap(({ thing, shownBy }) => {
     const isMadeUp = answers.newQuestions.some(({ last }) => last.index > shownBy.index && !isAbout(last, thing.id))
-    // A restarted client asks about the new thing as it asks about the first one without faults.
+    // A restarted client asks about the new thing as it asks about the first one without faults. An earlier start can have
+    // made it.
+    const endedAt = statusSince(observation, thing) ?? Number.POSITIVE_INFINITY
     const isReplaced = created.some(
       ({ kind, status, request }) =>
         kind === thing.kind &&
-        request.index > shownBy.index &&
+        (request.index > shownBy.index || (request.start < shownBy.start && request.sentAt >= endedAt)) &&
         base?.created.some(one => one.kind === kind && one.status === status),
     )
     if (isSaid || isMadeUp || !(owned.has(thing.id) || (isEqual && !isReplaced))) return []
