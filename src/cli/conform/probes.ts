@@ -116,18 +116,17 @@ function stateProbes(operations: Operations, { method, path, refusals }: AnyEndp
   const thing = /^.*?\{\w+\}/.exec(path)?.[0]
   const declared = Object.values(operations as Operations<unknown>) as AnyEndpoint[]
   if (thing !== undefined && declared.some(one => one.method === 'DELETE' && one.path === thing)) {
-    const deleted = (sim: Simulator, usual: () => Request) => {
-      const { url, headers } = usual()
-      const { pathname, origin } = new URL(url)
-      const target = pathname.split('/').slice(0, thing.split('/').length).join('/')
-      return sim.fetch(`${origin}${target}`, {
-        method: 'DELETE',
-        headers: { authorization: headers.get('authorization')! },
-      })
-    }
+    const deleted = (sim: Simulator, usual: () => Request) => deleteThing(sim, usual(), thing.split('/').length)
     probes.push({ before: deleted }, { before: (sim, usual) => anHourAfter(sim, deleted(sim, usual)) })
   }
   return probes
+}
+
+/** Deletes what the path of a request names in its first `steps` parts; -1: in all but the last. */
+function deleteThing(sim: Simulator, { url, headers }: Request, steps: number): Promise<Response> {
+  const { pathname, origin } = new URL(url)
+  const target = pathname.split('/').slice(0, steps).join('/')
+  return sim.fetch(origin + target, { method: 'DELETE', headers: { authorization: headers.get('authorization')! } })
 }
 
 async function anHourAfter(sim: Simulator, done: Promise<unknown>): Promise<void> {
@@ -140,36 +139,41 @@ const withFields = (fields: RequestChange['fields'] & object): Probe => ({ chang
 /** Returns a probe with parameters of the query. */
 const withQuery = (query: RequestChange['query'] & object): Probe => ({ change: { query } })
 
-const OTHER_GPU: Probe = withFields({ gpu: 'other' })
-const TWO_MONTHS: Probe = withQuery({ from: 'now-60d' })
-const BEFORE_THE_ACCOUNT: Probe = withQuery({ from: '2000.01' })
 const EMBEDDING_MODEL = 'cedarline/cedar-embed-base'
 const RERANK_MODEL = 'cedarline/cedar-rerank-base'
 const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
 const DEPRECATED_MODEL = 'aurora-labs/aurora-v1-7b-chat'
 const STOPPED_MODEL = 'acme/summarizer'
-const ANOTHER_TASK: Probe = withFields({ model: CHAT_MODEL, model_id: CHAT_MODEL })
-const NO_AUDIO: Probe = withFields({ file: new File(['text'], 'memo.wav') })
 const GATED_REPOSITORY = 'acme/private-70b'
 const HUGE_REPOSITORY = 'acme/huge-9000b'
 const MAX_FUNDS_CENTS = 1_000_000_000
-
-const DELETED_DEPLOYMENT: Probe = {
-  before(sim, usual) {
-    const { url, headers } = usual()
-    const target = new URL(url).pathname.replace(/\/stats2?$/, '')
-    return sim.fetch(`http://sim${target}`, { method: 'DELETE', headers })
-  },
-}
 
 const LARGE_FORM: Probe = {
   change: { headers: { 'content-type': 'multipart/form-data; boundary=x', 'content-length': TOO_MANY_BYTES } },
 }
 
+/** Returns the same probes for several operations. */
+const sameFor = (operations: string, ...probes: readonly Probe[]) =>
+  Object.fromEntries(operations.split(' ').map(one => [one, probes]))
+
 /** Probes for refusals of single operations. */
 const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
+  ...sameFor(
+    'createImage createImageEdit createImageVariation createSpeech textToSpeech streamTextToSpeech',
+    withFields({ model: CHAT_MODEL, model_id: CHAT_MODEL }),
+  ),
+  ...sameFor('createTranscription createTranslation', withFields({ file: new File(['text'], 'memo.wav') })),
+  ...sameFor(
+    'createChatCompletion createCompletion createMessage',
+    ...[EMBEDDING_MODEL, STOPPED_MODEL].map(model => withFields({ model })),
+  ),
+  ...sameFor('queryDeploymentLogs queryLogs', withQuery({ from: 'now-60d' })),
+  ...sameFor('getUsage getTokenUsage getUsageOfApiToken', withQuery({ from: '2000.01' })),
+  ...sameFor('getDeploymentStats getDetailedDeploymentStats', {
+    before: (sim, usual) => deleteThing(sim, usual(), -1),
+  }),
   listDeployments: [{ change: { search: '?status=walking' } }],
-  createLlmDeployment: [OTHER_GPU],
+  createLlmDeployment: [withFields({ gpu: 'other' })],
   deployModel: [
     withFields({ model_name: UNKNOWN_NAME }),
     withFields({ provider: 'hub', model_name: GATED_REPOSITORY }),
@@ -178,9 +182,6 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   deployHubModel: [UNKNOWN_NAME, GATED_REPOSITORY, HUGE_REPOSITORY].map(model_name => withFields({ model_name })),
   createHosted: [withFields({ plan_id: UNKNOWN_NAME }), withFields({ region: UNKNOWN_NAME })],
   createContainer: [withFields({ gpu_config: '1xother' })],
-  createChatCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => withFields({ model })),
-  createCompletion: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => withFields({ model })),
-  createMessage: [EMBEDDING_MODEL, STOPPED_MODEL].map(model => withFields({ model })),
   createEmbeddings: [CHAT_MODEL, STOPPED_MODEL].map(model => withFields({ model })),
   createInference: [
     LARGE_FORM,
@@ -188,9 +189,6 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
     { change: { path: `/v1/inference/${RERANK_MODEL}`, body: '{"queries":["a","b"],"documents":["c"]}' } },
   ],
   createDeploymentInference: [LARGE_FORM, withFields({ input: 'word '.repeat(10_000) })],
-  createImage: [ANOTHER_TASK],
-  createImageEdit: [ANOTHER_TASK],
-  createImageVariation: [ANOTHER_TASK],
   addFunds: [
     { before: sim => sim.cluster.card.decline() },
     {
@@ -213,20 +211,8 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
   expandHostedStorage: [withFields({ new_size_gb: 21 })],
   deleteModel: [{ change: { path: `/models/${CHAT_MODEL}` } }],
   createLora: [withFields({ base_model: EMBEDDING_MODEL })],
-  queryDeploymentLogs: [TWO_MONTHS],
-  queryLogs: [TWO_MONTHS],
   suggestDeploymentName: [withQuery({ model_name: DEPRECATED_MODEL })],
-  getDeploymentStats: [DELETED_DEPLOYMENT],
-  getDetailedDeploymentStats: [DELETED_DEPLOYMENT],
-  getUsage: [BEFORE_THE_ACCOUNT],
-  getTokenUsage: [BEFORE_THE_ACCOUNT],
-  getUsageOfApiToken: [BEFORE_THE_ACCOUNT],
   getModelSchema: [{ change: { path: '/models/no/such/schema/default' } }],
-  createSpeech: [ANOTHER_TASK],
-  textToSpeech: [ANOTHER_TASK],
-  streamTextToSpeech: [ANOTHER_TASK],
-  createTranscription: [NO_AUDIO],
-  createTranslation: [NO_AUDIO],
   editVoice: [{ change: { body: 'name=' } }],
 }
 
@@ -243,11 +229,8 @@ export async function applyChange(example: Request, change: RequestChange): Prom
   if (change.fields && isForm) headers.delete('content-type')
   const content =
     change.body ?? (change.fields && (await setFields(example.clone(), change.fields, isForm))) ?? example.body
-  return new Request(url, {
-    method,
-    headers,
-    ...(content !== null && { body: content, duplex: 'half' }),
-  } as RequestInit)
+  const init = { method, headers, ...(content !== null && { body: content, duplex: 'half' }) }
+  return new Request(url, init as RequestInit)
 }
 
 async function setFields(
