@@ -233,13 +233,8 @@ class ConformanceCheck {
     if (found !== undefined) return found
     const at = { operation: theirs.name, place: 'the path', pointer: theirs.at.pointer, severity: 'break' as const }
     if (same.length > 0) {
-      const methods = same.map(({ method }) => method).join(', ')
-      this.findings.push({
-        ...at,
-        kind: 'method',
-        says: `${theirs.method} is served`,
-        ours: `only ${methods} is served`,
-      })
+      const ours = `only ${same.map(({ method }) => method).join(', ')} is served`
+      this.findings.push({ ...at, kind: 'method', says: `${theirs.method} is served`, ours })
       return undefined
     }
     const meant = nearestWord(theirs.path, new Set(this.#ownDocument.operations.map(({ path }) => path)))
@@ -254,26 +249,18 @@ class ConformanceCheck {
     found: DocumentOperation,
     report: ReportDifference,
   ): Promise<ReadonlySet<number>> {
-    const byFault = new Set<number>()
-    const seen = new Set<number>()
     const headers = answerHeaders(this.#providerDocument, this.#bodies)
-    for (const answer of await sendProbes(this.#sim, found, streamOf(this.#providerDocument, theirs) !== undefined)) {
-      seen.add(answer.status)
-      await this.#checkAnswer(answer, theirs, headers, report)
-    }
-    for (const answer of await sendFaults(this.#sim, theirs, found, seen)) {
-      seen.add(answer.status)
-      byFault.add(answer.status)
-      await this.#checkAnswer(answer, theirs, headers, report)
-    }
+    const asked = await sendProbes(this.#sim, found, streamOf(this.#providerDocument, theirs) !== undefined)
+    const seen = new Set(asked.map(({ status }) => status))
+    const faulted = await sendFaults(this.#sim, theirs, found, seen)
+    const byFault = new Set(faulted.map(({ status }) => status))
+    for (const answer of [...asked, ...faulted]) await this.#checkAnswer(answer, theirs, headers, report)
     headers.reportMissing(report)
-    this.answers[theirs.name] = [...seen].sort((a, b) => a - b)
-    const unlisted = new Set<number>()
-    for (const status of [...seen, ...[...found.responses.keys()].map(Number)]) {
-      if (status >= 400 && findResponse(theirs, status) === undefined) unlisted.add(status)
-    }
+    this.answers[theirs.name] = sortNumbers([...seen, ...byFault])
     // One finding for all statuses: most documents list few refusals.
-    const codes = [...unlisted].sort((a, b) => a - b)
+    const codes = sortNumbers([...seen, ...byFault, ...[...found.responses.keys()].map(Number)]).filter(
+      status => status >= 400 && findResponse(theirs, status) === undefined,
+    )
     if (codes.length === 0) return byFault
     const listed = [...theirs.responses.keys()].join(', ')
     report({
@@ -357,6 +344,10 @@ class ConformanceCheck {
     if (schema === undefined || !/json/.test(type)) return
     for (const breach of this.#bodies.findDifferences(schema, JSON.parse(text))) report(withPlace(breach, place))
   }
+}
+
+function sortNumbers(numbers: readonly number[]): number[] {
+  return [...new Set(numbers)].sort((a, b) => a - b)
 }
 
 /** Compares paths: literal parts are equal, names of parameters may differ. Names of models may contain a slash. */

@@ -95,9 +95,7 @@ function compareResponses(pair: OperationPair): void {
     const response = findResponse(theirs, Number(status))
     const shared =
       response === undefined ? [] : mediaTypesOf(response).filter(type => mediaTypesOf(ours).includes(type))
-    for (const media of shared) {
-      compareBodies(pair, 'answered', [response!, ours], media, `answer ${status}`)
-    }
+    for (const media of shared) compareBodies(pair, 'answered', [response!, ours], media, `answer ${status}`)
   }
   for (const [status, { pointer }] of theirs.responses) {
     // A missing success is reported with the answers.

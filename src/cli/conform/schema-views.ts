@@ -177,13 +177,10 @@ function mergeFields(one: SchemaView['fields'], other: SchemaView['fields']): Sc
   for (const [name, side] of one) {
     const second = other.get(name)
     if (second === undefined || second.schema.pointer === side.schema.pointer) continue
-    const { document, schema } = side
+    const { document } = side
+    const { pointer } = side.schema
     const alternatives = [side, second].flatMap(part => part.alternatives ?? [{ $ref: part.schema.pointer }])
-    merged.set(name, {
-      document,
-      schema: { value: { anyOf: alternatives }, pointer: schema.pointer },
-      alternatives,
-    })
+    merged.set(name, { document, schema: { value: { anyOf: alternatives }, pointer }, alternatives })
   }
   return merged
 }
