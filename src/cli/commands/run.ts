@@ -134,13 +134,9 @@ export interface RunIo extends CommandIo {
 /** Runs the command and returns its exit code: 0 passed, 1 failed, 2 could not run; of a shard also 3, incomplete. */
 export async function run(args: RunArguments, io: RunIo): Promise<number> {
   const startedMs = monotonicMs()
-  const { scenarios = [DEFAULT_PATTERN], seed, seeds } = args
-  const resultReporter = reporter(args.reporter ?? 'pretty', {
-    write: io.out,
-    color: io.color,
-    folder: io.folder,
-    seeded: seeds !== undefined,
-  })
+  const { scenarios = [DEFAULT_PATTERN], seed, seeds, update, bail, check, workers } = args
+  const form = { write: io.out, color: io.color, folder: io.folder, seeded: seeds !== undefined }
+  const resultReporter = reporter(args.reporter ?? 'pretty', form)
   const conflict = findFlagConflict(args)
   if (conflict !== undefined) {
     io.error(`Failed to run scenarios: ${conflict}\n`)
@@ -163,25 +159,16 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
   }
   if (isSharded(args)) {
     const { folder = process.cwd() } = io
-    const played = { ...selection(args), names, check: args.check, folder }
-    const { update, bail, workers, reporter: format } = args
-    const others = { update, bail, workers, reporter: format !== 'pretty' && format }
+    const played = { ...selection(args), names, check, folder }
+    const others = { update, bail, workers, reporter: args.reporter !== 'pretty' && args.reporter }
     return runSharded(args, others, scenarios, played, { ...io, folder, onDone: showPlayed })
   }
   let page: RunPage | undefined
   const loadErrors: string[] = []
   const options: RunFilesOptions = {
     ...selection(args),
-    seed,
-    seeds,
-    update: args.update,
-    bail: args.bail,
-    names,
-    check: args.check,
-    workers: args.workers,
-    entry: io.entry,
-    folder: io.folder,
-    ...(!args.bail && {
+    ...{ seed, seeds, update, bail, names, check, workers, entry: io.entry, folder: io.folder },
+    ...(!bail && {
       onLoadError: (error: LoadError) => {
         loadErrors.push(error.message)
         progress?.clear()

@@ -151,12 +151,9 @@ export async function handler(argv: ServeArguments): Promise<void> {
   const terminal = format === 'json' ? process.stderr : process.stdout
   terminal.write(
     banner(sim, {
-      url: server.url,
-      fixtures: argv.fixtures,
-      weather: argv.weather,
+      ...{ url: server.url, fixtures: argv.fixtures, weather: argv.weather, startedMs: monotonicMs() },
       isTerminal: terminal.isTTY === true && !process.env.NO_COLOR,
-      startedMs: monotonicMs(),
-      ...(controlToken !== undefined && { controlToken }),
+      ...given({ controlToken }),
     }),
   )
   if (argv.open) await openInBrowser(`${server.url}${PAGE_PATH}`)
@@ -185,20 +182,14 @@ export async function startServer(argv: ServeArguments, onRequest?: (request: Se
   }
   const recordings =
     argv.record === undefined ? undefined : (await import('../record-worlds.ts')).recordWorlds(sim, argv.record)
+  const { port, host: hostname, unknownTokens, trustProxy, open: keepPast } = argv
+  const { latency, cors, maxWorlds, allowHost: allowHosts, worldIdle } = argv
   const server = await serve(sim, {
-    port: argv.port,
-    hostname: argv.host,
-    unknownTokens: argv.unknownTokens,
-    ...(argv.maxWorlds !== undefined && { maxWorlds: argv.maxWorlds }),
-    ...(argv.worldIdle !== undefined && { worldIdleMs: argv.worldIdle / 1000 }),
+    ...{ port, hostname, unknownTokens, trustProxy, keepPast, ownProcess: true },
+    ...given({ latency, controlToken, cors, maxWorlds, allowHosts, worldIdleMs: worldIdle && worldIdle / 1000 }),
     scenarios: new ScenarioLibrary(scenarioFolders(argv.scenarios)),
     // Loaded on demand: few servers save a page.
     writePage: async content => (await import('../../server/saved-page/create-page.ts')).createSavedPage(content),
-    trustProxy: argv.trustProxy,
-    keepPast: argv.open,
-    ...(argv.allowHost !== undefined && { allowHosts: argv.allowHost }),
-    ownProcess: true,
-    ...given({ latency: argv.latency, controlToken, cors: argv.cors }),
     ...(recordings && { onCreated: world => recordings.add(world) }),
     ...(onRequest && { onRequest }),
   })
