@@ -144,7 +144,7 @@ function deployments(report: Report): string {
       formatDollars(report.deployments.reduce((sum, one) => sum + one.rent_microcents, 0)),
     ],
   ]
-  const withRequests = report.deployments.filter(hasRequests)
+  const withRequests = report.deployments.filter(({ requests }) => Object.values(requests).some(one => one > 0))
   const columns = ['waiting_before', 'arrived', 'served', 'refused', 'failed', 'left', 'waiting'] as const
   // Only requests of clients can fail or be abandoned.
   const shownColumns = columns.filter(
@@ -248,10 +248,6 @@ function batches({ batches: summary }: Report): string {
 
 function tokens({ tokens: { input, output } }: Pick<DeploymentReport, 'tokens'>): string[] {
   return [input, output].map(formatCount)
-}
-
-function hasRequests({ requests }: DeploymentReport): boolean {
-  return Object.values(requests).some(one => one > 0)
 }
 
 function gpuHours({ held_gpu_hours, billed_gpu_hours, used_gpu_hours, wasted_gpu_hours }: GpuHours): string[] {

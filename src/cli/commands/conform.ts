@@ -36,7 +36,8 @@ export async function handler({ openapi, names, json }: ConformArguments): Promi
   let document: unknown
   let conformance: Conformance
   try {
-    document = isAddress(openapi) ? own.parseDocumentText(await fetchText(openapi)) : own.readDocument(openapi)
+    const isAddress = /^https?:\/\//i.test(openapi)
+    document = isAddress ? own.parseDocumentText(await fetchText(openapi)) : own.readDocument(openapi)
     conformance = await own.conform(document, profile)
   } catch (error) {
     const isDeep = error instanceof RangeError && error.message.includes('call stack')
@@ -50,10 +51,6 @@ export async function handler({ openapi, names, json }: ConformArguments): Promi
     ),
   )
   if (conformance.findings.some(({ severity }) => severity === 'break')) process.exitCode = 1
-}
-
-function isAddress(openapi: string): boolean {
-  return /^https?:\/\//i.test(openapi)
 }
 
 /** Downloads the document. Its references are never fetched. */

@@ -4,7 +4,7 @@ import { LIMITS } from '../../lib/limits.ts'
 import { quote } from '../../lib/quote.ts'
 import { formatCount } from '../../lib/text/numbers.ts'
 import { serve } from '../../server/http/server.ts'
-import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { createSimulator } from '../../simulator/simulator.ts'
 import { UsageError } from '../command.ts'
 import { type ArgumentsOf, flag } from '../flags.ts'
 import type { OwnTool } from '../mcp/explore-tool.ts'
@@ -61,7 +61,7 @@ export async function handler(argv: Arguments): Promise<void> {
   const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js').catch(error => {
     throw missingPackageError(error)
   })
-  const sim = argv.url === undefined ? createOwnWorld(argv) : undefined
+  const sim = argv.url === undefined ? createSimulator({ ...optionsFromFlags(argv), clock: 'manual' }) : undefined
   const own = sim && (await serve(sim, { port: argv.port, ownProcess: true }))
   const url = (argv.url ?? own!.url).replace(/\/+$/, '')
   const ended = new AbortController()
@@ -149,8 +149,4 @@ function assertForeignServer(url: string, argv: Arguments): void {
   throw new UsageError(
     `Failed to start the tools: --${given} is for a world of their own, and --url names a server that runs. Leave one out.`,
   )
-}
-
-function createOwnWorld(argv: Arguments): Simulator {
-  return createSimulator({ ...optionsFromFlags(argv), clock: 'manual' })
 }

@@ -164,9 +164,7 @@ async function playHarFile(args: Arguments, record: string): Promise<void> {
   if (basePath !== undefined && !/^(\/[^/?#]+)+$/.test(basePath)) {
     throw new UsageError(`Failed to read --base-path '${basePath}': it is not a path. Give it as in --base-path /api.`)
   }
-  const sim = createSimulator({
-    ...given({ fixtures, profile, names, seed }),
-  })
+  const sim = createSimulator(given({ fixtures, profile, names, seed }))
   const recording = recordSimulator(sim, { file: record })
   const { requests, leftOut, unsendable, differing } = await playHar(sim, har, basePath)
   recording.stop()

@@ -16,7 +16,7 @@ import { InvariantError } from '../../simulation/invariants/invariant.ts'
 import { excessOf } from '../../simulation/reporting/report-window.ts'
 import { type ReportStep, reportSeries, STEP_COLUMNS } from '../../simulation/reporting/time-series.ts'
 import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
-import { type Recording, recordSimulator } from '../../simulator/history/record.ts'
+import { recordSimulator } from '../../simulator/history/record.ts'
 import { WEATHER_NAMES } from '../../simulator/options.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { type CommandIo, EXIT_CODES, PROCESS_IO, UsageError } from '../command.ts'
@@ -158,7 +158,8 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
     const exitCode = await play(sim, { ...args, for: length }, io)
     try {
       if (series !== undefined && sim.clock.elapsed > 0) {
-        writeSeries(series, reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step }))
+        const rows = reportSeries(sim.world, { from: 0, to: sim.clock.elapsed, step })
+        writeByDraft(series, 'series', draft => writeRows(draft, rows))
       }
       if (plot !== undefined && sim.clock.elapsed > 0) {
         const ofPlot = plotStep(sim.clock.elapsed, args.step)
@@ -166,7 +167,9 @@ export async function simulate(args: SimulateArguments, io: SimulateIo): Promise
         writeTextFile(plot, drawFigure(reportCharts(report, ofPlot / SECOND), captionOf(report)), 'plot')
       }
       if (recording !== undefined) {
-        await writeSimulationPage(args, recording)
+        recording.stop()
+        const worlds = [{ title: 'the simulation', recording: recording.text }]
+        await writePageFile(args.html!, { title: `A simulation of ${args.fixtures}`, worlds })
         io.error(`Page: ${args.html}\n`)
       }
     } finally {
@@ -242,14 +245,8 @@ async function compare(
   if (args.plot !== undefined) {
     const reports = new Map(values.map(({ value, report }) => [`${name}=${value}`, report]))
     const { title, detail } = captionOf(values[0]!.report)
-    writeTextFile(
-      args.plot,
-      drawFigure(comparisonCharts(reports, step / SECOND), {
-        title: `${title}, by ${name}`,
-        detail: `${detail}. The table has slower engines too`,
-      }),
-      'plot',
-    )
+    const caption = { title: `${title}, by ${name}`, detail: `${detail}. The table has slower engines too` }
+    writeTextFile(args.plot, drawFigure(comparisonCharts(reports, step / SECOND), caption), 'plot')
   }
   // A report without a step has no series.
   const withoutSeries = (key: string, value: unknown) => (key === 'series' ? undefined : value)
@@ -318,12 +315,6 @@ async function advanceWithProgress(sim: Simulator, length: Micros, io: SimulateI
   return exitCode
 }
 
-async function writeSimulationPage({ html, fixtures }: SimulateArguments, recording: Recording): Promise<void> {
-  recording.stop()
-  const worlds = [{ title: 'the simulation', recording: recording.text }]
-  await writePageFile(html!, { title: `A simulation of ${fixtures}`, worlds })
-}
-
 function requireRowLimit(sim: Simulator, length: Micros, step: Micros): void {
   const tooLong = excessOf(sim.world, length, step, LIMITS.seriesFileRows)
   if (tooLong === undefined) return
@@ -332,15 +323,7 @@ function requireRowLimit(sim: Simulator, length: Micros, step: Micros): void {
 
 const CHUNK_CHARS = 1 << 16
 
-/**
- * Writes a time series as a CSV file, whole or not at all.
- *
- * @throws UsageError when the disk is full or read-only
- */
-function writeSeries(path: string, rows: Iterable<ReportStep>): void {
-  writeByDraft(path, 'series', draft => writeRows(draft, rows))
-}
-
+/** Writes a time series as a CSV file. */
 function writeRows(path: string, rows: Iterable<ReportStep>): void {
   const file = openSync(path, 'w')
   try {
