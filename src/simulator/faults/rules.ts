@@ -56,6 +56,9 @@ type FaultSchema = (typeof FAULT_KINDS)[keyof typeof FAULT_KINDS]['schema']
 /** The schema of every fault kind. Zod asks for a list with at least one element, which a list of values never is. */
 const FAULT_SCHEMAS = Object.values(FAULT_KINDS).map(({ schema }) => schema) as [FaultSchema, ...FaultSchema[]]
 
+/** The JSON Schema of a pattern of `on`. */
+const PATTERN_JSON = { type: 'string', maxLength: LIMITS.rulePattern } as const
+
 /** The schema of a fault rule. It checks rules, and editors get it as JSON Schema. */
 export const RuleSchema = z.strictObject({
   name: z
@@ -67,15 +70,7 @@ export const RuleSchema = z.strictObject({
       error: ({ input }) => expectedOn(input),
     })
     .meta({
-      anyOf: [
-        { type: 'string', maxLength: LIMITS.rulePattern },
-        {
-          type: 'array',
-          items: { type: 'string', maxLength: LIMITS.rulePattern },
-          minItems: 1,
-          maxItems: LIMITS.rulePatterns,
-        },
-      ],
+      anyOf: [PATTERN_JSON, { type: 'array', items: PATTERN_JSON, minItems: 1, maxItems: LIMITS.rulePatterns }],
       description: "An operation, a pattern like 'create*', a route, or a list of them",
     }),
   in: z.literal('batch').describe('On lines of batches in place of requests').optional(),
@@ -238,10 +233,8 @@ function applicableOperations(
   if (appliesTo === undefined) return selected
   const applicable = [...selected].filter(name => appliesTo(fault, operations[name] as AnyEndpoint))
   if (applicable.length > 0) return new Set(applicable)
-  const mismatch = explainMismatch?.(
-    fault,
-    [...selected].map(name => operations[name] as AnyEndpoint),
-  )
+  const endpoints = [...selected].map(name => operations[name] as AnyEndpoint)
+  const mismatch = explainMismatch?.(fault, endpoints)
   if (mismatch !== undefined) throw invalidRule(mismatch.reason, ['fault', ...mismatch.path])
   const firstNames = [...selected].slice(0, 3).join(', ')
   throw invalidRule(`'${fault.kind}' applies only to ${scope}, not to ${firstNames}. Name others in 'on'.`, ['fault'])
@@ -278,10 +271,8 @@ function operationsOfLines(
   }
   const { status } = lineError.of(fault)
   if (status < 400) {
-    throw invalidRule(`expected a status of 400 or more with in: 'batch', got ${status}. Raise it.`, [
-      'fault',
-      'status',
-    ])
+    const reason = `expected a status of 400 or more with in: 'batch', got ${status}. Raise it.`
+    throw invalidRule(reason, ['fault', 'status'])
   }
   return new Set(applicable)
 }
