@@ -45,15 +45,10 @@ export async function readBody(context: RequestContext, scope: unknown): Promise
   const contentType = context.header('content-type')
   if (endpoint.upload !== undefined) {
     const { part, isList, optionalParts, fields, limit, limitFor } = endpoint.upload
-    const required = requiredFields((fields ?? {}) as FieldSchemas)
-    return multipart.readUpload(request, contentType, {
-      part,
-      isList,
-      optionalParts,
-      required,
-      limit: limit(scope as never),
-      limitFor,
-    })
+    const declared = (fields ?? {}) as FieldSchemas
+    const required = Object.keys(declared).filter(name => !declared[name]!.safeParse(undefined).success)
+    const limits = { part, isList, optionalParts, required, limit: limit(scope as never), limitFor }
+    return multipart.readUpload(request, contentType, limits)
   }
   if (endpoint.consumes === 'form') {
     const form = await multipart.readForm(request, contentType)
@@ -80,8 +75,4 @@ export function formParts(body: RawBody): Readonly<Record<string, unknown>> | un
   const fields = Object.entries(lists).map(([name, values]) => [name, values.length === 1 ? values[0] : values])
   const hashes = [...files, ...Object.values(optionalFiles)].map(({ hash }) => hash)
   return { ...Object.fromEntries(fields), files: hashes }
-}
-
-function requiredFields(fields: FieldSchemas): string[] {
-  return Object.keys(fields).filter(name => !fields[name]!.safeParse(undefined).success)
 }

@@ -44,12 +44,9 @@ export async function readUpload(
   limits: UploadLimits,
 ): Promise<UploadResult> {
   if (!/^multipart\/form-data\s*(;|$)/i.test(contentType ?? '')) {
-    return {
-      issues: [
-        ...notMultipartDetails(contentType),
-        ...missingFieldDetails([...(limits.required ?? []), filePartName(limits)]),
-      ],
-    }
+    const names = [...(limits.required ?? []), filePartName(limits)]
+    const missing = names.map(name => ({ loc: ['body', name], msg: 'Field required', type: 'missing' }))
+    return { issues: [...notMultipartDetails(contentType), ...missing] }
   }
   if (Number(request.headers.get('content-length') ?? 0) > limits.limit.bytes + LIMITS.framingBytes) {
     return { refused: createTooLarge(limits.limit) }
@@ -104,10 +101,6 @@ function notMultipartDetails(contentType: string | null): ValidationDetail[] {
   const actualType = contentType === null ? 'none' : `'${contentType}'`
   const msg = `Value error, the content type should be multipart/form-data, got ${actualType}`
   return [{ loc: ['header', 'content-type'], msg, type: 'value_error' }]
-}
-
-function missingFieldDetails(names: readonly string[]): ValidationDetail[] {
-  return names.map(name => ({ loc: ['body', name], msg: 'Field required', type: 'missing' }))
 }
 
 /**
