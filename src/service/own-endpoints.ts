@@ -166,12 +166,8 @@ export function ownEndpoint<
       return checkAnswer(route, returns as unknown as z.ZodType, answer)
     },
   }
-  const made: DeclaredEndpoint = {
-    ...declare(declared as never),
-    isOwn: true,
-    hasRoles: declaration.roles !== undefined,
-  }
-  return made
+  const hasRoles = declaration.roles !== undefined
+  return { ...declare(declared as never), isOwn: true, hasRoles } as DeclaredEndpoint
 }
 
 /** Operations with their routes. */

@@ -101,7 +101,7 @@ export function withPrompt(
 ): PrefixCache {
   const added = [...(cachedBlocks > 0 ? withoutCovered(prompts, prompt.hashes, cachedBlocks, now) : prompts), prompt]
   const isSame = added.length === prompts.length + 1
-  let total = isSame ? tokens + prompt.tokens : sumTokens(added)
+  let total = isSame ? tokens + prompt.tokens : added.reduce((sum, one) => sum + one.tokens, 0)
   let forgotten = 0
   while (added.length - forgotten > MAX_PROMPTS || (total > capacity && forgotten < added.length - 1)) {
     total -= added[forgotten++]!.tokens
@@ -135,8 +135,4 @@ export function withEndedPrompt(cache: PrefixCache, sequence: number, isRead: bo
   if (prompt.readAt <= now) return cache
   const { hashes, tokens: promptTokens } = prompt
   return { prompts: prompts.with(index, { sequence, hashes, tokens: promptTokens, readAt: now }), tokens }
-}
-
-function sumTokens(prompts: readonly CachedPrompt[]): number {
-  return prompts.reduce((sum, { tokens }) => sum + tokens, 0)
 }

@@ -22,7 +22,8 @@ export function encodeBytes(bytes: Uint8Array): RecordedBody {
 export function encodeAnswer(bytes: Uint8Array): RecordedBody {
   const body = encodeBytes(bytes)
   if (bytes.length <= LIMITS.recordedAnswerBytes) return body
-  return toDigest(typeof body === 'string' ? utf8.encode(hideSecrets(body, hashCredential)) : bytes)
+  const recorded = typeof body === 'string' ? utf8.encode(hideSecrets(body, hashCredential)) : bytes
+  return { bytes: recorded.length, digest: hashBytes(recorded) }
 }
 
 /** Returns the same for an answer that is text. */
@@ -37,8 +38,4 @@ export function encodeAnswerText(text: string): RecordedBody {
 export function decodeBody(body: RecordedBody | undefined): Uint8Array<ArrayBuffer> | string | undefined {
   if (body === undefined || body === null || typeof body === 'string') return body ?? undefined
   return 'base64' in body ? decodeBase64(body.base64) : undefined
-}
-
-function toDigest(bytes: Uint8Array): RecordedBody {
-  return { bytes: bytes.length, digest: hashBytes(bytes) }
 }

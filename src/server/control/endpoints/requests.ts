@@ -35,7 +35,7 @@ export const listRequests = control({
       ...others,
       ...given({
         operation: splitCommas(operation),
-        status: splitCommas(status)?.map(toStatus),
+        status: splitCommas(status)?.map(word => (/^\d+$/.test(word) ? Number(word) : word) as StatusPattern),
         decidedBy: splitCommas(decidedBy) as DecidedBy[] | undefined,
       }),
     }
@@ -116,7 +116,3 @@ export const verifyReceived = control({
     return refuseInvalid(() => verifyRequests(sim, expect as RequestExpectation[], options as VerifyOptions))
   },
 })
-
-function toStatus(word: string): StatusPattern {
-  return (/^\d+$/.test(word) ? Number(word) : word) as StatusPattern
-}
