@@ -115,11 +115,7 @@ export const AggregatorModel = z.strictObject({
   }),
   supported_sampling_parameters: z.array(z.string()),
   supported_features: z.array(z.string()),
-  datacenters: z.array(
-    z.strictObject({
-      country_code: withExample(z.string().length(2), 'US'),
-    }),
-  ),
+  datacenters: z.array(z.strictObject({ country_code: withExample(z.string().length(2), 'US') })),
   hub_id: z.string().default(''),
   description: z.string(),
   deprecation_date: z.string().default(''),

@@ -43,11 +43,9 @@ export const createTranscription = neighbour({
   },
   handle: ({ upload, ...scope }) =>
     answerTranscription(scope, {
-      model: upload.model,
-      file: upload.file,
+      ...{ model: upload.model, file: upload.file, format: upload.response_format ?? 'json' },
       task: 'transcribe',
       language: upload.language || 'en',
-      format: upload.response_format ?? 'json',
       granularities: upload.timestamp_granularities ?? ['segment'],
     }),
 })
@@ -62,19 +60,12 @@ export const createTranslation = neighbour({
     'the words differ from those of a transcription of the same file; the language of verbose_json is en',
   ],
   upload: { fields: TRANSCRIPTION_FIELDS, limit: () => AUDIO_SIZE_LIMIT },
-  example: {
-    form: {
-      fields: { model: 'larkspur-audio/lark-scribe-large' },
-      ...EXAMPLE_FILE,
-    },
-  },
+  example: { form: { fields: { model: 'larkspur-audio/lark-scribe-large' }, ...EXAMPLE_FILE } },
   handle: ({ upload, ...scope }) =>
     answerTranscription(scope, {
-      model: upload.model,
-      file: upload.file,
+      ...{ model: upload.model, file: upload.file, format: upload.response_format ?? 'json' },
       task: 'translate',
       language: 'en',
-      format: upload.response_format ?? 'json',
       granularities: ['segment'],
     }),
 })
