@@ -1,5 +1,6 @@
 /** The net effect of a client: what its requests changed in the world, less what they undid. */
 
+import { tryParseJson } from '../../lib/json-text.ts'
 import type { JournalEntry } from '../simulator-interface.ts'
 import { textsIn } from './answers/leaves.ts'
 import { namesInBody } from './created-things.ts'
@@ -13,7 +14,7 @@ const PARTS = /^(?:(?:instance|request|fault|webhook)\.|model\.version)/
 const SETTINGS = /\.(?:set|resized|renamed|edited|allowed|described|requested|expanding)$/
 const ORDERS = /\.(stop|start|cancel)(?:ping|ped|ing|ling|led)$/
 /** What may change the price of a thing, and is left behind only if the price rose. */
-const PRICED = /(?:\.expanding| order)$/
+const PRICED = /(?:\.resized|\.expanding| order)$/
 /** Things that rules look at one by one, or that are free to leave. */
 const OF_OTHER_RULES = /^(?:file|scopedToken|deployment|adapter|hosted|container|batch)$| record$/
 /** A time, or a text that a client made up: other runs have another one. */
@@ -204,8 +205,8 @@ export interface LeftEffect {
  * Returns what a client that threw left behind, and did not name in its error:
  * - Things that were there before the client, and that cost more than they do without faults.
  * - Things without a price that it deletes without faults, whose id it had read.
- * - Settings that it changes and sets back without faults, such as the bounds of an autoscaler. Disks and orders of things
- *   that were there before it count only by what they cost.
+ * - Settings that it changes and sets back without faults. Sizes and orders of things that were there before it count only
+ *   by what they cost, or if the upper bound of an autoscaler is left higher than without faults.
  *
  * Of the last two it tried to remove none: what it tried and could not do, its caller may learn in other words.
  */
@@ -229,7 +230,7 @@ export function leftEffects(observation: Observation): LeftEffect[] {
       const names = [effect, before ?? effect].flatMap(namesInBody)
       if (!isChanged || !isKnown(effect) || isNamed(id, model, ...names)) return []
       if (rate > usual) return [{ effect, rate, usual }]
-      if (PRICED.test(what)) return []
+      if (PRICED.test(what) && !(upperBoundIn(value) > upperBoundIn(before?.value))) return []
     }
     if (before === undefined || OF_OTHER_RULES.test(what)) return []
     const isTried = (one: ObservedRequest) =>
@@ -240,4 +241,9 @@ export function leftEffects(observation: Observation): LeftEffect[] {
         : isChanged && before.changes > effect.changes
     return isLeft && !requests.some(isTried) ? [{ effect }] : []
   })
+}
+
+/** Returns the upper bound of an autoscaler in the value of an effect; NaN for none. It costs nothing until there is load. */
+function upperBoundIn(value = ''): number {
+  return (tryParseJson(value) as { readonly max_instances?: number } | undefined)?.max_instances ?? Number.NaN
 }

@@ -257,10 +257,8 @@ class LossSearch {
     const { created } = this.#observation
     return created.some(thing => {
       if (isTerminalStatus(this.#observation, thing.kind, usual)) return false
-      const statuses = [
-        firstStatusOf(thing.kind),
-        ...statusHistory(this.#observation, thing).map(({ status }) => status),
-      ]
+      const recorded = statusHistory(this.#observation, thing).map(({ status }) => status)
+      const statuses = [firstStatusOf(thing.kind), ...recorded]
       const first = statuses.indexOf(usual)
       const isLater = (value: unknown) =>
         typeof value === 'string' && statuses.lastIndexOf(value) > first && this.#comparison.answers.has(value)

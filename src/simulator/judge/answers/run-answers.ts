@@ -23,11 +23,10 @@ export class RunAnswers implements AnswersOfRun {
   readonly #lastTexts = new Map<string, string>()
   /** The words that the interface declares for what was asked, without statuses. */
   readonly #declared: () => ReadonlySet<string>
-
   /** How many whole answers a question needs: those that the result without faults has. One if it is not in the map. */
   readonly #needed: ReadonlyMap<string, number>
 
-  /** @param base the run without faults */
+  /** @param run the run without faults */
   constructor(observation: Pick<Conduct, 'requests' | 'crashes' | 'sim' | 'startedAt'>, run?: BaseObservation) {
     const { requests, crashes, sim } = observation
     const base = run?.answers
@@ -70,13 +69,10 @@ export class RunAnswers implements AnswersOfRun {
     // Most polls have the answer of the one before.
     if (this.#lastTexts.get(key) === request.read.text) return
     this.#lastTexts.set(key, request.read.text)
-    const answer = noContents()
-    addContents(answer, request.read, this.normalise)
-    if (base === undefined) question.answers.push(answer)
-    for (const { texts, numbers } of [question.contents, this.#contents]) {
-      for (const text of answer.texts) texts.add(text)
-      for (const number of answer.numbers) numbers.add(number)
-    }
+    const own = base === undefined ? [noContents()] : []
+    question.answers.push(...own)
+    const all = [question.contents, this.#contents, ...own]
+    for (const contents of all) addContents(contents, request.read, this.normalise)
   }
 
   /** The questions that were never answered whole after they failed. */
