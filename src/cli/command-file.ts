@@ -6,7 +6,7 @@ import { given } from '../lib/fields.ts'
 import { jsonPath, problemsOf } from '../lib/zod-problems.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import { UsageError } from './command.ts'
-import { readDataFile } from './conform/file.ts'
+import { readDataFile } from './files/data-file.ts'
 
 /** As in POST /_sim/commands, with `at` counted from the start. */
 const Commands = z.array(

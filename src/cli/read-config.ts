@@ -99,7 +99,7 @@ async function readFields(file: string): Promise<Readonly<Record<string, unknown
     ? await (
         await (await import('../workbench/scenario/runner/import-script.ts')).importScript(resolve(file), process.cwd())
       ).default
-    : ((await import('./conform/file.ts')).readDataFile(file, file) ?? {})
+    : ((await import('./files/data-file.ts')).readDataFile(file, file) ?? {})
   if (value === undefined) {
     throw new UsageError(`Failed to read ${file}: its default export is missing. Write export default { … } there.`)
   }

@@ -275,7 +275,7 @@ async function createServedSimulator(argv: ServeArguments): Promise<Simulator> {
 async function readRules(path: string): Promise<FaultRule[]> {
   const name = `${sourceOf('faults', path)} '${path}'`
   // Loaded on demand: few servers read a file of rules.
-  const rules = (await import('../conform/file.ts')).readDataFile(path, name)
+  const rules = (await import('../files/data-file.ts')).readDataFile(path, name)
   if (!Array.isArray(rules)) {
     throw new UsageError(
       `Failed to read ${name}: it holds no JSON array. Give one of rules, as in [{"on":"*","chance":0.1,"fault":{"kind":"status","status":503}}].`,

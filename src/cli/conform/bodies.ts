@@ -9,7 +9,8 @@ import {
 } from 'ajv/dist/2020.js'
 import * as formats from 'ajv-formats'
 import { LIMITS } from '../../lib/limits.ts'
-import { DocumentError, type DocumentPart, type Json, type OpenapiDocument, toObject } from './document.ts'
+import { DocumentError } from '../files/data-file.ts'
+import { type DocumentPart, type Json, type OpenapiDocument, toObject } from './document.ts'
 import { fieldsOf, viewOf } from './schema-views.ts'
 import type { Difference } from './schemas.ts'
 

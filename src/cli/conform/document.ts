@@ -1,5 +1,7 @@
 /** Reads OpenAPI documents of 3.0 to 3.2, converts them to one dialect and follows their references. */
+import { readFileSync, statSync } from 'node:fs'
 import { once } from '../../lib/once.ts'
+import { DocumentError, parseDocumentText } from '../files/data-file.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -23,9 +25,13 @@ export interface DocumentOperation {
   readonly responses: ReadonlyMap<string, DocumentPart>
 }
 
-/** The document cannot be used. */
-export class DocumentError extends Error {
-  override readonly name = 'DocumentError'
+/** @throws DocumentError if the file is missing or invalid */
+export function readDocument(path: string): unknown {
+  const entry = statSync(path, { throwIfNoEntry: false })
+  if (!entry?.isFile()) {
+    throw new DocumentError(`${entry ? 'it is not a file' : 'the file is missing'}. Give an OpenAPI document.`)
+  }
+  return parseDocumentText(readFileSync(path, 'utf8'))
 }
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'] as const

@@ -1,4 +1,4 @@
 /** Entry point for the command line, loaded on demand. */
+export { DocumentError, parseDocumentText } from '../files/data-file.ts'
 export { conform, titleOf } from './conform.ts'
-export { DocumentError } from './document.ts'
-export { parseDocumentText, readDocument } from './file.ts'
+export { readDocument } from './document.ts'

@@ -6,7 +6,7 @@ import { findPackageFolder } from '../../data/fixtures/files.ts'
 import { groupBy } from '../../lib/lists.ts'
 import { jsonPath, problemsOf } from '../../lib/zod-problems.ts'
 import { UsageError } from '../command.ts'
-import { readDataFile } from '../conform/file.ts'
+import { readDataFile } from '../files/data-file.ts'
 import { type ComparedRow, classOf, compareRow, constantsOf, PublishedRow, SetUp } from './comparison.ts'
 
 /** The rows of the package, with sources and figures of models once each. */

@@ -1,7 +1,7 @@
 /** What documents of providers contain: each form is read as OpenAPI means it, or refused with its place. */
 import { describe, expect, test } from 'vitest'
 import { conform } from '../../../src/cli/conform/conform.ts'
-import { parseDocumentText } from '../../../src/cli/conform/file.ts'
+import { parseDocumentText } from '../../../src/cli/files/data-file.ts'
 
 const REFUSALS = { '4XX': { description: '' }, '5XX': { description: '' } }
 

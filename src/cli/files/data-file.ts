@@ -1,18 +1,13 @@
-/** Reads a document from a JSON or YAML file. */
-import { readFileSync, statSync } from 'node:fs'
+/** Reads files in JSON or YAML. */
+import { readFileSync } from 'node:fs'
 import { parseDocument } from 'yaml'
 import { describeFileError } from '../../lib/errors.ts'
 import { parseJsonText } from '../../lib/json-text.ts'
 import { UsageError } from '../command.ts'
-import { DocumentError } from './document.ts'
 
-/** @throws DocumentError if the file is missing or invalid */
-export function readDocument(path: string): unknown {
-  const entry = statSync(path, { throwIfNoEntry: false })
-  if (!entry?.isFile()) {
-    throw new DocumentError(`${entry ? 'it is not a file' : 'the file is missing'}. Give an OpenAPI document.`)
-  }
-  return parseDocumentText(readFileSync(path, 'utf8'))
+/** The document cannot be used. */
+export class DocumentError extends Error {
+  override readonly name = 'DocumentError'
 }
 
 /**
