@@ -52,15 +52,17 @@ function findLateEnd(observation: Observation): Violation | undefined {
     alive.length === 0
       ? ''
       : ` Meanwhile ${alive.map(({ id }) => id).join(', ')} cost ${formatUsd(cost)}${untilJudged(observation)}.`
-  // A client that has its answers and asks on would ask on under a longer bound, too.
-  const longer = waiting !== undefined && end.kind === 'unsettled' && end.bound ? LONGER : longerBound(observation)
+  const longer = longerBound(observation, waiting !== undefined)
   const root = waitsForEver(observation) ? { rootCause: NO_TIMEOUT } : {}
   return violationAt(request, how + last + costs + longer, { subject: alive[0]?.id, ...root })
 }
 
-/** Names the setting for a flow that waits for time, which may have a longer limit of its own. */
-function longerBound({ end, isRead, settings }: Observation): string {
-  if (end.kind !== 'unsettled' || end.waitsFor !== 'time' || isRead) return ''
+/** Names the setting of a longer bound for a client that waits, and may have a longer limit of its own. */
+function longerBound({ end, settings }: Observation, isWaiting: boolean): string {
+  if (end.kind !== 'unsettled') return ''
+  // A client that has its answers and asks on would ask on under a longer bound, too.
+  if (end.bound !== undefined) return isWaiting ? LONGER : ''
+  if (end.waitsFor !== 'time') return ''
   const longer = formatDuration(2 * settings.settles)
   return ` If the client has a longer limit of its own, allow it, as in invariants: { settles: '${longer}' }.`
 }

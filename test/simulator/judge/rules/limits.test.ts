@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HOUR, SECOND } from '../../../../src/kernel/duration.ts'
 import { MICROCENTS_PER_USD } from '../../../../src/simulation/account/money.ts'
+import type { ClientEnd } from '../../../../src/simulator/judge/observation.ts'
 import { awaitBatch, CHAT_MODEL, call, createBatch, MODEL, onlyWords, upload, violationsOf } from '../../clients.ts'
 import { type Client, observe } from '../../observe.ts'
 
@@ -20,6 +21,14 @@ describe('settles', () => {
         'answer), sent 0s after its start.',
     )
     expect(violationsOf('settles', observation)[0]!.operation).toBe('listDeployments')
+  })
+
+  test('the advice names the limit that ended the client', async () => {
+    const observation = await observe(context => call(context, 'GET', '/deploy/list'))
+    const wordsOf = (end: ClientEnd) => onlyWords('settles', { ...observation, end })
+    const end = { kind: 'unsettled', waitsFor: 'time' } as const
+    expect(wordsOf(end)).toContain("allow it, as in invariants: { settles: '4d' }.")
+    expect(wordsOf({ ...end, bound: '60s of real time (--command-timeout)' })).not.toContain('allow it')
   })
 
   test('a client that ends after the bound breaks it', async () => {
