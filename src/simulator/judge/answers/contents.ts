@@ -18,6 +18,13 @@ export function noContents(): Contents {
   return { texts: new Set(), numbers: new Set(), fields: new Set() }
 }
 
+/** Adds contents to others. */
+export function joinContents(all: Contents, more: Contents): void {
+  for (const text of more.texts) all.texts.add(text)
+  for (const number of more.numbers) all.numbers.add(number)
+  for (const field of more.fields) all.fields.add(field)
+}
+
 /** Makes texts of two runs comparable: their case, white space and ids do not count. */
 export type Normalise = (text: string) => string
 

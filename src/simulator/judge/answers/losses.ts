@@ -2,7 +2,7 @@
 
 import { attempt } from '../../../lib/errors.ts'
 import { groupBy } from '../../../lib/lists.ts'
-import { oncePer } from '../../../lib/once.ts'
+import { once, oncePer } from '../../../lib/once.ts'
 import { type AskedLine, askedLines } from '../batch-rows.ts'
 import { endsThing, lastStartOf } from '../facts.ts'
 import { firstStatusOf, isTerminalStatus, statusHistory, statusSince } from '../lifecycles.ts'
@@ -281,21 +281,24 @@ class LossSearch {
     if (text.length < LEAST_TEXT) return false
     const sources = this.#sourcesOf(usual).flatMap(({ key }) => answers.questions.get(key) ?? [])
     const whole = [...sources.filter(({ open }) => open === undefined), ...this.#madeUp()]
+    const halves = once(() => this.#halvesOf(usual))
+    const hasHalf = (rest: string) => halves().some(half => isPieceOf(half, rest))
     const hasWhole = (said: string) =>
-      isPieceOf(said, text) && !usual.includes(said) && !this.#hasHalf(usual, text.replace(said, ''))
+      isPieceOf(said, text) && !usual.includes(said) && !hasHalf(text.replace(said, ''))
     return whole.some(({ contents }) =>
       [...contents.texts].some(said => said === text || isPieceOf(text, said) || hasWhole(said)),
     )
   }
 
-  /** Tells whether a text has the beginning of a usual text, as a broken answer had it. */
-  #hasHalf(usual: string, rest: string): boolean {
-    return this.#sourcesOf(usual).some(({ key }) => {
-      const { open } = this.#comparison.answers.questions.get(key) ?? {}
-      const broken = noContents()
-      if (open?.read !== undefined) addContents(broken, open.read, this.#comparison.answers.normalise)
-      return [...broken.texts].some(half => half !== usual && usual.startsWith(half) && isPieceOf(half, rest))
-    })
+  /** Returns the beginnings of a usual text that broken answers had. */
+  #halvesOf(usual: string): string[] {
+    const { answers } = this.#comparison
+    const broken = noContents()
+    for (const { key } of this.#sourcesOf(usual)) {
+      const { open } = answers.questions.get(key) ?? {}
+      if (open?.read !== undefined) addContents(broken, open.read, answers.normalise)
+    }
+    return [...broken.texts].filter(half => half !== usual && usual.startsWith(half))
   }
 
   /** The new questions that were answered after one failed. */

@@ -9,7 +9,7 @@ import { lastStartOf } from '../facts.ts'
 import { statusFieldsOf } from '../lifecycles.ts'
 import type { AnswersOfRun, BaseObservation, Conduct, ObservedRequest, Question } from '../observation.ts'
 import { keyOfQuestion } from '../retries.ts'
-import { addContents, maskIds, type Normalise, noContents, normaliserOf } from './contents.ts'
+import { addContents, joinContents, maskIds, type Normalise, noContents, normaliserOf } from './contents.ts'
 import { leavesOf } from './leaves.ts'
 
 export class RunAnswers implements AnswersOfRun {
@@ -69,10 +69,10 @@ export class RunAnswers implements AnswersOfRun {
     // Most polls have the answer of the one before.
     if (this.#lastTexts.get(key) === request.read.text) return
     this.#lastTexts.set(key, request.read.text)
-    const own = base === undefined ? [noContents()] : []
-    question.answers.push(...own)
-    const all = [question.contents, this.#contents, ...own]
-    for (const contents of all) addContents(contents, request.read, this.normalise)
+    const contents = noContents()
+    addContents(contents, request.read, this.normalise)
+    if (base === undefined) question.answers.push(contents)
+    for (const all of [question.contents, this.#contents]) joinContents(all, contents)
   }
 
   /** The questions that were never answered whole after they failed. */

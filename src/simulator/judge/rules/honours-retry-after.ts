@@ -1,4 +1,5 @@
 import { formatDuration, type Micros } from '../../../kernel/duration.ts'
+import { once } from '../../../lib/once.ts'
 import { isUsable, requestEvidence, thingPathOf, violationAt } from '../facts.ts'
 import type { ObservedRequest } from '../observation.ts'
 import { isRead, isSuccessfulWrite, keyOfQuestion, keyOfRequest } from '../retries.ts'
@@ -28,6 +29,7 @@ export const honoursRetryAfter = defineRule({
   premise: ({ requests }) => requests.some(({ retryAfter }) => retryAfter !== undefined),
   otherwise: 'no answer asked for a wait, or it sleeps in real time',
   check({ requests, startedAt, base }) {
+    const tasksOf = once(() => Math.max(mostAtOnce(requests), mostAtOnce(base?.requests ?? [])))
     for (const [i, limited] of requests.entries()) {
       const { retryAfter, endedAt, status, start } = limited
       if (retryAfter === undefined || endedAt === undefined || (status !== 429 && status !== 503)) continue
@@ -50,7 +52,7 @@ export const honoursRetryAfter = defineRule({
       const [first, ...others] = requests.filter(isEarly)
       if (first === undefined) continue
       const keys = new Set([key, keyOfRequest(first)])
-      const tasks = Math.max(mostAtOnce(requests), mostAtOnce(base?.requests ?? []))
+      const tasks = tasksOf()
       // A client may have gone on beside a request without an end.
       const isOpen = (one: ObservedRequest) => one.start === start && one.endedAt === undefined
       const hasTasks = tasks > 1 || requests.slice(0, i).some(one => isOpen(one) || keys.has(keyOfRequest(one)))
