@@ -30,10 +30,23 @@ function longestText(source: string): number {
   const ends = (plain.match(/[*+]|\{\d+,\d*\}/g)?.length ?? 0) + (source.startsWith('^') ? 0 : 1)
   const optionalParts = plain.match(/(?<![*+?}])\?/g)?.length ?? 0
   const steps = LIMITS.schemaSteps >> Math.min(optionalParts, 31)
-  if (ends === 0 || steps === 0) return steps === 0 ? 0 : Number.POSITIVE_INFINITY
-  let length = ends === 1 ? steps : 1
-  while (ends > 1 && new Array(ends).fill(length + 1).reduce((ways, one) => ways * one) <= steps) length++
+  if (steps === 0) return 0
+  if (ends === 0) return Number.POSITIVE_INFINITY
+  const length = wholeRoot(steps, ends)
   return ends <= FORMAT.ends ? Math.max(length, FORMAT.length) : length
+}
+
+/** Returns the greatest integer whose power is at most `limit`. Engines may round roots differently. */
+function wholeRoot(limit: number, exponent: number): number {
+  let [root, tooLarge] = [1, limit + 1]
+  while (tooLarge - root > 1) {
+    const middle = (root + tooLarge) >> 1
+    let power = middle
+    for (let n = 1; n < exponent && power <= limit; n++) power *= middle
+    if (power <= limit) root = middle
+    else tooLarge = middle
+  }
+  return root
 }
 
 /** A pattern of a schema. It is not anchored by default. */
