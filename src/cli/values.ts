@@ -55,8 +55,10 @@ function once<Value>(read: (value: FlagValue, fail: (reason: string) => never) =
   }
 }
 
+const EMPTY = 'it is empty. Give a value, or leave it out.'
+
 /** Reads any text except an empty one. */
-export const filledText = nonEmpty('it is empty. Give a value, or leave it out.')
+export const filledText = nonEmpty(EMPTY)
 
 /** Reads an integer between two bounds. */
 export function integer({ min, max }: { min: number; max: number }, shown: number) {
@@ -134,7 +136,7 @@ export const seed = nonEmpty('the seed is empty. Give one, as in 7, or leave it 
 
 /** Reads an origin of pages: `*`, or scheme and host as in `http://localhost:5173`. */
 export const origin = once(({ text, example }, fail) => {
-  if (text === '') fail('it is empty. Give a value, or leave it out.')
+  if (text === '') return fail(EMPTY)
   if (text === '*' || /^https?:\/\/[^\s/?#@]+$/i.test(text)) return text
   return fail(`it is not an origin. Give scheme and host, as in ${example('http://localhost:5173')}, or '*'.`)
 })
@@ -149,5 +151,5 @@ export function texts(given: unknown, flag: string): string[] {
 const listOfTexts = once(({ text }, fail) => {
   const listed = text.split(',').map(one => one.trim())
   const filled = listed.filter(one => one !== '')
-  return filled.length > 0 ? filled : fail('it is empty. Give a value, or leave it out.')
+  return filled.length > 0 ? filled : fail(EMPTY)
 })
