@@ -2,29 +2,16 @@
 import { expect, test } from 'vitest'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
-import { brokenBy, type Run } from './small-clients.ts'
+import { type Answer, ask, brokenBy, type Run } from './small-clients.ts'
 
 type File = { readonly id: string; readonly filename: string }
-type Answer<T> = { readonly value: T | undefined; readonly wait: number }
-
-/** Sends one request. The value is undefined if it got no usable answer. */
-async function ask<T>({ fetch, url, token }: FlowContext, path: string, body?: FormData): Promise<Answer<T>> {
-  const init = { method: body === undefined ? 'GET' : 'POST', ...(body && { body }) }
-  const headers = { authorization: `Bearer ${token}` }
-  const answer = await fetch(url + path, { headers, signal: AbortSignal.timeout(60_000), ...init }).catch(
-    () => undefined,
-  )
-  const value = answer?.ok ? ((await answer.json().catch(() => undefined)) as T | undefined) : undefined
-  return { value, wait: Number(answer?.headers.get('retry-after') ?? 0) * 1000 }
-}
-
-const listOf = (context: FlowContext) => ask<{ data: readonly File[] }>(context, '/v1/files')
+const listOf = (context: FlowContext) => ask<{ data: readonly File[] }>(context, 'GET', '/v1/files')
 
 function uploadOf(context: FlowContext, name: string): Promise<Answer<File>> {
   const form = new FormData()
   form.append('purpose', 'batch')
   form.append('file', new Blob([JSON.stringify({ custom_id: name })]), name)
-  return ask(context, '/v1/files', form)
+  return ask(context, 'POST', '/v1/files', form)
 }
 
 /** Returns a client that uploads two files at once, each after a look for it in every try, or in every try but the first. */

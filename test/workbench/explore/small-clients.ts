@@ -17,29 +17,29 @@ export async function brokenBy(run: Run, plan: Plan, options: FlowOptions = {}):
   }
 }
 
-export type Answer = { readonly status: number; readonly wait: number; readonly value: unknown }
+export type Answer<T = unknown> = { readonly status: number; readonly wait: number; readonly value: T | undefined }
 
 /** Sends one request. The status is 0 and the value undefined if it got no answer. */
-export async function ask(
+export async function ask<T = unknown>(
   { fetch, url, token }: FlowContext,
   method: string,
   path: string,
   body?: unknown,
-): Promise<Answer> {
+): Promise<Answer<T>> {
   const isForm = body instanceof FormData
   const headers = { authorization: `Bearer ${token}`, ...(!isForm && { 'content-type': 'application/json' }) }
   const sent = body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }
   const init = { method, headers, signal: AbortSignal.timeout(30_000), ...sent }
   const answer = await fetch(url + path, init).catch(() => undefined)
-  const value: unknown = answer?.ok ? await answer.json().catch(() => undefined) : undefined
+  const value = answer?.ok ? ((await answer.json().catch(() => undefined)) as T | undefined) : undefined
   return { status: answer?.status ?? 0, wait: Number(answer?.headers.get('retry-after') ?? 0) * 1000, value }
 }
 
 /** Sends one request, and throws if it was not answered with a 2xx. */
 export async function must<T>(context: FlowContext, method: string, path: string, body?: unknown): Promise<T> {
-  const { status, value } = await ask(context, method, path, body)
+  const { status, value } = await ask<T>(context, method, path, body)
   if (value === undefined) throw new Error(`${method}: ${status}`)
-  return value as T
+  return value
 }
 
 export const status503 = { kind: 'status', status: 503 } as const

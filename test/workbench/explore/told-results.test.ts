@@ -5,7 +5,7 @@ import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/fl
 import type { FaultClassName } from '../../../src/workbench/explore/plan/classes.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
 import { findingsOf } from './findings-of.ts'
-import type { Run } from './small-clients.ts'
+import { ask, type Run } from './small-clients.ts'
 
 /** Returns the names of the invariants that single faults of a few classes break. */
 async function brokenBy(run: Run, classes: readonly FaultClassName[] = ['status503'], options: FlowOptions = {}) {
@@ -13,21 +13,16 @@ async function brokenBy(run: Run, classes: readonly FaultClassName[] = ['status5
 }
 
 /** Sends one request, and waits as long as a refusal asks. Returns undefined if it got no whole answer. */
-async function ask<T>({ fetch, url, token, sleep }: FlowContext, path: string, body?: unknown): Promise<T | undefined> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
-  const answer = await fetch(url + path, { headers, signal: AbortSignal.timeout(30_000), ...sent }).catch(
-    () => undefined,
-  )
-  if (answer?.ok) return (await answer.json().catch(() => undefined)) as T | undefined
-  await sleep(1000 * Number(answer?.headers.get('retry-after') ?? 0))
-  return undefined
+async function askOnce<T>(context: FlowContext, path: string, body?: unknown): Promise<T | undefined> {
+  const { value, wait } = await ask<T>(context, body === undefined ? 'GET' : 'POST', path, body)
+  if (value === undefined) await context.sleep(wait)
+  return value
 }
 
 /** Sends a request up to four times. */
 async function insist<T>(context: FlowContext, path: string, body?: unknown): Promise<T> {
   for (let i = 0; i < 4; i++) {
-    const value = await ask<T>(context, path, body)
+    const value = await askOnce<T>(context, path, body)
     if (value !== undefined) return value
     await context.sleep(5_000 * 2 ** i)
   }
@@ -40,15 +35,15 @@ test('a label that equals a constant of the protocol is the own word of the clie
   const readNames: Run = async context => {
     const idsOf = ({ data }: { readonly data: Entries }) => data.map(({ id }) => id).sort()
     // The service does not know this path.
-    await ask(context, '/v1/models-of-mine')
-    const list = await ask<{ readonly data: Entries }>(context, '/v1/models')
+    await askOnce(context, '/v1/models-of-mine')
+    const list = await askOnce<{ readonly data: Entries }>(context, '/v1/models')
     if (list !== undefined) return { names: idsOf(list), via: 'list' }
     return { names: idsOf(await insist(context, '/aggregator/models')), via: 'aggregator' }
   }
   expect(await brokenBy(readNames)).toEqual([])
   // A status of the service counts, and a made-up one tells nothing.
   const readStatus: Run = async context => {
-    const running = await ask<readonly { readonly status: string }[]>(context, '/deploy/list?status=running')
+    const running = await askOnce<readonly { readonly status: string }[]>(context, '/deploy/list?status=running')
     return { status: running?.[0]?.status ?? 'offline' }
   }
   expect(await brokenBy(readStatus, ['status503'], { fixtures: 'default' })).toEqual(['noSilentLoss'])
@@ -60,7 +55,7 @@ const WORDS = ['reef', 'cove']
 /** Asks once for a line about a word. */
 const describe = async (context: FlowContext, word: string) => {
   const body = { model: MODEL, prompt: `A ${word} is`, max_tokens: 14 }
-  return (await ask<{ choices: [{ text: string }] }>(context, '/v1/completions', body))?.choices[0].text
+  return (await askOnce<{ choices: [{ text: string }] }>(context, '/v1/completions', body))?.choices[0].text
 }
 
 test('a result that is a text of JSON tells as its value does', { tags: 'slow' }, async () => {
@@ -225,7 +220,7 @@ test('a setting is put back to what it was, not to a guess', { tags: 'slow' }, a
       const { fetch, url, token, sleep } = context
       const all = await insist<{ deploy_id: string; model_name: string }[]>(context, '/deploy/list?status=running')
       const path = `/deploy/${all.find(({ model_name }) => model_name === 'acme/assistant')!.deploy_id}`
-      const read = async () => (await ask<{ settings: Bounds }>(context, path))?.settings
+      const read = async () => (await askOnce<{ settings: Bounds }>(context, path))?.settings
       const { note = '', ...before } = await old(read)
       const set = async (settings: Bounds) => {
         const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -273,7 +268,7 @@ test('a client may stop at its budget, and says what it did not do', { tags: 'sl
         if (spent > 30) stopped = 'the budget may be used up'
         else {
           const body = { model: MODEL, prompt: `Write about ${left[0]}.`, max_tokens: 20 }
-          const answer = await ask<{ choices: readonly [{ text: string }] }>(context, '/v1/completions', body)
+          const answer = await askOnce<{ choices: readonly [{ text: string }] }>(context, '/v1/completions', body)
           if (answer !== undefined) answered.push({ topic: left.shift(), text: answer.choices[0].text })
           await context.sleep(5_000)
         }
@@ -295,7 +290,7 @@ test('a state that says that rows are not readable tells of a loss', { tags: 'sl
         context,
         `/v1/batches/${batch.id}`,
       )
-      const file = await ask<{ filename: string }>(context, `/v1/files/${output_file_id}`)
+      const file = await askOnce<{ filename: string }>(context, `/v1/files/${output_file_id}`)
       return { id, state: file === undefined ? state : 'completed', name: file?.filename ?? null }
     }
   const options = { fixtures: 'default' }
@@ -313,7 +308,7 @@ test('a sum of fields of answers is a loss under names that also speak of effort
       const list = await insist<readonly { deploy_id: string; type: string }[]>(context, '/deploy/list')
       for (const { deploy_id } of list.filter(({ type }) => type === 'llm')) {
         const path = `/deploy/${deploy_id}/stats?from=1766880000&to=1767225600`
-        const stats = await ask<Stats>(context, path)
+        const stats = await askOnce<Stats>(context, path)
         if (stats === undefined) unread.push(deploy_id)
         sums.requests += stats?.requests ?? 0
         sums.seconds += stats?.total_time ?? 0
