@@ -1,5 +1,6 @@
 /** Reads OpenAPI documents of 3.0 to 3.2, converts them to one dialect and follows their references. */
 import { readFileSync, statSync } from 'node:fs'
+import { isRecord } from '../../lib/json-text.ts'
 import { once } from '../../lib/once.ts'
 import { DocumentError, parseDocumentText } from '../files/data-file.ts'
 
@@ -46,7 +47,7 @@ export class OpenapiDocument {
 
   /** @throws DocumentError if it is not an OpenAPI document of 3.0 to 3.2, or a reference is invalid */
   constructor(value: unknown) {
-    if (!isObject(value))
+    if (!isRecord(value))
       throw new DocumentError('not an OpenAPI document: it is not an object. Give an OpenAPI document.')
     const version = String(value.openapi ?? value.swagger ?? '')
     if (!/^3\.[0-2](\.|$)/.test(version)) {
@@ -63,7 +64,7 @@ export class OpenapiDocument {
     let at: DocumentPart | undefined = part
     for (const step of steps) {
       const value: unknown = at === undefined ? undefined : at.value[step]
-      if (!isObject(value)) return undefined
+      if (!isRecord(value)) return undefined
       at = this.follow({ value, pointer: `${at!.pointer}/${escapePointer(step)}` })
     }
     return at
@@ -92,7 +93,7 @@ export class OpenapiDocument {
 
   /** Returns the first object of this document that fits. */
   find(fits: (value: Json) => boolean): DocumentPart | undefined {
-    for (const [value, pointer] of this.#pointers()) if (isObject(value) && fits(value)) return { value, pointer }
+    for (const [value, pointer] of this.#pointers()) if (isRecord(value) && fits(value)) return { value, pointer }
     return undefined
   }
 
@@ -113,9 +114,9 @@ export class OpenapiDocument {
     if (!/^(?:\/|$)/.test(anchor)) return this.find(part => part.$anchor === anchor || part.$dynamicAnchor === anchor)
     let value: unknown = this.root
     for (const step of pointer.split('/').slice(1)) {
-      value = isObject(value) || Array.isArray(value) ? (value as Json)[unescapePointer(step)] : undefined
+      value = isRecord(value) || Array.isArray(value) ? (value as Json)[unescapePointer(step)] : undefined
     }
-    return isObject(value) ? { value, pointer } : undefined
+    return isRecord(value) ? { value, pointer } : undefined
   }
 
   #operationsOf(path: string): DocumentOperation[] {
@@ -146,7 +147,7 @@ export class OpenapiDocument {
   #parametersOf(item: DocumentPart, operation: DocumentPart): DocumentPart[] {
     const listed = (part: DocumentPart) =>
       (Array.isArray(part.value.parameters) ? (part.value.parameters as unknown[]) : [])
-        .filter(isObject)
+        .filter(isRecord)
         .map((value, i) => {
           const parameter = this.follow({ value, pointer: `${part.pointer}/parameters/${i}` })
           if (typeof parameter.value.name === 'string') return parameter
@@ -204,7 +205,7 @@ export function mediaTypesOf({ value }: DocumentPart): string[] {
 /** Converts the flags of 3.0 for null and exclusive bounds, and removes the fields beside a reference. */
 function upgradeFrom30(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(upgradeFrom30)
-  if (!isObject(value)) return value
+  if (!isRecord(value)) return value
   if (typeof value.$ref === 'string') return { $ref: value.$ref }
   const converted = Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, DATA_KEYWORDS.includes(key) ? inner : upgradeFrom30(inner)]),
@@ -246,12 +247,8 @@ function collectPointers(value: unknown, pointer = '#', known = new Map<unknown,
   return known
 }
 
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 export function toObject(value: unknown): Json {
-  return isObject(value) ? value : {}
+  return isRecord(value) ? value : {}
 }
 
 export function escapePointer(step: string): string {

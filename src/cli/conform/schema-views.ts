@@ -1,6 +1,8 @@
 /** Schemas with their references, alternatives and parts merged into one view. */
+
+import { isRecord } from '../../lib/json-text.ts'
 import { oncePer } from '../../lib/once.ts'
-import { type DocumentPart, escapePointer, isObject, type Json, type OpenapiDocument, toObject } from './document.ts'
+import { type DocumentPart, escapePointer, type Json, type OpenapiDocument, toObject } from './document.ts'
 
 /** A schema with its document. */
 export interface SchemaSide {
@@ -68,7 +70,7 @@ export function viewOf({ document, schema }: SchemaSide, level = 0): SchemaView 
 function mergeParts(document: OpenapiDocument, { value, pointer }: DocumentPart, level: number): SchemaView {
   const fields = new Map<string, SchemaSide>()
   for (const [name, inner] of Object.entries(toObject(value.properties))) {
-    if (isObject(inner)) fields.set(name, sideOf(document, inner, `${pointer}/properties/${escapePointer(name)}`))
+    if (isRecord(inner)) fields.set(name, sideOf(document, inner, `${pointer}/properties/${escapePointer(name)}`))
   }
   const words = value.const !== undefined ? [value.const] : Array.isArray(value.enum) ? (value.enum as unknown[]) : []
   const ownView: SchemaView = {
@@ -80,8 +82,8 @@ function mergeParts(document: OpenapiDocument, { value, pointer }: DocumentPart,
     pattern: typeof value.pattern === 'string' ? value.pattern : undefined,
     fields,
     required: new Set(Array.isArray(value.required) ? (value.required as string[]) : []),
-    isOpen: value.additionalProperties === true || isObject(value.additionalProperties),
-    items: isObject(value.items) ? sideOf(document, value.items, `${pointer}/items`) : undefined,
+    isOpen: value.additionalProperties === true || isRecord(value.additionalProperties),
+    items: isRecord(value.items) ? sideOf(document, value.items, `${pointer}/items`) : undefined,
   }
   const parts = level > MAX_DEPTH ? [] : partsOf({ value, pointer })
   const withAllOf = parts
@@ -106,7 +108,7 @@ export function membersOf({ document, schema }: SchemaSide, seen = new Set<Json>
   if (seen.has(part.value)) return []
   seen.add(part.value)
   const parts = partsOf(part).filter(({ of }) => of !== 'allOf')
-  if (parts.length === 0 || isObject(part.value.properties)) return [{ document, schema: part }]
+  if (parts.length === 0 || isRecord(part.value.properties)) return [{ document, schema: part }]
   const members = parts.flatMap(one => membersOf({ document, schema: one }, seen))
   return members.filter(({ schema: { value } }) => value.type !== 'null')
 }
@@ -119,7 +121,7 @@ function sideOf(document: OpenapiDocument, value: Json, pointer: string): Schema
 export function partsOf({ value, pointer }: DocumentPart): (DocumentPart & { of: string })[] {
   return ['allOf', 'anyOf', 'oneOf'].flatMap(of => {
     const parts = Array.isArray(value[of]) ? (value[of] as unknown[]) : []
-    return parts.filter(isObject).map((part, i) => ({ value: part, pointer: `${pointer}/${of}/${i}`, of }))
+    return parts.filter(isRecord).map((part, i) => ({ value: part, pointer: `${pointer}/${of}/${i}`, of }))
   })
 }
 
@@ -127,12 +129,12 @@ export function partsOf({ value, pointer }: DocumentPart): (DocumentPart & { of:
 const NOTHING = 'nothing'
 
 function typesOf({ type, properties, items, not }: Json, words: readonly unknown[]): readonly string[] {
-  if (isObject(not) && Object.keys(not).length === 0) return [NOTHING]
+  if (isRecord(not) && Object.keys(not).length === 0) return [NOTHING]
   if (typeof type === 'string') return [type]
   if (Array.isArray(type)) return type as string[]
   if (words.length > 0) return [...new Set(words.map(word => (word === null ? 'null' : typeof word)))]
-  if (isObject(properties)) return ['object']
-  return isObject(items) ? ['array'] : []
+  if (isRecord(properties)) return ['object']
+  return isRecord(items) ? ['array'] : []
 }
 
 /** Merges two schemas that both apply. */

@@ -1,6 +1,8 @@
 /** Checks streams of events by the schema that a document declares for each event. */
+
+import { isRecord } from '../../lib/json-text.ts'
 import type { BodyValidator } from './bodies.ts'
-import { type DocumentPart, isObject, type OpenapiDocument, toObject } from './document.ts'
+import { type DocumentPart, type OpenapiDocument, toObject } from './document.ts'
 import { partsOf } from './schema-views.ts'
 import type { Difference } from './schemas.ts'
 
@@ -85,7 +87,7 @@ function checkJson(bodies: BodyValidator, schema: DocumentPart, data: string): D
 /** Returns the alternatives of a schema that describe an event with all its fields, not only its data. */
 export function eventForms(document: OpenapiDocument, media: DocumentPart, schema: DocumentPart): DocumentPart[] {
   if (document.partAt(media, 'itemSchema') === undefined) return []
-  return formsOf(document, schema).filter(({ value }) => isObject(toObject(value.properties).data))
+  return formsOf(document, schema).filter(({ value }) => isRecord(toObject(value.properties).data))
 }
 
 /** Returns a schema and its alternatives and parts, each once. */

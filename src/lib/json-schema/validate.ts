@@ -1,5 +1,6 @@
 /** Validates values against a schema. It interprets the schema step by step, so that the caller can bound the steps. */
 import { fullFormats } from 'ajv-formats/dist/formats.js'
+import { isRecord } from '../json-text.ts'
 import type { JsonValue, SchemaDocument, SchemaObject } from './document.ts'
 import { Pattern } from './patterns.ts'
 
@@ -31,7 +32,7 @@ export class SchemaValidator {
       (typeof value !== 'string' || this.#isValidString(schema, value)) &&
       (typeof value !== 'number' || isValidNumber(schema, value)) &&
       (!Array.isArray(value) || this.#isValidArray(schema, value)) &&
-      (!isObject(value) || this.#isValidObject(schema, value))
+      (!isRecord(value) || this.#isValidObject(schema, value))
     )
   }
 
@@ -84,21 +85,17 @@ export class SchemaValidator {
   #canonical(value: JsonValue): string {
     this.#countSteps(1)
     if (Array.isArray(value)) return `[${value.map(one => this.#canonical(one)).join()}]`
-    if (!isObject(value)) return JSON.stringify(value)
+    if (!isRecord(value)) return JSON.stringify(value)
     const names = Object.keys(value).sort()
     return `{${names.map(name => `${JSON.stringify(name)}:${this.#canonical(value[name]!)}`).join()}}`
   }
-}
-
-function isObject(value: JsonValue): value is { [name: string]: JsonValue } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Returns whether a value has a type. */
 function isOfType(type: string, value: JsonValue): boolean {
   if (type === 'null') return value === null
   if (type === 'array') return Array.isArray(value)
-  if (type === 'object') return isObject(value)
+  if (type === 'object') return isRecord(value)
   return type === 'integer' ? Number.isInteger(value) : typeof value === type
 }
 

@@ -1,6 +1,6 @@
 /** The net effect of a client: what its requests changed in the world, less what they undid. */
 
-import { tryParseJson } from '../../lib/json-text.ts'
+import { isRecord, tryParseJson } from '../../lib/json-text.ts'
 import type { JournalEntry } from '../simulator-interface.ts'
 import { textsIn } from './answers/leaves.ts'
 import { namesInBody } from './created-things.ts'
@@ -90,8 +90,7 @@ function changesOf(
   if (order !== undefined) return [[`${kind} order`, order]]
   if (kindFor({ sim }, request, 'update') !== kind) return []
   const { body } = request
-  const isRecord = typeof body === 'object' && body !== null && !Array.isArray(body)
-  const settings = isRecord ? Object.entries(body) : [['', body] as const]
+  const settings = isRecord(body) ? Object.entries(body) : [['', body] as const]
   return settings.map(([field, value]) => [`the setting ${field} of the ${kind}`, toComparable(value, names)])
 }
 

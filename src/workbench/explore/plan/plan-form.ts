@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { formatSuggestion, nearestWord } from '../../../lib/did-you-mean.ts'
+import { isRecord } from '../../../lib/json-text.ts'
 import { jsonPath, problemsOf, WITHOUT_JIT } from '../../../lib/zod-problems.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
 import { COMMANDS } from '../../../simulation/operations/commands.ts'
@@ -66,8 +67,7 @@ export function kindByKey<Kind extends string>(
   noun: string,
   whole: string,
 ): Kind | ItemProblem {
-  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
-  const keys = isMap ? Object.keys(value) : []
+  const keys = isRecord(value) ? Object.keys(value) : []
   const [kind, second] = kinds.filter(one => keys.includes(one))
   if (second !== undefined) {
     return {
