@@ -45,11 +45,8 @@ export async function handler({ openapi, names, json }: ConformArguments): Promi
     const reason = isDeep ? 'it is nested too deep. Take levels out of its schemas.' : error.message
     throw new UsageError(`Failed to read --openapi '${hideSecrets(openapi)}': ${reason}`)
   }
-  process.stdout.write(
-    escapeControls(
-      json ? `${JSON.stringify(conformance, null, 2)}\n` : formatConformance(conformance, own.titleOf(document)),
-    ),
-  )
+  const text = json ? JSON.stringify(conformance, null, 2) : formatConformance(conformance, own.titleOf(document))
+  process.stdout.write(escapeControls(json ? `${text}\n` : text))
   if (conformance.findings.some(({ severity }) => severity === 'break')) process.exitCode = 1
 }
 

@@ -99,11 +99,7 @@ function isOnPage({ sim }: Conduct, request: ObservedRequest, id: string, query:
 }
 
 /** Tells whether a request read the output or the error file of a batch. */
-export function readsResults(
-  conduct: Conduct,
-  request: ObservedRequest,
-  { kind, id }: Pick<ShownThing, 'kind' | 'id'>,
-): boolean {
+export function readsResults(conduct: Conduct, request: ObservedRequest, { kind, id }: ShownThing): boolean {
   if (kind !== 'batch' || !hasRole(conduct, request, 'content file') || request.method !== 'GET') return false
   const { output_file_id, error_file_id } = conduct.sim.world.batches.get(id)?.toRecord() ?? {}
   return isUsable(request) && [output_file_id, error_file_id].some(file => file && isAbout(request, file))

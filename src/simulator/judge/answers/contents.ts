@@ -103,12 +103,9 @@ class Adder {
       if (inner !== undefined) this.addValue(inner, depth + 1)
     } else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH) {
       if (Array.isArray(value)) this.#contents.numbers.add(value.length)
+      else for (const name of Object.keys(value)) this.#contents.fields.add(name)
       if (isVector(value)) this.#contents.texts.add(JSON.stringify(value))
-      else
-        for (const [name, child] of Object.entries(value)) {
-          if (!Array.isArray(value)) this.#contents.fields.add(name)
-          this.addValue(child, depth + 1)
-        }
+      else for (const child of Object.values(value)) this.addValue(child, depth + 1)
     }
   }
 

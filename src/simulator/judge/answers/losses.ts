@@ -94,12 +94,8 @@ class LossSearch {
     const comparison = this.#comparison
     const losses = mangledIn(this.#observation, this.#base, comparison)
     const keys = [...comparison.tellers.map(({ key }) => key), ...this.#changes(), ...changedTextsIn(comparison)]
-    return {
-      losses,
-      isJudged: losses.length > 0,
-      noise: losses.length > 0 || this.#lacksText ? [] : keys,
-      showsState: false,
-    }
+    const noise = losses.length > 0 || this.#lacksText ? [] : keys
+    return { losses, isJudged: losses.length > 0, noise, showsState: false }
   }
 
   /** Whether a text of an answer is not in the result. What differs may then tell that, as a budget that was used up. */

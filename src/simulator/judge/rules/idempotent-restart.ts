@@ -44,10 +44,8 @@ export const idempotentRestart = defineRule({
     const extra = isExcused ? [] : extraThings(observation).filter(thing => !isGivenUp(thing))
     const forgotten = [...behind].flatMap(([thing, reason]) => (reason === 'forgotten' ? [thing] : []))
     const left = [...new Set([...forgotten, ...extra])].map(thing => toViolation(observation, thing))
-    const others = isExcused
-      ? []
-      : [findOtherEnd, findOtherSettings, findMissing].flatMap(find => find(observation) ?? [])
-    return [...left, ...extraEffectsOf(observation), ...others]
+    const finders = isExcused ? [] : [findOtherEnd, findOtherSettings, findMissing]
+    return [...left, ...extraEffectsOf(observation), ...finders.flatMap(find => find(observation) ?? [])]
   },
 })
 

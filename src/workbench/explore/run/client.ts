@@ -154,7 +154,10 @@ export class Client {
       const answer = sim.answer(request, {
         onAnswered: exchange => recorder.noteAnswered(record, exchange),
         onForm: body => Object.assign(record, { body }),
-        onStep: () => this.#rejectAfterCrash(),
+        onStep: () => {
+          // A request that was under way at the crash would act after the next start has looked.
+          if (this.#hasCrashed) throw new NoResponseError(new Error('The process of the client has ended.'))
+        },
         onTruth: truth => recorder.noteTruth(record, truth),
       })
       if (answer instanceof Promise || answer instanceof WireFaultResponse) {
@@ -193,11 +196,6 @@ export class Client {
       signal?.removeEventListener('abort', onAbort)
       this.#open.delete(record)
     }
-  }
-
-  /** Keeps requests that were under way at the crash from the service: they would act after the next start has looked. */
-  #rejectAfterCrash(): void {
-    if (this.#hasCrashed) throw new NoResponseError(new Error('The process of the client has ended.'))
   }
 
   /** Ends a request that has no answer in time, as Node's fetch does. */
