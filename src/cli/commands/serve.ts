@@ -278,7 +278,7 @@ async function readRules(path: string): Promise<FaultRule[]> {
   const rules = (await import('../files/data-file.ts')).readDataFile(path, name)
   if (!Array.isArray(rules)) {
     throw new UsageError(
-      `Failed to read ${name}: it holds no JSON array. Give one of rules, as in [{"on":"*","chance":0.1,"fault":{"kind":"status","status":503}}].`,
+      `Failed to read ${name}: it does not hold an array. Write an array of rules, as in [{"on":"*","chance":0.1,"fault":{"kind":"status","status":503}}].`,
     )
   }
   return rules

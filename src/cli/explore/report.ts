@@ -184,8 +184,8 @@ export function countUntried({ unreached }: Pick<FlowReport, 'unreached'>): numb
 function describeWorth({ points, unreached, runsOf, stoppedBecause }: FlowReport): string[] {
   if (stoppedBecause === 'unsettled') return []
   const more = runsOf.pairs + runsOf.swarm > 0 ? '' : ' Next: --faults pairs.'
-  const part = unreached.length === 0 ? '' : `${formatCount(points - unreached.length)} of `
-  const lines = [`  No finding in ${part}${plural(points, 'single fault')}.${more}`]
+  const unchanged = unreached.length === 0 ? '' : `, of which ${formatCount(unreached.length)} changed nothing`
+  const lines = [`  No finding in ${plural(points, 'single fault')}${unchanged}.${more}`]
   if (runsOf.pairs > 0) lines.push(`  No finding in ${plural(runsOf.pairs, 'pair')} of faults.`)
   if (runsOf.swarm > 0) {
     // Without a failure in n runs, the probability is at most 3 / n with 95 % confidence.

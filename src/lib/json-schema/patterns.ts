@@ -74,7 +74,7 @@ export class Pattern {
   /** @throws SchemaError for a text that is too long */
   matches(text: string): boolean {
     if (text.length > this.maxLength)
-      throw this.#refusal(`can take long, so it is tested with at most ${this.maxLength} characters`)
+      throw this.#refusal(`can take long, so no text of more than ${this.maxLength} characters is tested`)
     return this.#regex.test(text)
   }
 

@@ -88,7 +88,7 @@ describe('on the command line', () => {
 
   test.each([
     ['{', 'Fix the JSON there'],
-    ['{}', 'it holds no JSON array'],
+    ['{}', 'it does not hold an array'],
     [
       '[{"on":"nothing","fault":{"kind":"hang"}}]',
       "Failed to add faults[0] of 'FILE': $.on: unknown operation 'nothing'",

@@ -31,7 +31,7 @@ export const idempotentRestart = defineRule({
   summary: 'A client that crashed and starts again continues its work, does all of it, and does nothing twice.',
   advice:
     'At its start, look for what an earlier start created: by a name, a file name or metadata that follow from the job. ' +
-    'Note what is done when the service has answered, and not before.',
+    'Record a step as done only after the service has answered.',
   premise: ({ crashes, base }) => crashes > 0 && (base?.effects.size ?? 0) > 0,
   otherwise: 'it changes nothing, or no crash was tried',
   check(observation) {

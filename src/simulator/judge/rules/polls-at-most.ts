@@ -22,7 +22,7 @@ export const pollsAtMost = defineRule({
   summary: 'The client does not read one thing more often than its limit.',
   advice: 'Sleep between two polls, 5 to 60 seconds for what takes minutes, and between two retries.',
   detail:
-    'A thing is a path with the query parameters that the service reads, so each page of a list is a thing. A query parameter that nothing reads, such as `_`, makes no other thing. The advised rate is one a second, and `pollsAtMost` sets another. Beyond that rate, a client may read three more times at once. After each successful write of its own to the thing, or to what it lists, its reads are counted from 0.',
+    'A thing is a path with the query parameters that the service reads, so each page of a list is a thing. A query parameter that nothing reads, such as `_`, makes no other thing. The advised rate is one a second, and `pollsAtMost` sets another. Beyond that rate, a client may read three more times at once. If the client writes successfully to a thing, the count of its reads of this thing starts again. If it writes to an entry of a list, the count for that list starts again.',
   source:
     'Opinion of modelhost-sim: what takes minutes shows no more if it is read more often. The setting pollsAtMost is the ' +
     'advised rate.',

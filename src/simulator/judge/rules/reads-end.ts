@@ -41,7 +41,7 @@ export const readsEnd = defineRule({
     'Poll a batch until it is completed, failed, expired or cancelled. Poll a deployment until it is running, failed, ' +
     'stopped or deleted.',
   detail:
-    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After the terminal status, the client may read two more times. After each of its writes to the thing, the count starts from 0. A list that showed this status counts as a read, and so does a read of the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further. In `explore`, records of the tables that you define count, too. If the client reads their end without faults, it must read it with faults.',
+    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After it read the terminal status, the client may read the thing two more times. If the client writes to the thing, it may do so again. A list with this status is enough as its reading of the end, and so is the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further. In `explore`, records of the tables that you define count, too. If the client reads their end without faults, it must read it with faults.',
   source:
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',
