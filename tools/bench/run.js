@@ -5,10 +5,12 @@
  * here, so that no figure holds the cost of a loader.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { packRanks } from '../build/token-ranks.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const bench = join(root, 'tools/bench')
@@ -69,6 +71,9 @@ await build({
   },
   logLevel: 'warning',
 })
+
+// The bundle reads them beside itself, as the package does.
+writeFileSync(join(outdir, 'token-ranks.gz'), gzipSync(packRanks()))
 
 const { main } = await import(pathToFileURL(join(outdir, 'main.mjs')).href)
 process.exitCode = await main(process.argv.slice(2), { root, outdir })
