@@ -3,7 +3,7 @@
 import { stableJson } from '../../../lib/json-values.ts'
 import { groupBy } from '../../../lib/lists.ts'
 import { OPTIONAL_RULE_NAMES, RULE_NAMES } from '../../../simulator/judge/rules/index.ts'
-import type { Plan } from '../plan/plan.ts'
+import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { BrokenInvariant } from '../run/runner.ts'
 import { toParagraph } from './finding-words.ts'
 import type { FindingWords } from './item-words.ts'
@@ -25,11 +25,12 @@ const ORDER: readonly string[] = [...RULE_NAMES, ...OPTIONAL_RULE_NAMES]
 
 /**
  * Returns findings by cause, in their order. Findings of one invariant have one cause if its rule says so, or if the same
- * happened at one operation and only the end of the client differs. A client that polls for ever after the end of a thing
- * has one cause, too, and its wait leads.
+ * happened at one operation and only the end of the client differs. So have findings at one operation if the plan of one
+ * has the kinds of faults of the other and more: a crash before the fault does not make another defect. A client that
+ * polls for ever after the end of a thing has one cause, too, and its wait leads.
  */
 export function groupByCause<Finding extends OfCause>(findings: readonly Finding[]): [Finding, ...Finding[]][] {
-  const causeOf = ({ signature, cause, words }: Finding) => cause ?? `${signature.replace(/\/\w+$/, '')} ${words}`
+  const causeOf = ({ signature, cause, words }: Finding) => cause ?? `${withoutEnd(signature)} ${words}`
   const groups = groupBy(findings, finding => `${finding.invariant} ${causeOf(finding)}`)
   const wholeOf = (part: Finding) =>
     [...groups.values()].find(whole =>
@@ -42,7 +43,31 @@ export function groupByCause<Finding extends OfCause>(findings: readonly Finding
     whole.push(...group)
     groups.delete(key)
   }
+  for (const [key, group] of groups) {
+    const simpler = [...groups.values()].find(([other]) => hasMoreFaults(group[0]!, other!))
+    if (simpler === undefined) continue
+    simpler.push(...group)
+    groups.delete(key)
+  }
   return [...groups.values()] as [Finding, ...Finding[]][]
+}
+
+/** Tells whether two findings are of one rule at one operation, and the plan of one has the faults of the other and more. */
+function hasMoreFaults({ signature, plan }: OfCause, simpler: OfCause): boolean {
+  if (plan === undefined || simpler.plan === undefined || simpler.plan.length === 0) return false
+  if (withoutEnd(signature) !== withoutEnd(simpler.signature) || plan.length <= simpler.plan.length) return false
+  const faults = new Set(plan.map(faultOf))
+  return simpler.plan.every(item => faults.has(faultOf(item)))
+}
+
+function withoutEnd(signature: string): string {
+  return signature.replace(/\/\w+$/, '')
+}
+
+/** Returns what an item of a plan does, without its moment and its operation. */
+function faultOf(item: PlanItem): string {
+  if ('fault' in item) return item.fault.fault.kind
+  return 'command' in item ? item.command.verb : 'crash'
 }
 
 /** Returns the plan and the place of a finding. */

@@ -220,3 +220,17 @@ test('findings are sorted by harm: own invariants, wrong results, money, ends, c
     ...['ownRule', 'noSilentLoss', 'noLeak', 'noDouble', 'settles', 'recovers', 'honoursRetryAfter', 'backsOff'],
   ])
 })
+
+/** Lists the models of the service. An answer that it cannot read counts as an empty list. */
+const lossy: FlowFunction = async ({ fetch, url, token }) => {
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(`${url}/v1/models`, { headers, signal: AbortSignal.timeout(30_000) })
+  const { data } = (await answer.json().catch(() => ({ data: [] }))) as { data: { id: string }[] }
+  return data.map(({ id }) => id)
+}
+
+test('a loss that also occurs after a crash is one finding', { tags: 'slow' }, async () => {
+  const { findings } = await explore(lossy, { fixtures: 'default', classes: ['empty'] })
+  const [ok, crash] = ['noSilentLoss@listServedModels/ok', 'noSilentLoss@listServedModels/crash']
+  expect(findings).toMatchObject([{ signature: ok, plan: [{}], also: [{ signature: crash, plan: [{}, {}] }] }])
+})
