@@ -49,6 +49,23 @@ function wholeRoot(limit: number, exponent: number): number {
   return root
 }
 
+/** Characters of the classes of Unicode that patterns name most, as the library for patterns reads them. */
+const UNICODE_CLASSES: Readonly<Record<string, string>> = {
+  ...{ L: 'A-Za-z', Letter: 'A-Za-z', Alphabetic: 'A-Za-z', Lu: 'A-Z', Uppercase: 'A-Z', Ll: 'a-z', Lowercase: 'a-z' },
+  ...{ N: '0-9', Nd: '0-9', P: '!-#', S: '$+', Z: ' ', Zs: ' ', White_Space: ' ' },
+}
+
+/** Returns a pattern as the library reads it: ranges in place of classes of Unicode, and escapes of capital hex digits. */
+function forGenerator(source: string): string {
+  const plain = source
+    .replace(/\\u\{0*([\da-f]{1,4})\}/gi, (_, digits: string) => `\\u${digits.padStart(4, '0')}`)
+    .replace(/(?<=\\u)[\da-f]{4}|(?<=\\x)[\da-f]{2}/gi, digits => digits.toUpperCase())
+  return plain.replace(/\[(?:\\.|[^\]\\])*\]|\\p\{\w+\}|\\./gs, part => {
+    const ranges = part.replace(/\\p\{(\w+)\}/g, (unknown, name: string) => UNICODE_CLASSES[name] ?? unknown)
+    return ranges === part || part.startsWith('[') ? ranges : `[${ranges}]`
+  })
+}
+
 /** A pattern of a schema. It is not anchored by default. */
 export class Pattern {
   readonly source: string
@@ -86,7 +103,9 @@ export class Pattern {
   text(effort: Effort, repeats: number): string {
     if (/(?<!\\)(?:\\\\)*\\[1-9k]/.test(this.source)) throw this.#refusal('has references to groups')
     try {
-      const generator = new RandExp(this.source)
+      const generator = new RandExp(forGenerator(this.source))
+      // Its default is ASCII. A pattern of another script names its characters.
+      if (/[^\0-\x7f]|\\u/.test(this.source)) generator.defaultRange.add(0xa0, 0xd7ff)
       generator.max = repeats
       generator.randInt = (from, to) => {
         const drawn = from + effort.drawInteger(to - from + 1)
