@@ -24,6 +24,7 @@ const REQUESTS = [
   },
   { method: 'GET', path: '/deploy/unknown?x=$HOME' },
   { method: 'POST', path: '/unknown/path', body: [1, 'two'] },
+  { method: 'PUT', path: '/deploy/other', body: JSON.parse('{"__proto__":{"a":1},"b":2}') },
   { method: 'PUT', path: '/deploy/unknown', body: { quote: `"\`\${x}\`` }, headers: { 'x-note': "it's" } },
 ]
 
@@ -43,7 +44,7 @@ test.each(REQUESTS)(
     expect(Object.keys(code)).toEqual(['curl', 'fetch', 'vitest', 'pytest', 'scenario step'])
     const sent = () => {
       const { operation, body, path, method } = sim.requests.at(-1)!
-      return { operation, body, path, method }
+      return { operation, body: JSON.stringify(body), path, method }
     }
     const original = sent()
 
@@ -65,8 +66,8 @@ test.each(REQUESTS)(
       declare,
     )
     await tests[0]!.run()
-    expect(own.requests.map(({ operation, body }) => ({ operation, body }))).toEqual([
-      { operation: original.operation, body: original.body },
+    expect(own.requests.map(({ operation, body }) => [operation, JSON.stringify(body)])).toEqual([
+      [original.operation, original.body],
     ])
 
     const folder = mkdtempSync(join(tmpdir(), 'code-'))

@@ -168,13 +168,15 @@ function headersOf(request: CodedRequest, token: string, json: string): string[]
 
 function initOf(request: CodedRequest, token: string, indent = ''): string {
   const { method, body } = request
+  // A literal of an object would set its prototype by this name.
+  const isQuoted = typeof body === 'string' || textOf(body).includes('"__proto__"')
   const all = headersOf(request, `authorization: \`Bearer \${${token}}\``, "'content-type': 'application/json'")
   const lines = [
     `method: ${JSON.stringify(method)},`,
     `headers: { ${all.join(', ')} },`,
     ...(body === null
       ? []
-      : [`body: ${typeof body === 'string' ? JSON.stringify(body) : `JSON.stringify(${JSON.stringify(body)})`},`]),
+      : [`body: ${isQuoted ? JSON.stringify(textOf(body)) : `JSON.stringify(${JSON.stringify(body)})`},`]),
   ]
   return `{\n${lines.map(line => `${indent}  ${line}\n`).join('')}${indent}}`
 }
