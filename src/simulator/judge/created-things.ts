@@ -70,12 +70,15 @@ function stateOf(sim: Simulator, kind: CreatedKind, id: string): Pick<CreatedThi
 export function toBase(observation: Observation): BaseObservation {
   const { end, created, requests, effects, output } = observation
   const answered = [...askedLines(observation).values()].filter(({ outputRows }) => outputRows.length > 0)
-  const { meters } = observation.sim.world.ledger
-  const rates = new Map(Array.from(observation.ratesBefore, ([id, rate]) => [id, Math.max(rate, meters.rateOf(id))]))
+  const { deployments, ledger } = observation.sim.world
+  const rates = new Map(
+    Array.from(observation.ratesBefore, ([id, rate]) => [id, Math.max(rate, ledger.meters.rateOf(id))]),
+  )
   return {
     ...{ end, requests, effects, output, rates, answers: new RunAnswers(observation) },
     duration: observation.endedAt - observation.startedAt,
     created: created.map(thing => ({ ...thing, work: workOf(observation, thing) })),
+    ended: new Set(deployments.list(new Set(['failed', 'stopped'])).map(one => one.deploy_id)),
     answered: new Set(answered.map(({ customId }) => customId)),
   }
 }

@@ -15,6 +15,8 @@ const SETTINGS = /\.(?:set|resized|renamed|edited|allowed|described|requested|ex
 const ORDERS = /\.(stop|start|cancel)(?:ping|ped|ing|ling|led)$/
 /** What may change the price of a thing, and is left behind only if the price rose. */
 const PRICED = /(?:\.resized|\.expanding| order)$/
+/** What has a price for as long as it goes on. */
+const RENTED = /^(?:hosted|container)/
 /** Things that rules look at one by one, or that are free to leave. */
 const OF_OTHER_RULES = /^(?:file|scopedToken|deployment|adapter|hosted|container|batch)$| record$/
 /** A time, or a text that a client made up: other runs have another one. */
@@ -189,6 +191,24 @@ export function extraEffects(
       ? []
       : [{ ...effect, ...now, usual: before.made - before.deleted }]
   })
+}
+
+/**
+ * Returns what was there before the client and went on, and what the client deleted or stopped. Without faults, it does so
+ * to nothing of that kind, and changes nothing of that thing.
+ */
+export function takenThings({ base, effects, sim }: Observation): Effect[] {
+  if (base === undefined) return []
+  const isTaking = ({ made, deleted, value }: Effect) => deleted > made || value === 'stop'
+  const usual = new Set([...base.effects.values()].filter(isTaking).map(({ what }) => what))
+  const touched = new Set(Array.from(base.effects.values(), ({ id }) => id))
+  const wentOn = ({ what, id }: Effect) => (RENTED.test(what) ? base.rates.has(id) : !base.ended.has(id))
+  const taken = [...effects.values()].filter(
+    one => isTaking(one) && !usual.has(one.what) && !touched.has(one.id) && wentOn(one),
+  )
+  if (taken.length === 0) return []
+  const entries = [...sim.journal.entries()].filter(({ kind }) => /\.(?:created|added|failed|stopped)$/.test(kind))
+  return taken.filter(({ id, request }) => !entries.some(one => one.cause !== request.seq && idIn(one) === id))
 }
 
 /** What a client left behind although it removes it, or sets it back, without faults. */

@@ -142,6 +142,8 @@ export interface BaseObservation {
   readonly output: string
   /** The micro-cents per hour of each thing that was there before the client: before it or after it, whichever is more. */
   readonly rates: ReadonlyMap<string, number>
+  /** The ids of the deployments that have failed or were stopped. */
+  readonly ended: ReadonlySet<string>
   /** What the service said. */
   readonly answers: AnswersOfRun
   /** The lines of batches with an answer, by `custom_id`. */

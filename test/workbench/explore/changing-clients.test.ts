@@ -1,5 +1,5 @@
 /** Careful clients beside clients with one defect: what they create, change, delete and set back. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
 import { failedLineOf } from '../../../src/workbench/explore/plan/classes.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
@@ -520,4 +520,90 @@ test('a second batch of an earlier start is in place of the one that failed', { 
   const after = { kind: 'batch.created', subject: failed } as const
   const plan: Plan = [{ command: { verb: 'batch.fail', target: failed }, after, passes: false }, { crash: 8 }]
   expect(await brokenBy(explain, plan)).toEqual([])
+})
+
+describe('a client that deletes what was there before it', () => {
+  type Deployment = { deploy_id: string; model_name: string; status: string }
+  const options = { fixtures: 'default' } as const
+  const list = (context: FlowContext) => must<Deployment[]>(context, 'GET', '/deploy/list')
+
+  /** Creates and deletes a deployment. If the create has no answer, it looks for its deployment in the list. */
+  const tryOut =
+    (isMine: (one: Deployment) => boolean, result: (id: string) => unknown = () => 'tried'): Run =>
+    async context => {
+      const body = { model_name: 'acme/tryout', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+      const { value } = await ask(context, 'POST', '/deploy/llm', body)
+      const id = (value as Deployment | undefined)?.deploy_id ?? (await list(context)).find(isMine)?.deploy_id
+      if (id === undefined) throw new Error('No deployment was created')
+      await must(context, 'DELETE', `/deploy/${id}`)
+      return result(id)
+    }
+
+  const runs = ({ status }: Deployment) => status === 'running'
+
+  test('breaks doneAsSaid if it takes it for its own', async () => {
+    const plan = [first503('createLlmDeployment')]
+    expect(
+      await brokenBy(
+        tryOut(({ model_name }) => model_name === 'acme/tryout'),
+        plan,
+        options,
+      ),
+    ).toEqual([])
+    expect(await brokenBy(tryOut(runs), plan, options)).toEqual(['doneAsSaid'])
+    expect(
+      await brokenBy(
+        tryOut(runs, id => ({ id })),
+        plan,
+        options,
+      ),
+    ).toEqual(['doneAsSaid'])
+  })
+
+  test('may delete what has failed, or say which one it deleted or how many', async () => {
+    const reap =
+      (isOld: (one: Deployment) => boolean, result: (ids: string[]) => unknown): Run =>
+      async context => {
+        const { status } = await ask(context, 'GET', '/v1/models')
+        if (status !== 200) await context.sleep(600_000)
+        const olds = (await list(context)).filter(one => status !== 200 && isOld(one))
+        for (const { deploy_id } of olds) await must(context, 'DELETE', `/deploy/${deploy_id}`)
+        await must(context, 'POST', '/v1/api-tokens', { name: 'reaped' })
+        return result(olds.map(({ deploy_id }) => deploy_id))
+      }
+    const first = (one: Deployment) => one.deploy_id === '2cZeTxVFN7tKxCCh'
+    const plan = [first503('listServedModels')]
+    expect(
+      await brokenBy(
+        reap(first, ids => ({ ids })),
+        plan,
+        options,
+      ),
+    ).toEqual([])
+    expect(
+      await brokenBy(
+        reap(first, ({ length }) => ({ length })),
+        plan,
+        options,
+      ),
+    ).toEqual([])
+    expect(
+      await brokenBy(
+        reap(first, () => 'reaped'),
+        plan,
+        options,
+      ),
+    ).toEqual(['doneAsSaid'])
+    const isOver = ({ status }: Deployment) => status === 'failed' || status === 'stopped'
+    for (const verb of ['deployment.fail', 'deployment.stop']) {
+      const over = { command: { verb, target: '2cZeTxVFN7tKxCCh' }, after: { kind: 'start' } } satisfies Plan[number]
+      expect(
+        await brokenBy(
+          reap(isOver, () => 'reaped'),
+          [...plan, over],
+          options,
+        ),
+      ).toEqual([])
+    }
+  })
 })

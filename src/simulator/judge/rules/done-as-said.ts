@@ -1,28 +1,37 @@
 import { plural } from '../../../lib/text/numbers.ts'
 import { type Comparison, comparisonOf, tellsLoss } from '../answers/comparison.ts'
+import { type Leaf, leavesOf, textsIn, valueAt } from '../answers/leaves.ts'
 import { lossesOf } from '../answers/losses.ts'
-import { missingEffects } from '../effects.ts'
+import { missingEffects, takenThings } from '../effects.ts'
 import { isUsable, violationAt } from '../facts.ts'
 import type { Effect, Observation, ObservedRequest } from '../observation.ts'
 import { defineRule } from '../rule.ts'
-import { nameRequest, startSentence } from '../words.ts'
+import { kindWord, nameRequest, startSentence } from '../words.ts'
 
 /**
  * A client that returned what it returns without faults has done what it does without faults: created, deleted, set, paid,
  * started and stopped. The end counts, not the way: what has failed need not be stopped. If a result differs, and tells so
  * or shows the present state of a setting, nothing is judged. A change counts as missing only if a request was not
- * answered whole, also later. A wrong value of a setting needs only that it was not answered until then.
+ * answered whole, also later. A wrong value of a setting needs only that it was not answered until then. It has deleted or
+ * stopped nothing of others, unless it does so without faults or names it in its result.
  */
 export const doneAsSaid = defineRule({
-  summary: 'A client that returns as usual has changed what it usually changes.',
+  summary: 'A client that returns as usual has changed what it usually changes, and deletes nothing of others.',
   advice:
     'Look at the status of each write, and read back what you set or deleted before you say that it is done. Repeat a ' +
-    'delete until the thing is gone.',
+    'delete until the thing is gone. Find your own thing by its name, and not by its place in a list.',
   premise: ({ end, base, requests }) =>
     end.kind === 'returned' && (base?.effects.size ?? 0) > 0 && requests.some(({ fault }) => fault !== undefined),
   otherwise: 'no run changed something, met a fault and returned',
   check(observation) {
-    const { base, effects, created, crashes, requests } = observation
+    const { base, effects, created, crashes, requests, end } = observation
+    const things = end.kind === 'returned' ? takenThings(observation) : []
+    const [taken] = things
+    if (taken !== undefined && !tellsTaken(observation, things)) {
+      const verb = taken.value === 'stop' ? 'stopped' : 'deleted'
+      const words = `The client ${verb} the ${kindWord(taken.what.replace(/ order$/, ''))} ${taken.id}, which was there before it. Without faults, it does not.`
+      return [violationAt(taken.request, words, { subject: taken.id })]
+    }
     const comparison = comparisonOf(observation)
     if (comparison === undefined || base === undefined || crashes > 0) return []
     const missing = missingEffects(effects, base.effects, created)
@@ -48,6 +57,20 @@ export const doneAsSaid = defineRule({
     return [violationAt(cause, words, { subject: first.effect.id })]
   },
 })
+
+/**
+ * Tells whether a result says which things of others the client took, beside what it says without faults, or how many in
+ * place of 0. An id in the place of that of its own thing says nothing.
+ */
+function tellsTaken({ base, end }: Observation, taken: readonly Effect[]): boolean {
+  if (end.kind !== 'returned' || base?.end.kind !== 'returned') return false
+  const { result: usual } = base.end
+  const texts = textsIn(end.result)
+  const isListed =
+    texts.length !== textsIn(usual).length && taken.every(({ id }) => texts.some(one => one.includes(id)))
+  const isCount = ({ place, value }: Leaf) => value === taken.length && valueAt(usual, place) === 0
+  return isListed || leavesOf(end.result).some(isCount)
+}
 
 /** Returns a request that was not answered whole, also not later, before the client gave a setting another value than usual. */
 function unansweredBefore({ effects, requests }: Observation, { answers }: Comparison, { what, name }: Effect) {
