@@ -92,7 +92,8 @@ function fileText(sim: Observation['sim'], fileId: string | null, requests: read
   return typeof read?.answer === 'string' ? read.answer : (JSON.stringify(read?.answer) ?? '')
 }
 
-function textOf(chunks: readonly Uint8Array[]): string {
+/** Returns the text of the chunks of a file. */
+export function textOf(chunks: readonly Uint8Array[]): string {
   return Array.from(decodeLines(chunks)).join('\n')
 }
 

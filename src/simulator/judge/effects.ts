@@ -3,6 +3,7 @@
 import { isRecord, tryParseJson } from '../../lib/json-text.ts'
 import type { JournalEntry } from '../simulator-interface.ts'
 import { textsIn } from './answers/leaves.ts'
+import { textOf } from './batch-rows.ts'
 import { namesInBody } from './created-things.ts'
 import { isAbout, isPayment, isUsable, kindFor, knewId, lastStartOf } from './facts.ts'
 import type { Conduct, CreatedThing, Effect, Observation, ObservedRequest } from './observation.ts'
@@ -65,7 +66,8 @@ export function effectsOf(
     if (isNew) {
       const effect = touch(noun, name)
       effect.made += typeof entry.fields?.cents === 'number' ? entry.fields.cents : 1
-      if (noun === 'file') effect.hash = entry.fields?.hash
+      const file = noun === 'file' ? sim.world.files.get(id) : undefined
+      if (file !== undefined) Object.assign(effect, { hash: entry.fields?.hash, text: textOf(file.chunks()) })
     } else if (verb === 'deleted') touch(noun, name).deleted++
     else if (SETTINGS.test(entry.kind) && changes.length === 0) {
       // A request for a limit has an id of its own. What was there before the client has its id in the path.

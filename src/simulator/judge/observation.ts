@@ -222,8 +222,9 @@ export interface Effect {
   changes: number
   /** The last value of a setting, or the last order. */
   value: string | undefined
-  /** The hash of what a file has. */
-  hash?: unknown
+  /** What a file has, and its hash; undefined if it is deleted. */
+  hash?: string
+  text?: string
   /** The last request that changed it. */
   request: ObservedRequest
   /** The id of the thing. */

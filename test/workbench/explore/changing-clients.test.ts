@@ -607,3 +607,35 @@ describe('a client that deletes what was there before it', () => {
     }
   })
 })
+
+test('a client that stores what it was answered stores it whole, or says in the file what is missing', async () => {
+  type Read = (context: FlowContext) => Promise<string>
+  const archive =
+    (read: Read): Run =>
+    async context => {
+      const form = new FormData()
+      form.set('purpose', 'batch')
+      form.set('file', new Blob([await read(context)]), 'archive.jsonl')
+      return { archived: (await must<{ filename: string }>(context, 'POST', '/v1/files', form)).filename }
+    }
+  const download: Read = async ({ fetch, url, token }) => {
+    const path = '/v1/files/file_q7RmXc2VtPz9LbHdW4NsKyGe/content'
+    return (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).text()
+  }
+  const isWhole = (text: string) => text.split('\n').every(line => line === '' || line.endsWith('}'))
+  const orTells: Read = async context => {
+    const text = await download(context)
+    return text !== '' && isWhole(text) ? text : JSON.stringify({ error: 'no answer' })
+  }
+  const twice: Read = async context => {
+    const text = await download(context)
+    return text === '' ? download(context) : text
+  }
+  const options = { fixtures: 'default' } as const
+  for (const kind of ['empty', 'garbled'] as const) {
+    const plan = [{ fault: { on: 'getFileContent', nth: 1, fault: { kind } } }] satisfies Plan
+    expect(await brokenBy(archive(download), plan, options)).toEqual(['doneAsSaid'])
+    expect(await brokenBy(archive(orTells), plan, options)).toEqual([])
+    if (kind === 'empty') expect(await brokenBy(archive(twice), plan, options)).toEqual([])
+  }
+})

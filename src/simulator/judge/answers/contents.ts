@@ -35,7 +35,7 @@ const BASE64 = /^[A-Za-z0-9+/]{64,}={0,2}$/
 const VECTOR_LENGTH = 8
 const MAX_DEPTH = 20
 /** Characters of the shortest text whose length, words and lines a client may return. */
-const LEAST_COUNTED = 12
+export const LEAST_COUNTED = 12
 
 /** @param ids the ids that differ between runs */
 export function normaliserOf(ids: ReadonlyMap<string, string>): Normalise {

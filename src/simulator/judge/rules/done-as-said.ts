@@ -1,12 +1,18 @@
+import { isRecord, tryParseJson } from '../../../lib/json-text.ts'
 import { plural } from '../../../lib/text/numbers.ts'
 import { type Comparison, comparisonOf, tellsLoss } from '../answers/comparison.ts'
-import { type Leaf, leavesOf, textsIn, valueAt } from '../answers/leaves.ts'
+import { LEAST_COUNTED } from '../answers/contents.ts'
+import { type Leaf, textsIn, valueAt } from '../answers/leaves.ts'
 import { lossesOf } from '../answers/losses.ts'
+import { speaksOfFailure } from '../answers/telling.ts'
 import { missingEffects, takenThings } from '../effects.ts'
 import { isUsable, violationAt } from '../facts.ts'
-import type { Effect, Observation, ObservedRequest } from '../observation.ts'
+import type { Effect, Observation, ObservedRequest, Question } from '../observation.ts'
 import { defineRule } from '../rule.ts'
 import { kindWord, nameRequest, startSentence } from '../words.ts'
+
+/** Says in a line of JSON that nothing failed. */
+const NO_ERROR = /"\w*error\w*": ?(?:null|""|\[\])/g
 
 /**
  * A client that returned what it returns without faults has done what it does without faults: created, deleted, set, paid,
@@ -24,25 +30,26 @@ export const doneAsSaid = defineRule({
     end.kind === 'returned' && (base?.effects.size ?? 0) > 0 && requests.some(({ fault }) => fault !== undefined),
   otherwise: 'no run changed something, met a fault and returned',
   check(observation) {
-    const { base, effects, created, crashes, requests, end } = observation
-    const things = end.kind === 'returned' ? takenThings(observation) : []
+    const { base, effects, created, crashes, requests } = observation
+    const comparison = comparisonOf(observation)
+    if (comparison === undefined || base === undefined) return []
+    const things = takenThings(observation)
     const [taken] = things
-    if (taken !== undefined && !tellsTaken(observation, things)) {
+    if (taken !== undefined && !tellsTaken(comparison, things)) {
       const verb = taken.value === 'stop' ? 'stopped' : 'deleted'
-      const words = `The client ${verb} the ${kindWord(taken.what.replace(/ order$/, ''))} ${taken.id}, which was there before it. Without faults, it does not.`
+      const thing = `${kindWord(taken.what.replace(/ order$/, ''))} ${taken.id}`
+      const words = `The client ${verb} the ${thing}, which was there before it. Without faults, it does not.`
       return [violationAt(taken.request, words, { subject: taken.id })]
     }
-    const comparison = comparisonOf(observation)
-    if (comparison === undefined || base === undefined || crashes > 0) return []
+    if (crashes > 0) return []
     const missing = missingEffects(effects, base.effects, created)
     const { open, newQuestions } = comparison.answers
     if (missing.length === 0) {
-      // What a client stores of a text depends on much else. Bytes it passes on.
-      const lost = open.find(({ key }) => base.answers.questions.get(key)?.last.read?.isSoundOrPicture === true)
-      const stored = lost === undefined || newQuestions.length > 0 ? undefined : otherFile(effects, base.effects)
-      if (stored === undefined || tellsOfLoss(observation, comparison)) return []
-      const words = `The client stored the file '${stored.name}' with other content. ${startSentence(nameRequest(lost!.open!))} was not answered whole.`
-      return [violationAt(lost!.open, words, { subject: stored.id })]
+      const lost = newQuestions.length > 0 ? undefined : open.find(one => spoiltFile(observation, comparison, one))
+      if (lost === undefined || tellsOfLoss(observation, comparison)) return []
+      const { name, id } = spoiltFile(observation, comparison, lost)!
+      const words = `The client stored the file '${name}' with other content. ${startSentence(nameRequest(lost.open!))} was not answered whole.`
+      return [violationAt(lost.open, words, { subject: id })]
     }
     if (tellsOfLoss(observation, comparison)) return []
     const repeated = requests.some(({ fault }) => fault?.kind === 'duplicate')
@@ -62,14 +69,11 @@ export const doneAsSaid = defineRule({
  * Tells whether a result says which things of others the client took, beside what it says without faults, or how many in
  * place of 0. An id in the place of that of its own thing says nothing.
  */
-function tellsTaken({ base, end }: Observation, taken: readonly Effect[]): boolean {
-  if (end.kind !== 'returned' || base?.end.kind !== 'returned') return false
-  const { result: usual } = base.end
-  const texts = textsIn(end.result)
-  const isListed =
-    texts.length !== textsIn(usual).length && taken.every(({ id }) => texts.some(one => one.includes(id)))
-  const isCount = ({ place, value }: Leaf) => value === taken.length && valueAt(usual, place) === 0
-  return isListed || leavesOf(end.result).some(isCount)
+function tellsTaken({ usual, read }: Comparison, taken: readonly Effect[]): boolean {
+  const texts = textsIn(read.result)
+  const isNew = texts.length !== textsIn(usual.result).length
+  const isCount = ({ place, value }: Leaf) => value === taken.length && valueAt(usual.result, place) === 0
+  return (isNew && taken.every(({ id }) => texts.some(one => one.includes(id)))) || read.leaves.some(isCount)
 }
 
 /** Returns a request that was not answered whole, also not later, before the client gave a setting another value than usual. */
@@ -83,10 +87,28 @@ function unansweredBefore({ effects, requests }: Observation, { answers }: Compa
   })
 }
 
-/** Returns a file that has other content than without faults. */
-function otherFile(effects: Observation['effects'], usual: Observation['effects']): Effect | undefined {
-  const now = [...usual].map(([key, { hash }]) => ({ effect: effects.get(key), hash }))
-  return now.find(({ effect, hash }) => effect !== undefined && effect.hash !== hash)?.effect
+/**
+ * Returns a file that lacks what the client stores in it of an answer without faults: the bytes, or a text. A file that says
+ * what is missing lacks nothing.
+ */
+function spoiltFile({ effects, base }: Observation, { answers }: Comparison, { key }: Question): Effect | undefined {
+  const answer = base?.answers.questions.get(key)
+  const texts = Array.from(answer?.contents.texts ?? []).filter(text => text.length >= LEAST_COUNTED)
+  const pairs = [...(base?.effects ?? [])].map(([key, usual]) => ({ usual, now: effects.get(key) }))
+  return pairs.find(({ usual, now }) => {
+    if (now?.text === undefined || now.hash === usual.hash) return false
+    if (answer?.last.read?.isSoundOrPicture) return true
+    const [before, after] = [answers.normaliseUsual(usual.text ?? ''), answers.normalise(now.text)]
+    const lines = new Set(usual.text?.split('\n'))
+    const isJson = [...lines].some(isRow)
+    const isTold = (line: string) =>
+      !lines.has(line) && isRow(line) === isJson && speaksOfFailure(line.replaceAll(NO_ERROR, ''))
+    return !now.text.split('\n').some(isTold) && texts.some(text => before.includes(text) && !after.includes(text))
+  })?.now
+}
+
+function isRow(line: string): boolean {
+  return isRecord(tryParseJson(line))
 }
 
 /** Tells whether the result of a client says that something is missing, or shows the present state of a setting. */
