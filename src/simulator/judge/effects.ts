@@ -232,11 +232,16 @@ export interface LeftEffect {
  * Of the last two it tried to remove none: what it tried and could not do, its caller may learn in other words.
  */
 export function leftEffects(observation: Observation): LeftEffect[] {
-  const { base, effects, end, requests, sim } = observation
+  const { base, effects, end, requests, sim, created } = observation
   if (base === undefined || end.kind !== 'threw') return []
   const isKnown = ({ id, request: { index } }: Effect) =>
     requests.some(
       one => one.index >= index && one.start === lastStartOf(observation) && isUsable(one) && isAbout(one, id),
+    )
+  // A model has the name that its create gave it, perhaps after that of its owner.
+  const isOver = (id: string) =>
+    created.some(
+      one => !one.isAlive && [one.id, ...textsIn(one.request.body)].some(name => `/${id}`.endsWith(`/${name}`)),
     )
   const texts = textsIn(end.error)
   const isNamed = (...names: readonly string[]) =>
@@ -259,7 +264,7 @@ export function leftEffects(observation: Observation): LeftEffect[] {
     const isLeft =
       value === undefined
         ? effect.made > effect.deleted && before.made <= before.deleted && knewId(observation, id) && !isNamed(id, name)
-        : isChanged && before.changes > effect.changes
+        : isChanged && before.changes > effect.changes && !isOver(id)
     return isLeft && !requests.some(isTried) ? [{ effect }] : []
   })
 }

@@ -639,3 +639,23 @@ test('a client that stores what it was answered stores it whole, or says in the 
     if (kind === 'empty') expect(await brokenBy(archive(twice), plan, options)).toEqual([])
   }
 })
+
+test('a client that throws need not set back what it has deleted', async () => {
+  const publish: Run = async context => {
+    const source = { type: 'modelhub', modelhub_url: 'https://models.example/acme/gulls' }
+    const adapter = { base_model: 'acme/assistant', lora_name: 'gulls', private: true, source }
+    const show = (isPublic: boolean) => must(context, 'POST', '/models/acme%2Fgulls/publicity', { public: isPublic })
+    await must(context, 'POST', '/v1/lora/create', adapter)
+    try {
+      await context.sleep(60_000)
+      await show(true)
+      await must(context, 'GET', '/models/lora/list')
+      await show(false)
+    } finally {
+      await must(context, 'DELETE', '/v1/lora/gulls')
+    }
+    return 'tried'
+  }
+  const options = { fixtures: 'default' } as const
+  expect(await brokenBy(publish, [first503('listLoraModels')], options)).toEqual([])
+})
