@@ -318,3 +318,61 @@ test('a sum of fields of answers is a loss under names that also speak of effort
   expect(await brokenBy(sumStats(true), ['status503'], { fixtures: 'default' })).toEqual([])
   expect(await brokenBy(sumStats(false), ['status503'], { fixtures: 'default' })).toEqual(['noSilentLoss'])
 })
+
+test('a field that is named for what was not read tells of a loss', { tags: 'slow' }, async () => {
+  const readUsage =
+    (name: string): Run =>
+    async context => {
+      const used: Record<string, number> = {}
+      const unread: string[] = []
+      const tokens = await insist<readonly { token_id: string; name: string }[]>(context, '/v1/api-tokens')
+      for (const { token_id, name } of tokens.slice(0, 2)) {
+        const path = `/payment/usage/${token_id}?from=2025.12`
+        const usage = await askOnce<{ months: readonly { total_cost: number }[] }>(context, path)
+        if (usage === undefined) unread.push(name)
+        else used[name] = usage.months[0]!.total_cost
+      }
+      return { used, [name]: unread }
+    }
+  const options = { fixtures: 'default' }
+  for (const name of ['unread', 'unanswered', 'not_read', 'notAnswered']) {
+    expect(await brokenBy(readUsage(name), ['status503'], options)).toEqual([])
+  }
+  expect(await brokenBy(readUsage('tokens'), ['status503'], options)).toEqual(['noSilentLoss'])
+})
+
+test('a word of the client in place of a record tells of a loss', { tags: 'slow' }, async () => {
+  const countLines =
+    (missing: unknown): Run =>
+    async context => {
+      const lines: Record<string, unknown> = {}
+      for (const [name, id] of [
+        ['assistant', '2cZeTxVFN7tKxCCh'],
+        ['translator', 'eiXSK9qwxLRa8e3E'],
+      ] as const) {
+        const logs = await askOnce<{ entries: unknown[] }>(context, `/v1/logs/query?deploy_id=${id}`)
+        lines[name] = logs === undefined ? missing : { lines: logs.entries.length }
+      }
+      return lines
+    }
+  const options = { fixtures: 'default' }
+  expect(await brokenBy(countLines('see the console'), ['status503'], options)).toEqual([])
+  expect(await brokenBy(countLines({ lines: 0 }), ['status503'], options)).toEqual(['noSilentLoss'])
+})
+
+test('the last event of a list tells of those that did not follow', { tags: 'slow' }, async () => {
+  const play =
+    (last: object | undefined): Run =>
+    async context => {
+      const events: object[] = []
+      for (const word of ['tide', 'quay', 'lamp']) {
+        const text = await describe(context, word)
+        if (text === undefined) return last === undefined ? events : [...events, { word, ...last }]
+        events.push({ word, text })
+      }
+      return events
+    }
+  expect(await brokenBy(play({ gave_up: 'answered with 503' }))).toEqual([])
+  expect(await brokenBy(play({ text: '' }))).toEqual(['noSilentLoss'])
+  expect(await brokenBy(play(undefined))).toEqual(['noSilentLoss'])
+})

@@ -28,6 +28,8 @@ const NOTHING: LossReport = { losses: [], isJudged: false, noise: [], showsState
 /** Values below it prove nothing, unless they have some digits after the point. */
 const LEAST_NUMBER = 2
 const LEAST_TEXT = 4
+/** A smaller number is in many answers. */
+const LEAST_SOURCED = 10
 /** Seconds and milliseconds since 1970 are greater. */
 const LEAST_TIME = 1e9
 
@@ -128,7 +130,9 @@ class LossSearch {
     const { noise, isSettled } = learned ?? { noise: new Set(), isSettled: false }
     // Only runs in which nothing is lost show whether such a number differs by itself.
     const isOwnEffort = isEffort(place) && !this.#said.fields.has(String(place.at(-1)))
-    if (isChange && (isOwnEffort || noise.has(changeKey(place, this.#valueAt(place))))) return undefined
+    // Answers have many small numbers, so one that differs by itself is a count of the client.
+    const isCount = isChange || (typeof leaf.value === 'number' && Math.abs(leaf.value) < LEAST_SOURCED)
+    if ((isChange && isOwnEffort) || (isCount && noise.has(changeKey(place, this.#valueAt(place))))) return undefined
     const near = tellersFor(place, this.#comparison.tellers)
     const tellers = near.filter(teller => tellsLoss(teller, learned))
     const perhaps = near.filter(({ key, tells }) => tells === 'perhaps' && !noise.has(key))

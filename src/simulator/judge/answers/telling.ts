@@ -1,6 +1,6 @@
 /** How a result tells that something is missing: by what differs from the result of the run without faults. */
 
-import { tryParseJson } from '../../../lib/json-text.ts'
+import { isRecord, tryParseJson } from '../../../lib/json-text.ts'
 import { once } from '../../../lib/once.ts'
 import type { ClientEnd } from '../observation.ts'
 import {
@@ -20,7 +20,7 @@ import { isLabel, type RunAnswers } from './run-answers.ts'
 
 /** Names that speak of completeness. */
 const COMPLETENESS =
-  /^(?:is|has|was|are)?_?(?:all|any)?_?(?:ok|okay|whole|full|fully|complete|completed|incomplete|done|finished|partial|more|missing|cached|cache|skipped|dropped|failed|failure|success|successful|succeeded|error|errors|stale|fresh|truncated|cut|degraded|lost|found|available|known|valid|fallback|pending|open|reached|answered|warning|timed_?out)|(?:complete|ok|failed|cached|cache|partial|missing|stale|more|truncated|cut|whole|skipped|degraded|incomplete|error|lost|fallback)$/i
+  /^(?:is|has|was|are)?_?(?:all|any)?_?(?:ok|okay|whole|full|fully|complete|completed|incomplete|done|finished|partial|more|missing|cached|cache|skipped|dropped|failed|failure|success|successful|succeeded|error|errors|stale|fresh|truncated|cut|degraded|lost|found|available|known|valid|fallback|pending|open|reached|answered|read|warning|timed_?out|un(?:read|answered|finished)|not_?\w+|gave_?up)|(?:complete|ok|failed|cached|cache|partial|missing|stale|more|truncated|cut|whole|skipped|degraded|incomplete|error|lost|fallback)$/i
 
 /** Names that speak of effort and time, not of a loss. */
 const EFFORT =
@@ -30,7 +30,7 @@ const SHARE = /coverage|ratio|share|percent|progress|complete|quota|rate|fractio
 
 /** Words of a failure. */
 const FAILURE =
-  /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|found|received|complete|known|read|reached)|un(?:available|readable|reachable|usable)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all)\b/i
+  /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|found|received|complete|known|read|reached)|un(?:available|readable|reachable|usable|read|finished)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all)\b/i
 
 const COUNT_OF = /\b(\d+) ?(?:of|\/|out of) ?(\d+)\b/g
 /** Places that words name. */
@@ -125,8 +125,17 @@ class TellerSearch {
     const key = `${kind} ${patternOf(place)}`
     const id = JSON.stringify([record, key, tells])
     const named = this.#named.get(id) ?? new Set()
-    if (named.size < MOST_NAMED && !named.has(formatPlace(place))) this.#tellers.push({ place, record, key, tells })
+    if (named.size < MOST_NAMED && !named.has(formatPlace(place)))
+      for (const one of [record, ...this.#restAfter(record)]) this.#tellers.push({ place, record: one, key, tells })
     this.#named.set(id, named.add(formatPlace(place)))
+  }
+
+  /** Returns the places of the entries that a list usually has behind its last one, given by its place; none for others. */
+  #restAfter(entry: Place): Place[] {
+    const [list, last] = [entry.slice(0, -1), entry.at(-1)]
+    const [now, usual] = [this.#read.result, this.#usual.result].map(result => valueAt(result, list))
+    if (!Array.isArray(now) || !Array.isArray(usual) || last !== now.length - 1) return []
+    return usual.slice(now.length).map((_, index) => [...list, now.length + index])
   }
 
   #compare(leaf: Leaf): void {
@@ -195,7 +204,11 @@ class TellerSearch {
     }
     // Another answer tells nothing.
     if (isContent) return undefined
-    if (typeof before !== 'string') return isFailure || PLACEHOLDER.test(value) ? ['value', 'always'] : undefined
+    if (typeof before !== 'string') {
+      // A word of the client in place of a record, too: a default has the form of the record.
+      const isOwn = isRecord(before) && isLabel(value)
+      return isOwn || isFailure || PLACEHOLDER.test(value) ? ['value', 'always'] : undefined
+    }
     if (this.#answers.isUsual(before) && !this.#answers.isOwnLabel(before, value)) {
       // A canned text in place of an answer tells nothing, and neither does the refusal itself.
       const isSaid = !this.#answers.isOfRefusal(value) && FAILURE.test(withoutSaid(value, before))
