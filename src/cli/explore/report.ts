@@ -82,10 +82,10 @@ export function formatFlowJson({ report, findings, scenarioOf, fileOf }: Explore
   const { flow, runs, runsOf, points, unreached, unreachedPairs, matrix, surfaced } = report
   const { chanceOfNew, stoppedBecause, notes } = report
   const toJson = (finding: ExplainedFinding, known?: object) => {
-    const { invariant, signature, plan, foundWith, inputs, shrunk, why, evidence, stage, seed } = finding
+    const { invariant, signature, plan, inputs, shrunk, why, evidence, stage, seed } = finding
     const world = Object.keys(shrunk?.world ?? {}).length > 0 ? shrunk?.world : undefined
     return {
-      ...{ invariant, signature, plan, found_with: foundWith, world, inputs },
+      ...{ invariant, signature, plan, world, inputs },
       ...{ scenario: scenarioOf(finding), why, evidence, stage, seed },
       also: finding.also.map(({ signature, plan, why, evidence }) => ({ signature, plan, why, evidence })),
       shrinking: shrunk && { runs: shrunk.runs, minimal: shrunk.isMinimal },

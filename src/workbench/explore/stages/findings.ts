@@ -44,8 +44,6 @@ export type StageName = 'base' | 'singles' | 'pairs' | 'swarm'
 export interface Finding extends BrokenInvariant {
   /** The shrunk plan, or the one that was run if there was no time to shrink it. Empty: it takes no fault. */
   readonly plan: Plan
-  /** The plan in whose run it was found. */
-  readonly foundWith: Plan
   readonly stage: StageName
   /** The seed of the swarm run; undefined for other stages. */
   readonly seed: number | undefined
@@ -105,8 +103,8 @@ export class Findings {
         continue
       }
       const finding = {
-        ...{ ...violation, plan, foundWith: plan, stage, seed },
-        ...{ inputs: inputs?.result, requests, shrunk: undefined },
+        ...{ ...violation, plan, stage, seed, inputs: inputs?.result },
+        ...{ requests, shrunk: undefined },
       }
       this.#findings.set(signature, finding)
       added.push(finding)

@@ -156,7 +156,7 @@ describe('looking', () => {
       matrix: [{ operation: CANARY, class: CANARY, found: 1, surfaced: 0, survived: 0, notReached: 0 }],
       findings: [
         {
-          ...{ invariant: CANARY, signature: CANARY, plan: [{ fault: { on: CANARY } }], found_with: [CANARY] },
+          ...{ invariant: CANARY, signature: CANARY, plan: [{ fault: { on: CANARY } }] },
           ...{ scenario: CANARY, why: CANARY, stage: CANARY },
         },
       ],
