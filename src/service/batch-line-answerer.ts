@@ -62,7 +62,7 @@ export class BatchLineAnswerer implements LineAnswerer {
   validate(
     endpoint: BatchEndpoint,
     body: LineBody,
-    policies: Profile['policies'] | undefined,
+    policies: Profile['policies'],
   ): InvalidBody | LineError | undefined {
     return lines.validateLine(endpoint, body, { policies, isStrict: this.isStrict })
   }

@@ -1,5 +1,5 @@
+import { bundledBatches } from '../data/fixtures/load.ts'
 import { FixtureError, listProblems } from '../data/fixtures/problem-report.ts'
-import { storedLineErrors } from '../data/fixtures/stored-results.ts'
 import { DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Fixture } from '../data/records/fixture.ts'
 import { type GpuType, parseGpuConfig } from '../data/records/gpu-config.ts'
@@ -218,7 +218,7 @@ function startBatch(world: WorldParts, seed: BatchSeed): string | undefined {
           finalizing: timeOr(seed.finalizing_at),
           completed: timeOr(seed.completed_at),
         }
-  const [error] = batches.restoreFromFixture(ordinal, seed.status, statusTimes, storedLineErrors(seed))
+  const [error] = batches.restoreFromFixture(ordinal, seed.status, statusTimes, bundledBatches.has(seed))
   if (!error) return undefined
   // People count lines from 1, as their editors do; the wire counts from 0.
   const position = error.line === null ? '' : `line ${error.line + 1} of it: `

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { createSimulator } from '../../src/index.ts'
+import { FIXTURE_NAMES } from '../../src/simulator/options.ts'
 import { stage } from './small-world.ts'
 
 describe('a fixture that can be no world', () => {
@@ -23,4 +25,11 @@ describe('a fixture that can be no world', () => {
   ] as const)('is refused, and says what and where: %#', (patch, message) => {
     expect(() => stage([{}], {}, { with: patch as never })).toThrow(message)
   })
+})
+
+// An installed package starts its worlds without a validation of these lines.
+test.each(FIXTURE_NAMES)('each line of a completed batch of the world %s is valid', fixtures => {
+  const { world } = createSimulator({ fixtures })
+  const failed = world.batches.list().map(batch => batch.toRecord().request_counts?.failed ?? 0)
+  expect(failed.filter(count => count > 0)).toEqual([])
 })

@@ -1,4 +1,3 @@
-import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
 import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { type Steps, withoutPause } from '../../lib/slices.ts'
@@ -134,25 +133,16 @@ export function* answerLines(
  * Reads the lines of a batch of a fixture. The constructor of a world is synchronous, so its lines are answered at the
  * first move of the clock.
  *
- * @param validator validates the bodies; undefined for a batch whose lines are validated later
- * @param storedErrors the errors of its failed lines; undefined to validate them now
+ * @param validator validates the bodies; undefined for a batch whose lines are validated later, or are known to be valid
  */
 export function readFixtureLines(
   row: Readonly<BatchRow>,
   findTarget: FindTarget,
   { chance, profile }: Pick<SimulationContext, 'chance' | 'profile'>,
   validator: LineAnswerer | undefined,
-  storedErrors: StoredLineErrors | undefined,
 ): ReadLines {
-  const isLax = profile.policies.validation === 'lax'
-  const answer = ({ customId, body }: LineRequest) => {
-    if (validator === undefined) return PENDING_ANSWER
-    const isStored = storedErrors !== undefined && isLax && !validator.isStrict
-    return (
-      (isStored ? storedErrors[customId] : validator.validate(row.spec.endpoint, body, profile.policies)) ??
-      PENDING_ANSWER
-    )
-  }
+  const answer = ({ body }: LineRequest) =>
+    validator?.validate(row.spec.endpoint, body, profile.policies) ?? PENDING_ANSWER
   return withoutPause(readLines(row, findTarget, chance, answer))
 }
 

@@ -1,4 +1,3 @@
-import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
 import { draw } from '../../data/profiles/distribution.ts'
 import { BATCH_LIFECYCLE, type BatchStatus } from '../../data/records/enums.ts'
 import type { Micros } from '../../kernel/duration.ts'
@@ -125,17 +124,19 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
   /**
    * Restores a batch of a fixture after its validation. Returns the errors of its input.
    *
-   * @param storedErrors the errors of its invalid lines; undefined to validate them now
+   * @param isChecked whether its lines are valid by the rules of most worlds
    */
   restoreFromFixture(
     ordinal: number,
     status: 'in_progress' | 'completed',
     statusTimes: BatchRow['statusTimes'],
-    storedErrors?: StoredLineErrors,
+    isChecked: boolean,
   ): readonly BatchError[] {
     const row = this.table.writable(ordinal)
-    const validator = status === 'completed' ? this.lineAnswerer : undefined
-    const { errors, work } = readFixtureLines(row, this.#findTarget, this.context, validator, storedErrors)
+    const { policies } = this.context.profile
+    const isValid = isChecked && policies.validation === 'lax' && !this.lineAnswerer?.isStrict
+    const validator = status === 'completed' && !isValid ? this.lineAnswerer : undefined
+    const { errors, work } = readFixtureLines(row, this.#findTarget, this.context, validator)
     if (errors.length > 0) return errors
     row.work = work
     row.statusTimes = statusTimes

@@ -1,5 +1,4 @@
 /** The files of a fixture. Their content is the same in every world of that fixture, so it is read once. */
-import { storedFileHash } from '../../data/fixtures/stored-results.ts'
 import type { FileSeed } from '../../data/records/seeds.ts'
 import { hashBytes } from '../../kernel/random.ts'
 import { once, oncePer } from '../../lib/once.ts'
@@ -30,7 +29,7 @@ const parsedInputCache = new WeakMap<readonly Uint8Array[], readonly ParsedInput
 export const fixtureFileContent = oncePer((seed: FileSeed): FileContent | undefined => {
   if (seed.content === undefined) return undefined
   const bytes = new TextEncoder().encode(seed.content)
-  const content = { chunks: [bytes], bytes: bytes.length, hash: storedFileHash(seed) ?? hashBytes(bytes) }
+  const content = { chunks: [bytes], bytes: bytes.length, hash: hashBytes(bytes) }
   parsedInputCache.set(content.chunks, [])
   return content
 })

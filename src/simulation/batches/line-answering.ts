@@ -1,5 +1,4 @@
 /** The validation and answering of batch lines. The service implements it with the rules of its requests. */
-import type { StoredLineErrors } from '../../data/fixtures/stored-results.ts'
 import type { Profile } from '../../data/profiles/schema.ts'
 import type { Chance, EntityKey } from '../../kernel/random.ts'
 import type { ModelSources, ModelTarget } from '../deployments/model-lookup.ts'
@@ -18,8 +17,14 @@ export interface ResolvedLine {
   readonly parsed: unknown
 }
 
-/** The error of a line that fails. The batch continues. */
-export type LineError = StoredLineErrors[string]
+/** The error of a line that fails, as a row of the error file shows it. The batch continues. */
+export interface LineError {
+  /** The status of the refusal as text, or the reason why the line did not run. */
+  readonly code: string
+  readonly message: string
+  readonly param: string | null
+  readonly type: string | null
+}
 
 /** The part of a line's answer that is kept until the output file is written. */
 export interface LineAnswer {
@@ -63,7 +68,7 @@ export interface LineAnswerer {
   validate(
     endpoint: BatchEndpoint,
     body: Readonly<Record<string, unknown>>,
-    policies: Profile['policies'] | undefined,
+    policies: Profile['policies'],
   ): InvalidBody | LineError | undefined
   /** Parses a body independently of the world, or returns its problem. Worlds that share a line share the result. */
   parse(endpoint: BatchEndpoint, body: Readonly<Record<string, unknown>>): unknown
