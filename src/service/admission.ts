@@ -2,6 +2,7 @@
 
 import type { GpuType } from '../data/records/gpu-config.ts'
 import { LIMITS } from '../lib/limits.ts'
+import { countsAgainstQuota, type RentalKind } from '../simulation/rentals/rental-row.ts'
 import type { World } from '../simulation/world.ts'
 import { refuse, refuseOverLimit } from './refusals.ts'
 
@@ -49,22 +50,13 @@ export function requireGpuQuota(world: World, gpu: GpuType, requestedGpus: numbe
   }
 }
 
-/** 429: an account has so many containers at once. */
-export function requireContainerRoom({ containers, profile }: World): void {
-  const { activeCount } = containers
-  if (activeCount < profile.limits.containersAtOnce) return
-  refuse(429, `too many containers: ${activeCount} exist, which is the limit; delete one first`, {
-    'retry-after': '60',
-  })
-}
-
-/** 429: an account has so many hosted instances, the stopped and failed ones included. */
-export function requireHostedRoom({ hostedInstances, profile }: World): void {
-  const { count } = hostedInstances
-  if (count < profile.limits.hostedAtOnce) return
-  refuse(429, `too many hosted instances: ${count} exist, which is the limit; delete one first`, {
-    'retry-after': '60',
-  })
+/** 429: an account has so many active containers, or so many hosted instances that are not deleted. */
+export function requireRentalRoom({ rentals, profile }: World, kind: RentalKind): void {
+  const isHosted = kind === 'hosted'
+  const { length: count } = rentals.list(kind, isHosted ? state => state !== 'deleted' : countsAgainstQuota)
+  if (count < profile.limits[isHosted ? 'hostedAtOnce' : 'containersAtOnce']) return
+  const what = isHosted ? 'hosted instances' : 'containers'
+  refuse(429, `too many ${what}: ${count} exist, which is the limit; delete one first`, { 'retry-after': '60' })
 }
 
 /** 429: a world holds so many rentals, the deleted included. */

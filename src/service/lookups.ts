@@ -4,8 +4,7 @@ import type { CatalogModel } from '../data/records/catalog.ts'
 import type { ModelTask } from '../data/records/enums.ts'
 import type { Deployment } from '../simulation/deployments/deployment.ts'
 import { isDeprecated } from '../simulation/deployments/model-lookup.ts'
-import type { Rental } from '../simulation/rentals/rental.ts'
-import type { RentalState } from '../simulation/rentals/rental-row.ts'
+import type { RentalKind, RentalRow } from '../simulation/rentals/rental-row.ts'
 import type { World } from '../simulation/world.ts'
 import { refuse } from './refusals.ts'
 
@@ -40,26 +39,36 @@ export function requireLanguageModel(
   refuse(400, `${field} ${model_name} does ${type}: it is not a language model`)
 }
 
-/** Renames a rental. Refuses with 400 if it is deleted. */
-export function renameRental(rental: Rental<RentalState>, name: string): void {
-  requireUndeleted(rental)
-  rental.rename(name)
+const RENTAL_WORDS: Readonly<Record<RentalKind, string>> = { hosted: 'hosted instance', container: 'container' }
+
+/** Returns the ordinal of a rental, even of a deleted one. Refuses with 404 if it is unknown. */
+export function requireRental({ rentals }: World, kind: RentalKind, id: string): number {
+  const ordinal = rentals.ordinalOf(id)
+  if (ordinal === undefined || rentals.read(ordinal).kind !== kind) refuse(404, `no ${RENTAL_WORDS[kind]} ${id}`)
+  return ordinal
 }
 
-/** Deletes a rental. Refuses with 400 if it is deleted, or if its deletion is in progress. */
-export function deleteRental(rental: Rental<RentalState>): void {
-  requireUndeleted(rental)
-  if (rental.deleting) refuse(400, `${describeRental(rental)} is being deleted already`)
-  rental.delete()
+/** Renames a rental. Refuses with 404 if it is unknown, and with 400 if it is deleted. */
+export function renameRental(world: World, kind: RentalKind, id: string, name: string): void {
+  const ordinal = requireRental(world, kind, id)
+  requireUndeleted(world.rentals.read(ordinal))
+  world.rentals.rename(ordinal, name)
+}
+
+/** Deletes a rental. Refuses with 404 if it is unknown, and with 400 if it is deleted or its deletion is in progress. */
+export function deleteRental(world: World, kind: RentalKind, id: string): void {
+  const ordinal = requireRental(world, kind, id)
+  const row = world.rentals.read(ordinal)
+  requireUndeleted(row)
+  const isEnding = row.state === 'stopping' || row.state === 'shutting_down'
+  if (isEnding && row.stateAfterShutdown === 'deleted')
+    refuse(400, `${RENTAL_WORDS[kind]} ${id} is being deleted already`)
+  world.rentals.delete(ordinal)
 }
 
 /** Refuses with 400 if the rental is deleted. */
-export function requireUndeleted(rental: Rental<RentalState>): void {
-  if (rental.state === 'deleted') refuse(400, `${describeRental(rental)} is deleted`)
-}
-
-function describeRental({ kind, id }: Rental<RentalState>): string {
-  return `${kind === 'hosted' ? 'hosted instance' : 'container'} ${id}`
+export function requireUndeleted({ kind, id, state }: Readonly<RentalRow>): void {
+  if (state === 'deleted') refuse(400, `${RENTAL_WORDS[kind]} ${id} is deleted`)
 }
 
 const NAME_PATTERN = '[A-Za-z0-9][A-Za-z0-9._-]*'

@@ -28,8 +28,6 @@ import { Weather } from './operations/weather.ts'
 import { ContextHolder } from './part.ts'
 import { DeploymentLogs } from './recording/deployment-logs.ts'
 import { UsageHistory } from './recording/history.ts'
-import { Containers } from './rentals/containers.ts'
-import { HostedInstances } from './rentals/hosted-instances.ts'
 import { Rentals } from './rentals/rentals.ts'
 
 /**
@@ -69,8 +67,6 @@ export abstract class WorldParts extends ContextHolder implements EventParts {
   readonly autoscaler = new Autoscaler(this.context, this)
   readonly loraAdapters = new LoraAdapters(this.context, this)
   readonly rentals = this.#archived(new Rentals(this.context, this))
-  readonly hostedInstances = new HostedInstances(this.context, this)
-  readonly containers = new Containers(this.context, this)
   readonly webhooks = this.#archived(new Webhooks(this.context))
   readonly inferenceRequests = this.#archived(new InferenceRequests(this.context, this))
   readonly files = this.#archived(new Files(this.context))

@@ -1,5 +1,6 @@
 /** The record of the account: its changes, its deletion and the address of its billing page. */
 import { describe, expect, test } from 'vitest'
+import { countsAgainstQuota } from '../../src/simulation/rentals/rental-row.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { issues, refused, SECOND, service } from './service-world.ts'
 
@@ -85,8 +86,8 @@ describe('DELETE /v1/me', () => {
     await client.deleteMe()
     world.runTo(HOUR)
     expect(world.deployments.list().map(({ status }) => status)).toEqual([])
-    expect(world.hostedInstances.list()).toEqual([])
-    expect(world.containers.list('active')).toEqual([])
+    expect(world.rentals.list('hosted', state => state !== 'deleted')).toEqual([])
+    expect(world.rentals.list('container', countsAgainstQuota)).toEqual([])
     expect(new Set(world.batches.list().map(({ status }) => status))).toEqual(new Set(['completed', 'cancelled']))
     const { balance } = world.ledger
     world.runTo(48 * HOUR)

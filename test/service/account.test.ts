@@ -117,7 +117,7 @@ describe('hosted instances', () => {
     const { client, world } = service()
     for (const name of ['x', '🦙'.repeat(64)]) {
       expect(await client.renameHosted({ instance_id, name })).toEqual({})
-      expect(world.hostedInstances.get(instance_id)?.name).toBe(name)
+      expect(world.rentals.findById(instance_id)?.name).toBe(name)
     }
     expect((await refused(client.renameHosted({ instance_id: 'none', name: 'x' })))[0]).toBe(404)
   })
@@ -129,10 +129,10 @@ describe('hosted instances', () => {
     expect(await refused(expand(120))).toEqual([400, expect.stringContaining('120 GB')])
     expect(await expand(121)).toEqual({})
     expect((await refused(expand(200)))[0]).toBe(409)
-    expect(world.hostedInstances.get(instance_id)?.storage_gb).toBe(120)
+    expect(world.rentals.findById(instance_id)?.storageGb).toBe(120)
     await loadTokenizer()
     world.runTo(60 * SECOND)
-    expect(world.hostedInstances.get(instance_id)?.storage_gb).toBe(121)
+    expect(world.rentals.findById(instance_id)?.storageGb).toBe(121)
     expect(await expand(512)).toEqual({})
     expect((await refused(expand(200, 'none')))[0]).toBe(404)
   })

@@ -143,7 +143,7 @@ describe('a container', () => {
     const { client, world } = empty({
       hosted: [{ instance_id: 'box', created_at: 0, name: 'x', plan_id: 'small' }],
     })
-    expect(world.hostedInstances.get('box')).toBeDefined()
+    expect(world.rentals.findById('box')).toBeDefined()
     for (const container_id of ['none', 'box', '__proto__']) {
       expect((await refused(client.getContainer({ container_id })))[0]).toBe(404)
       expect((await refused(client.renameContainer({ container_id, name: 'x' })))[0]).toBe(404)

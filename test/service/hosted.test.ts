@@ -54,7 +54,7 @@ describe('a hosted instance', () => {
     expect(running.public_ip).toMatch(/^198\.1[89]\.\d{1,3}\.\d{1,3}$/)
     expect((await refused(client.startHosted({ instance_id })))[0]).toBe(400)
     await client.expandHostedStorage({ instance_id, new_size_gb: 200 })
-    const storage = () => world.hostedInstances.get(instance_id)!.storage_gb
+    const storage = () => world.rentals.findById(instance_id)!.storageGb
     expect(storage()).toBe(80)
     await client.stopHosted({ instance_id })
     expect((await shown()).state).toBe('stopping')

@@ -226,19 +226,20 @@ describe('hosted instances', () => {
     const before = sim.ledger.balance
     pass(sim, '1h')
     expect(before - sim.ledger.balance).toBe(3 * CENT)
-    sim.world.hostedInstances.get('inst_1')!.expand(80)
-    expect(sim.world.hostedInstances.get('inst_1')).toMatchObject({ storage_gb: 50, expanding: true })
+    const { rentals } = sim.world
+    rentals.expand(rentals.ordinalOf('inst_1')!, 80)
+    expect(rentals.findById('inst_1')).toMatchObject({ storageGb: 50, expansionTargetGb: 80 })
     pass(sim, '60s')
-    expect(sim.world.hostedInstances.get('inst_1')).toMatchObject({ storage_gb: 80, expanding: false })
+    expect(rentals.findById('inst_1')).toMatchObject({ storageGb: 80, expansionTargetGb: 0 })
   })
 
   test('fail with their machine, and stop when the money is gone', () => {
     const sim = stage([{ count: 1 }], { funds_cents: 2 }, { with: { hosted: [hosted] } })
     pass(sim, '1h')
-    expect(sim.world.hostedInstances.get('inst_1')?.state).toBe('stopped')
+    expect(sim.world.rentals.findById('inst_1')?.state).toBe('stopped')
     const other = stage([{}], {}, { with: { hosted: [hosted] } })
     other.cluster.hosted('inst_1').crash()
-    expect(other.world.hostedInstances.get('inst_1')?.state).toBe('failed')
+    expect(other.world.rentals.findById('inst_1')?.state).toBe('failed')
     const spent = other.ledger.balance
     pass(other, '1h')
     expect(other.ledger.balance).toBe(spent)

@@ -112,9 +112,9 @@ describe('a drained node', () => {
     const sim = stage([{}], {}, { with: { containers: [rented] }, profile: 'quick' })
     sim.cluster.node('node-0').drain()
     pass(sim, '9s')
-    expect(sim.world.containers.get('rented')!.state).toBe('running')
+    expect(sim.world.rentals.findById('rented')!.state).toBe('running')
     pass(sim, '1s')
-    expect(sim.world.containers.get('rented')!.state).toBe('failed')
+    expect(sim.world.rentals.findById('rented')!.state).toBe('failed')
   })
 
   test('that is empty sooner leaves nothing to fire', () => {

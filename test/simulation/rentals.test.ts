@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MICROCENTS_PER_CENT as CENT } from '../../src/simulation/account/money.ts'
+import { countsAgainstQuota } from '../../src/simulation/rentals/rental-row.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 
@@ -24,9 +25,24 @@ const crate = (about: object = {}) => ({
   created_at: 1_767_000_000,
   ...about,
 })
-const rent = (sim: Simulator, name = 'bench') => {
-  const plan = sim.world.store.plans.get('small')!
-  return sim.world.hostedInstances.create({ name, plan, region: 'eu-north', agent_type: 'standard', version: null })
+/** A rental by its ordinal, with its present row. */
+const handleOf = ({ world: { rentals } }: Simulator, ordinal: number) => ({
+  id: rentals.read(ordinal).id,
+  get row() {
+    return rentals.read(ordinal)
+  },
+  get state() {
+    return rentals.read(ordinal).state
+  },
+  start: () => rentals.start(ordinal),
+  stop: () => rentals.stop(ordinal),
+  delete: () => rentals.delete(ordinal),
+})
+const find = (sim: Simulator, id: string) => handleOf(sim, sim.world.rentals.ordinalOf(id)!)
+const rent = (sim: Simulator, planId = 'small', name = 'bench', region = 'eu-north') => {
+  const { cents_per_hour: centsPerHour, disk_gb: storageGb } = sim.world.store.plans.get(planId)!
+  const machine = { planId, region, centsPerHour, agentType: 'standard', version: null, lastBackup: null }
+  return handleOf(sim, sim.world.rentals.create({ kind: 'hosted', name, machine, storageGb }))
 }
 /** Worlds whose region has a single machine of the only plan. */
 const single = (hosted: ReturnType<typeof box>[] = []) => {
@@ -41,12 +57,9 @@ const single = (hosted: ReturnType<typeof box>[] = []) => {
   }
   return stage([], {}, { with: { plans: [plan], hosted } })
 }
-const rentSingle = (sim: Simulator, region = 'a') => {
-  const plan = sim.world.store.plans.get('single')!
-  return sim.world.hostedInstances.create({ name: 'one', plan, region, agent_type: 'standard', version: null })
-}
-const ship = (sim: Simulator, num_gpus = 1, container_image = IMAGE) =>
-  sim.world.containers.create({ name: 'trial', gpu: 'H100-80GB', numGpus: num_gpus, image: container_image })
+const rentSingle = (sim: Simulator, region = 'a') => rent(sim, 'single', 'one', region)
+const ship = (sim: Simulator, numGpus = 1, image = IMAGE) =>
+  handleOf(sim, sim.world.rentals.create({ kind: 'container', name: 'trial', gpu: 'H100-80GB', numGpus, image }))
 const free = (sim: Simulator) => sim.world.nodes.free('H100-80GB')
 
 describe('a life', () => {
@@ -64,7 +77,7 @@ describe('a life', () => {
 
   test('a deletion takes the place of a stop that is under way', () => {
     const sim = stage([{}], {}, { with: { hosted: [box()] } })
-    const one = sim.world.hostedInstances.get('box')!
+    const one = find(sim, 'box')
     one.stop()
     one.delete()
     pass(sim, '30s')
@@ -77,7 +90,7 @@ describe('an image', () => {
     const sim = stage()
     const one = ship(sim, 1, 'No Such Image')
     passUntil(sim, () => one.state === 'failed')
-    expect(one.toRecord().fail_reason).toBe('image pull failed: "No Such Image" names no image')
+    expect(one.row.failReason).toBe('image pull failed: "No Such Image" names no image')
     expect(free(sim)).toBe(8)
   })
 
@@ -86,8 +99,8 @@ describe('an image', () => {
     sim.cluster.registry.down()
     const one = ship(sim, 1, 'registry.example/another:1')
     pass(sim, '61s')
-    expect(one.toRecord()).toMatchObject({ state: 'failed', fail_reason: 'the image registry did not answer' })
-    expect(sim.world.containers.get('crate')!.state).toBe('running')
+    expect(one.row).toMatchObject({ state: 'failed', failReason: 'the image registry did not answer' })
+    expect(find(sim, 'crate').state).toBe('running')
   })
 
   test('goes on when the registry goes down after its pull began, as that of an instance does', () => {
@@ -171,7 +184,7 @@ describe('capacity', () => {
     pass(sim, '599s')
     expect(late.state).toBe('creating')
     pass(sim, '1s')
-    expect(late.toRecord()).toMatchObject({ state: 'failed', fail_reason: 'no node had 1 free H100-80GB for 10m' })
+    expect(late.row).toMatchObject({ state: 'failed', failReason: 'no node had 1 free H100-80GB for 10m' })
     expect(sim.world.gpuQuotas.held('H100-80GB')).toBe(2)
   })
 
@@ -200,22 +213,22 @@ describe('capacity', () => {
     passUntil(sim, () => late.state === 'running')
     one.start()
     pass(sim, '10m')
-    const fail_reason = 'the region a had no machine for the plan single for 10m'
-    expect(one.toRecord()).toMatchObject({ state: 'stopped', fail_reason })
+    const failReason = 'the region a had no machine for the plan single for 10m'
+    expect(one.row).toMatchObject({ state: 'stopped', failReason })
     late.delete()
     pass(sim, '1m')
     one.start()
-    expect(one.toRecord().fail_reason).toBeNull()
+    expect(one.row.failReason).toBe('')
     passUntil(sim, () => one.state === 'running')
   })
 
   test('of a fixture can be less than what runs in it', () => {
     const sim = single([1, 2].map(i => ({ ...box({ instance_id: `box${i}`, plan_id: 'single' }), region: 'a' })))
     const late = rentSingle(sim)
-    sim.world.hostedInstances.get('box1')!.stop()
+    find(sim, 'box1').stop()
     pass(sim, '5m')
     expect(late.state).toBe('creating')
-    sim.world.hostedInstances.get('box2')!.stop()
+    find(sim, 'box2').stop()
     passUntil(sim, () => late.state === 'running')
   })
 
@@ -240,10 +253,7 @@ describe('capacity', () => {
 describe('what carries them', () => {
   const world = (options: object = {}) =>
     stage([{ count: 2 }], {}, { with: { hosted: [box()], containers: [crate()] }, ...options })
-  const states = (sim: Simulator) => [
-    sim.world.hostedInstances.get('box')!.state,
-    sim.world.containers.get('crate')!.state,
-  ]
+  const states = (sim: Simulator) => [find(sim, 'box').state, find(sim, 'crate').state]
 
   test('dies, and they have failed and cost nothing more', () => {
     const sim = world()
@@ -251,8 +261,8 @@ describe('what carries them', () => {
     expect(states(sim)).toEqual(['running', 'failed'])
     sim.cluster.hosted('box').crash()
     expect(states(sim)).toEqual(['failed', 'failed'])
-    expect(sim.world.hostedInstances.get('box')!.toRecord().fail_reason).toBe('its machine crashed')
-    expect(sim.world.containers.get('crate')!.toRecord().fail_reason).toBe('node node-0 crashed')
+    expect(find(sim, 'box').row.failReason).toBe('its machine crashed')
+    expect(find(sim, 'crate').row.failReason).toBe('node node-0 crashed')
     const { balance } = sim.ledger
     pass(sim, '1h')
     expect(sim.ledger.balance).toBe(balance)
@@ -269,10 +279,9 @@ describe('what carries them', () => {
     const { balance } = sim.ledger
     passUntil(sim, () => states(sim)[0] === 'running')
     // The container runs meanwhile, at 220 cents an hour; the hosted instance costs nothing until it runs again.
-    const { start_ts } = sim.world.hostedInstances.get('box')!.toRecord()
-    expect(start_ts).toBe(sim.world.clock.unix())
+    expect(find(sim, 'box').row.billedSince).toBe(sim.world.clock.now)
     expect(balance - sim.ledger.balance).toBe(Math.floor((sim.world.clock.now * 220 * CENT) / 3600e6))
-    expect(sim.world.hostedInstances.get('box')!.storage_gb).toBe(350)
+    expect(find(sim, 'box').row.storageGb).toBe(350)
     expect(story(sim, 'box')).toEqual(
       ['crashed', 'lost', 'starting', 'placed', 'running'].map(word => `hosted.${word}`),
     )
@@ -280,8 +289,8 @@ describe('what carries them', () => {
 
   test('dies while they shut down: they are what they were to become', () => {
     const sim = world()
-    sim.world.hostedInstances.get('box')!.stop()
-    sim.world.containers.get('crate')!.delete()
+    find(sim, 'box').stop()
+    find(sim, 'crate').delete()
     pass(sim, '29s')
     sim.cluster.zone('zone-a').down()
     sim.cluster.hosted('box').crash()
@@ -339,7 +348,7 @@ describe('money', () => {
 
   test('that is gone stops hosted instances and ends containers, after the grace', () => {
     const sim = stage([{}], { funds_cents: 100 }, { with: { hosted: [box()], containers: [crate()] } })
-    const [one, other] = [sim.world.hostedInstances.get('box')!, sim.world.containers.get('crate')!]
+    const [one, other] = [find(sim, 'box'), find(sim, 'crate')]
     passUntil(sim, () => sim.world.ledger.suspensionReason !== undefined)
     pass(sim, '599s')
     expect([one.state, other.state]).toEqual(['running', 'running'])
@@ -347,7 +356,7 @@ describe('money', () => {
     expect([one.state, other.state]).toEqual(['stopping', 'shutting_down'])
     pass(sim, '30s')
     expect([one.state, other.state]).toEqual(['stopped', 'deleted'])
-    expect(other.toRecord().fail_reason).toBe('the account was suspended (balance)')
+    expect(other.row.failReason).toBe('the account was suspended (balance)')
     expect(sim.world.ledger.addFunds(5000)).toBe(true)
     pass(sim, '1h')
     expect(one.state).toBe('stopped')
@@ -362,7 +371,7 @@ describe('money', () => {
         profile: { policies: { balance_returns: 'restart' } },
       },
     )
-    const [one, other] = [sim.world.hostedInstances.get('box')!, sim.world.hostedInstances.get('other')!]
+    const [one, other] = [find(sim, 'box'), find(sim, 'other')]
     other.stop()
     passUntil(sim, () => one.state === 'stopping')
     // In the middle of the stop: it starts once that is over.
@@ -370,7 +379,7 @@ describe('money', () => {
     pass(sim, '30s')
     expect([one.state, other.state]).toEqual(['starting', 'stopped'])
     passUntil(sim, () => one.state === 'running')
-    expect(one.toRecord().fail_reason).toBeNull()
+    expect(one.row.failReason).toBe('')
   })
 })
 
@@ -388,8 +397,8 @@ describe('of a fixture', () => {
     ]
     const sim = stage([{}], {}, { with: { hosted, containers } })
     const states = () => [
-      ...['a', 'b', 'c'].map(id => sim.world.hostedInstances.get(id)!.state),
-      ...['d', 'e', 'f'].map(id => sim.world.containers.get(id)!.state),
+      ...['a', 'b', 'c'].map(id => find(sim, id).state),
+      ...['d', 'e', 'f'].map(id => find(sim, id).state),
     ]
     expect(states()).toEqual(['creating', 'starting', 'stopping', 'creating', 'starting', 'shutting_down'])
     expect([free(sim), sim.world.gpuQuotas.held('H100-80GB')]).toEqual([6, 3])
@@ -449,8 +458,7 @@ test('a hosted instance costs its price times the time that it ran, however ofte
       const sim = stage([], {}, { profile: { policies: { hosted_host_lost: 'restarted' } } })
       const { clock, store } = sim.world
       const plan = store.plans.get(planId)!
-      const about = { name: 'box', region: 'eu-north', agent_type: 'standard', version: null }
-      const one = sim.world.hostedInstances.create({ ...about, plan })
+      const one = rent(sim, planId)
       for (const { do: verb, seconds } of steps) {
         if (verb === 'stop' && ['creating', 'starting', 'running'].includes(one.state)) one.stop()
         else if (verb === 'start' && one.state === 'stopped') one.start()
@@ -520,9 +528,9 @@ test('mixed tenants: no GPU is held twice or lost, and nothing is billed twice, 
 function perform(sim: Simulator, one: { do: string; gpus?: number; which?: number; seconds?: number }): void {
   const { world, cluster } = sim
   const node = `node-${(one.which ?? 0) % 3}`
-  const hosted = [...world.hostedInstances.list()]
+  const hosted = world.rentals.list('hosted', state => state !== 'deleted').map(ordinal => handleOf(sim, ordinal))
   const chosen = hosted[(one.which ?? 0) % Math.max(1, hosted.length)]
-  const containers = world.containers.list('active')
+  const [container] = world.rentals.list('container', countsAgainstQuota).map(ordinal => handleOf(sim, ordinal))
   const deployments = world.deployments.list()
   switch (one.do) {
     case 'rent':
@@ -541,8 +549,8 @@ function perform(sim: Simulator, one: { do: string; gpus?: number; which?: numbe
       if (chosen?.state === 'stopped' && world.ledger.canSpend()) chosen.start()
       break
     case 'delete':
-      if (containers[0] && containers[0].state !== 'shutting_down') containers[0].delete()
-      else if (chosen && !chosen.deleting) chosen.delete()
+      if (container && container.state !== 'shutting_down') container.delete()
+      else if (chosen && !(chosen.state === 'stopping' && chosen.row.stateAfterShutdown === 'deleted')) chosen.delete()
       break
     case 'undeploy':
       deployments[(one.which ?? 0) % Math.max(1, deployments.length)]?.delete()

@@ -215,9 +215,8 @@ function statusOf({ world }: Simulator, kind: CreatedKind, id: string): string {
     case 'batch':
       return world.batches.get(id)!.status
     case 'hosted':
-      return world.hostedInstances.get(id)!.state
     case 'container':
-      return world.containers.get(id)!.state
+      return world.rentals.findById(id)!.state
     default:
       return world.deployments.get(id)!.status
   }

@@ -1,11 +1,12 @@
 import * as z from 'zod'
 import { CONTAINER_LIFECYCLE } from '../../data/records/enums.ts'
 import { parseGpuConfig } from '../../data/records/gpu-config.ts'
-import type { World } from '../../simulation/world.ts'
-import { isOffered, requireContainerRoom, requireFunds, requireGpuQuota, requireRentalCapacity } from '../admission.ts'
+import { toContainerRecord } from '../../simulation/rentals/rental-records.ts'
+import { countsAgainstQuota } from '../../simulation/rentals/rental-row.ts'
+import { isOffered, requireFunds, requireGpuQuota, requireRentalCapacity, requireRentalRoom } from '../admission.ts'
 import { neighbour } from '../endpoint.ts'
 import { credential, recordSchema, text } from '../fields.ts'
-import { deleteRental, FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, renameRental } from '../lookups.ts'
+import { deleteRental, FUNDS_REFUSAL, GPU_QUOTA_REFUSAL, renameRental, requireRental } from '../lookups.ts'
 import { ContainerRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
 import { isOfferedCount, listGpuOffers } from './gpu-offers.ts'
@@ -58,9 +59,10 @@ export const createContainer = neighbour({
     const { gpu, num_gpus } = parseGpuConfig(gpu_config) ?? refuse(400, INVALID_GPU_CONFIG)
     if (!isOfferedCount(num_gpus) || !isOffered(world, gpu, num_gpus)) refuse(400, INVALID_GPU_CONFIG)
     requireGpuQuota(world, gpu, num_gpus)
-    requireContainerRoom(world)
+    requireRentalRoom(world, 'container')
     requireRentalCapacity(world)
-    return { container_id: world.containers.create({ name, gpu, numGpus: num_gpus, image: container_image }).id }
+    const spec = { kind: 'container', name, gpu, numGpus: num_gpus, image: container_image } as const
+    return { container_id: world.rentals.read(world.rentals.create(spec)).id }
   },
 })
 
@@ -96,7 +98,10 @@ export const listContainers = neighbour({
   query: { state: z.enum(['active', 'inactive']).default('active') },
   returns: z.array(ContainerRecord),
   findPolledResource: () => ({ kind: 'containers' }),
-  handle: ({ query, world }) => world.containers.list(query.state).map(container => container.toRecord()),
+  handle: ({ query, world }) =>
+    world.rentals
+      .list('container', state => countsAgainstQuota(state) === (query.state === 'active'))
+      .map(ordinal => toContainerRecord(world, ordinal)),
 })
 
 export const getContainer = neighbour({
@@ -116,7 +121,8 @@ export const getContainer = neighbour({
   returns: ContainerRecord,
   example: { target: '/v1/containers/{container_id}', prerequisites: ['createContainer'] },
   findPolledResource: ({ container_id }) => ({ kind: 'containers', id: container_id! }),
-  handle: ({ params, world }) => requireContainer(world, params.container_id).toRecord(),
+  handle: ({ params: { container_id }, world }) =>
+    toContainerRecord(world, requireRental(world, 'container', container_id)),
 })
 
 export const renameContainer = neighbour({
@@ -128,7 +134,7 @@ export const renameContainer = neighbour({
   returns: ContainerId,
   example: { target: '/v1/containers/{container_id}', body: { name: 'kept' }, prerequisites: ['createContainer'] },
   handle: ({ params: { container_id }, body, world }) => {
-    renameRental(requireContainer(world, container_id), body.name)
+    renameRental(world, 'container', container_id, body.name)
     return { container_id }
   },
 })
@@ -145,11 +151,7 @@ export const deleteContainer = neighbour({
   returns: ContainerId,
   example: { target: '/v1/containers/{container_id}', prerequisites: ['createContainer'] },
   handle: ({ params: { container_id }, world }) => {
-    deleteRental(requireContainer(world, container_id))
+    deleteRental(world, 'container', container_id)
     return { container_id }
   },
 })
-
-function requireContainer(world: World, container_id: string) {
-  return world.containers.get(container_id) ?? refuse(404, `no container ${container_id}`)
-}

@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import type { HostedPlan } from '../../data/records/machines.ts'
+import { toHostedRecord } from '../../simulation/rentals/rental-records.ts'
 import type { World } from '../../simulation/world.ts'
-import { requireFunds, requireHostedRoom, requireRentalCapacity } from '../admission.ts'
+import { requireFunds, requireRentalCapacity, requireRentalRoom } from '../admission.ts'
 import { documented, neighbour } from '../endpoint.ts'
 import { integer, recordSchema, text } from '../fields.ts'
-import { deleteRental, FUNDS_REFUSAL, renameRental, requireUndeleted } from '../lookups.ts'
+import { deleteRental, FUNDS_REFUSAL, renameRental, requireRental, requireUndeleted } from '../lookups.ts'
 import { EmptyRecord, HostedRecord } from '../records.ts'
 import { refuse } from '../refusals.ts'
 
@@ -48,16 +49,21 @@ export const createHosted = neighbour({
   }),
   returns: InstanceId,
   example: { body: { name: 'evaluation', plan_id: 'small' } },
-  handle: ({ body: { plan_id, region, ssh_key_ids, ...body }, world }) => {
+  handle: ({ body: { name, plan_id, region, agent_type, version, ssh_key_ids }, world }) => {
     requireFunds(world)
     const plan = requirePlan(world, plan_id)
     if (region !== undefined && !plan.regions.includes(region)) {
       refuse(400, `the plan ${plan_id} has no region ${region}; its regions are ${plan.regions.join(', ')}`)
     }
     for (const id of ssh_key_ids) if (!world.store.sshKeys.has(id)) refuse(404, `no SSH key ${id}`)
-    requireHostedRoom(world)
+    requireRentalRoom(world, 'hosted')
     requireRentalCapacity(world)
-    return { instance_id: world.hostedInstances.create({ ...body, plan, region: region ?? plan.regions[0]! }).id }
+    const machine = {
+      ...{ planId: plan_id, region: region ?? plan.regions[0]!, centsPerHour: plan.cents_per_hour },
+      ...{ agentType: agent_type, version, lastBackup: null },
+    }
+    const ordinal = world.rentals.create({ kind: 'hosted', name, machine, storageGb: plan.disk_gb })
+    return { instance_id: world.rentals.read(ordinal).id }
   },
 })
 
@@ -68,7 +74,8 @@ export const listHosted = neighbour({
   assumptions: ['a bare array, oldest first, without deleted instances'],
   returns: z.array(HostedRecord),
   findPolledResource: () => ({ kind: 'hosted' }),
-  handle: ({ world }) => world.hostedInstances.list().map(instance => instance.toRecord()),
+  handle: ({ world }) =>
+    world.rentals.list('hosted', state => state !== 'deleted').map(ordinal => toHostedRecord(world, ordinal)),
 })
 
 export const getHosted = neighbour({
@@ -90,7 +97,7 @@ export const getHosted = neighbour({
   returns: HostedRecord,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc' },
   findPolledResource: ({ instance_id }) => ({ kind: 'hosted', id: instance_id! }),
-  handle: ({ params, world }) => requireHosted(world, params.instance_id).toRecord(),
+  handle: ({ params: { instance_id }, world }) => toHostedRecord(world, requireRental(world, 'hosted', instance_id)),
 })
 
 export const startHosted = neighbour({
@@ -109,12 +116,12 @@ export const startHosted = neighbour({
   returns: InstanceId,
   example: { target: '/v1/hosted/inst_djvv7xQqcTZpad3Hiy2HQWs2/start' },
   handle: ({ params: { instance_id }, world }) => {
-    const instance = requireHosted(world, instance_id)
-    const { state } = instance
+    const ordinal = requireRental(world, 'hosted', instance_id)
+    const { state } = world.rentals.read(ordinal)
     const mayStart = state === 'failed' && world.profile.policies.failedMayStart
     if (state !== 'stopped' && !mayStart) refuse(400, `hosted instance ${instance_id} is ${state}, not stopped`)
     requireFunds(world)
-    instance.start()
+    world.rentals.start(ordinal)
     return { instance_id }
   },
 })
@@ -131,12 +138,12 @@ export const stopHosted = neighbour({
   returns: InstanceId,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc/stop' },
   handle: ({ params: { instance_id }, world }) => {
-    const instance = requireHosted(world, instance_id)
-    const { state } = instance
+    const ordinal = requireRental(world, 'hosted', instance_id)
+    const { state } = world.rentals.read(ordinal)
     if (state === 'stopping' || state === 'stopped' || state === 'failed' || state === 'deleted') {
       refuse(400, `hosted instance ${instance_id} is ${state} already`)
     }
-    instance.stop()
+    world.rentals.stop(ordinal)
     return { instance_id }
   },
 })
@@ -150,7 +157,7 @@ export const deleteHosted = neighbour({
   returns: InstanceId,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc' },
   handle: ({ params: { instance_id }, world }) => {
-    deleteRental(requireHosted(world, instance_id))
+    deleteRental(world, 'hosted', instance_id)
     return { instance_id }
   },
 })
@@ -163,8 +170,8 @@ export const renameHosted = documented({
   body: z.object({ name: Name }),
   returns: EmptyRecord,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc', body: { name: 'workbench' } },
-  handle: ({ params, body, world }) => {
-    renameRental(requireHosted(world, params.instance_id), body.name)
+  handle: ({ params: { instance_id }, body, world }) => {
+    renameRental(world, 'hosted', instance_id, body.name)
     return {}
   },
 })
@@ -185,23 +192,17 @@ export const expandHostedStorage = documented({
   returns: EmptyRecord,
   example: { target: '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc/expand_storage', body: { new_size_gb: 200 } },
   handle: ({ params: { instance_id }, body: { new_size_gb }, world }) => {
-    const instance = requireHosted(world, instance_id)
-    requireUndeleted(instance)
-    if (instance.expanding) refuse(409, `storage of ${instance_id} is being expanded already`)
-    if (new_size_gb <= instance.storage_gb) {
-      refuse(
-        400,
-        `new_size_gb ${new_size_gb} is not larger than the current ${instance.storage_gb} GB of ${instance_id}`,
-      )
+    const ordinal = requireRental(world, 'hosted', instance_id)
+    const row = world.rentals.read(ordinal)
+    requireUndeleted(row)
+    if (row.expansionTargetGb > 0) refuse(409, `storage of ${instance_id} is being expanded already`)
+    if (new_size_gb <= row.storageGb) {
+      refuse(400, `new_size_gb ${new_size_gb} is not larger than the current ${row.storageGb} GB of ${instance_id}`)
     }
-    instance.expand(new_size_gb)
+    world.rentals.expand(ordinal, new_size_gb)
     return {}
   },
 })
-
-function requireHosted(world: World, instance_id: string) {
-  return world.hostedInstances.get(instance_id) ?? refuse(404, `no hosted instance ${instance_id}`)
-}
 
 /** Returns the plan. Refuses with 404 if it is unknown, and lists the known ones. */
 function requirePlan({ store }: World, plan_id: string): HostedPlan {

@@ -112,8 +112,7 @@ function rentItems(world: World, from: Micros, to: Micros): UsageItem[] {
     if (gpuMicros === 0 && microcents === 0) return []
     const name =
       world.deployments.get(id)?.model_name ??
-      world.hostedInstances.get(id)?.name ??
-      world.containers.get(id)?.name ??
+      world.rentals.findById(id)?.name ??
       id
     // A hosted instance has no GPU.
     const type = gpu === 'other' ? null : gpu

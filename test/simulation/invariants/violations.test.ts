@@ -98,9 +98,9 @@ const HARMS_OF_ONE_LAW: Readonly<Record<string, (sim: TestedWorld) => void>> = {
     sim.world.closeRequest(entry, 400)
   },
   'I18 storage shrinks': sim => {
-    const row = sim.world.rentals.read(sim.world.hostedInstances.get('box')!.ordinal)
-    ;(row as RentalRow).storageGb = 99
-    sim.world.hostedInstances.get('box')!.rename('other')
+    const { rentals } = sim.world
+    ;(rentals.findById('box') as RentalRow).storageGb = 99
+    rentals.rename(rentals.ordinalOf('box')!, 'other')
   },
 }
 

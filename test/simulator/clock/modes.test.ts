@@ -85,7 +85,8 @@ describe('a clock that moves on polls', () => {
     const hosted = `/v1/hosted/${(await ask('POST', '/v1/hosted', { name: 'bench', plan_id: 'small' })).instance_id}`
     expect(await states(hosted)).toEqual(['creating', 'starting', 'running'])
     await ask('POST', `${hosted}/expand_storage`, { new_size_gb: 40 })
-    const storage = () => sim.world.hostedInstances.list()[0]!.storage_gb
+    const storage = () =>
+      sim.world.rentals.read(sim.world.rentals.list('hosted', state => state !== 'deleted')[0]!).storageGb
     expect(storage()).toBe(20)
     await get(sim, hosted)
     await get(sim, hosted)

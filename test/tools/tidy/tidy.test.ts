@@ -174,7 +174,7 @@ const POWERS_OF_TWO = [
   'simulation/deployments/deployment-failures.ts',
   'simulation/inference/webhooks.ts',
   'simulation/load/request-totals.ts',
-  'simulation/rentals/rental.ts',
+  'simulation/rentals/rental-records.ts',
 ]
 
 function containing(pattern: RegExp): string[] {

@@ -129,14 +129,11 @@ test('toBeQuiet names everything that runs, and passes when nothing does', async
 })
 
 test('toBeQuiet names every rental', async ({ sim }) => {
-  const { id: container_id } = sim.world.containers.create({
-    name: 'trial',
-    gpu: 'L4-24GB',
-    numGpus: 1,
-    image: 'registry.example/dev:1',
-  })
-  expect(() => expect(sim).toBeQuiet()).toThrow(`container ${container_id} is creating`)
-  sim.world.containers.get(container_id)!.delete()
+  const { rentals } = sim.world
+  const image = 'registry.example/dev:1'
+  const ordinal = rentals.create({ kind: 'container', name: 'trial', gpu: 'L4-24GB', numGpus: 1, image })
+  expect(() => expect(sim).toBeQuiet()).toThrow(`container ${rentals.read(ordinal).id} is creating`)
+  rentals.delete(ordinal)
   expect(sim).toBeQuiet()
 })
 

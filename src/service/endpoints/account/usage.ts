@@ -110,7 +110,7 @@ function toUsageItem(world: World, item: UsageItem): Omit<UsageRecord, 'interval
       provider: type === 'rent' && !name.includes('/') ? world.store.account.display_name : name.split('/')[0]!,
       model_name: name,
       task: taskOf(world, item),
-      plan_id: world.hostedInstances.get(id)?.plan_id ?? null,
+      plan_id: world.rentals.findById(id)?.plan.machine?.planId ?? null,
       private: type === 'rent' || world.modelVersions.get(id) !== undefined,
     },
     units: Math.floor(units),
@@ -124,8 +124,8 @@ function toUsageItem(world: World, item: UsageItem): Omit<UsageRecord, 'interval
 
 function taskOf(world: World, { type, id }: UsageItem): string {
   if (type === 'requests') return world.store.models.get(id)?.type ?? 'text-generation'
-  if (world.hostedInstances.get(id)) return 'hosted-instance'
-  if (world.containers.get(id)) return 'container'
+  const rental = world.rentals.findById(id)
+  if (rental !== undefined) return rental.kind === 'hosted' ? 'hosted-instance' : 'container'
   return world.deployments.get(id)?.toRecord().task ?? 'text-generation'
 }
 
