@@ -145,7 +145,7 @@ describe('creating an LLM deployment', () => {
     expect(await refused(client.createLlmDeployment(wrong))).toEqual([403, expect.stringContaining('GPU limit')])
     wrong.num_gpus = 1
     expect(await refused(client.createLlmDeployment(wrong))).toEqual([409, expect.stringContaining('acme/assistant')])
-    expect(world.deployments.findLive('acme/assistant')?.num_gpus).toBe(2)
+    expect(world.deployments.findLive('acme/assistant')?.row.numGpus).toBe(2)
   })
 
   test('the GPU limit counts num_gpus × min_instances plus GPUs held and requested', async () => {

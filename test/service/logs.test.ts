@@ -145,7 +145,7 @@ describe('the logs of a deployment', () => {
   test('have the creation of fixture deployments and of references to the catalog', async () => {
     const { sim, texts } = world({ fixtures: 'default' })
     const made = async (name: string) => {
-      const row = sim.world.deployments.list().find(({ model_name }) => model_name === name)!
+      const row = sim.world.deployments.list().find(({ row }) => row.plan.modelName === name)!
       return (await texts(row.deploy_id))[0]
     }
     expect(await made('acme/assistant')).toBe(

@@ -275,7 +275,7 @@ describe('an adapter', () => {
     sim.cluster.deployment(chat.deploy_id).crash(4)
     passUntil(sim, () => chat.status === 'failed')
     expect(a!.toRecord()).toMatchObject({ status: 'failed', fail_reason: 'base acme/chat failed' })
-    expect(a!.blockedReason).toBe('its base acme/chat is failed')
+    expect(sim.world.loraAdapters.blockedReason(a!.ordinal)).toBe('its base acme/chat is failed')
     chat.start()
     expect(a!.toRecord()).toMatchObject({ status: 'initializing', fail_reason: '' })
     passUntil(sim, () => a!.status === 'running')

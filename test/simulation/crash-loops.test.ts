@@ -39,7 +39,7 @@ describe('an engine with an argument that it does not know', () => {
       ...Array.from({ length: 6 }, () => ['initializing', 'downloading', 'deploying']).flat(),
       'failed',
     ])
-    expect(chat.fail_reason).toBe(
+    expect(chat.row.failReason).toBe(
       'crash loop: 7 exits in a row, the last: engine exited with code 2: ' +
         'unrecognized arguments: --max-modle-len 8192 (did you mean --max-model-len?)',
     )
@@ -75,11 +75,11 @@ describe('an engine with an argument that it does not know', () => {
     const sim = stage([{}], {}, { profile: { extends: 'quick', policies: { failed_may_start: true } } })
     const chat = sim.world.deployments.createLlm(spec({ extra_args: ['--nope'] }))
     passUntil(sim, () => chat.status === 'failed')
-    expect(chat.fail_reason).toContain('4 exits in a row')
+    expect(chat.row.failReason).toContain('4 exits in a row')
     chat.start()
     expect(chat.toRecord()).toMatchObject({ status: 'initializing', fail_reason: '' })
     passUntil(sim, () => chat.status === 'failed')
-    expect(chat.fail_reason).toContain('4 exits in a row')
+    expect(chat.row.failReason).toContain('4 exits in a row')
   })
 })
 
@@ -142,7 +142,7 @@ describe('an engine that crashes while it serves', () => {
     const { sim, chat } = running()
     sim.cluster.deployment(chat.deploy_id).crash(7)
     passUntil(sim, () => chat.status === 'failed')
-    expect(chat.fail_reason).toBe('crash loop: 7 exits in a row, the last: engine exited with code 1')
+    expect(chat.row.failReason).toBe('crash loop: 7 exits in a row, the last: engine exited with code 1')
   })
 
   test('one time fewer than that recovers', () => {
@@ -168,7 +168,9 @@ describe('an engine that crashes while it serves', () => {
       const node = sim.cluster.nodeOf(chat.deploy_id).name
       sim.cluster.gpu(node, 0).fail(31)
     }
-    expect(chat.fail_reason).toBe('crash loop: 7 exits in a row, the last: GPU 0 of node-0: XID 31, memory page fault')
+    expect(chat.row.failReason).toBe(
+      'crash loop: 7 exits in a row, the last: GPU 0 of node-0: XID 31, memory page fault',
+    )
   })
 
   test('by hand needs a deployment whose engine runs', () => {

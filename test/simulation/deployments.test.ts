@@ -48,7 +48,7 @@ describe('weights', () => {
       spec({ model_name: 'acme/good', container_image: 'registry.example.com:5000/acme/serve_llm:v1.2' }),
     )
     passUntil(sim, () => bad.status === 'failed')
-    expect(bad.fail_reason).toBe('image pull failed: "not an image!!" names no image')
+    expect(bad.row.failReason).toBe('image pull failed: "not an image!!" names no image')
     passUntil(sim, () => good.status === 'running')
   })
 
@@ -56,12 +56,12 @@ describe('weights', () => {
     const sim = stage([{ gpus: 8 }])
     const large = sim.world.deployments.createLlm(spec({ repo: 'acme/huge-405b', num_gpus: 4 }))
     passUntil(sim, () => large.status === 'failed')
-    expect(large.fail_reason).toContain('weights 810.0 GB')
+    expect(large.row.failReason).toContain('weights 810.0 GB')
 
     const strict = stage([{}], {}, { with: { hub: { policy: 'refuse' } } })
     const missing = strict.world.deployments.createLlm(spec({ repo: 'someone/nothing' }))
     passUntil(strict, () => missing.status === 'failed')
-    expect(missing.fail_reason).toBe('hub repository someone/nothing not found (404)')
+    expect(missing.row.failReason).toBe('hub repository someone/nothing not found (404)')
   })
 })
 
@@ -134,7 +134,7 @@ describe('a node that dies', () => {
     // Each wait ends with the second that the container takes to start.
     expect(waits).toEqual([11, 11, 21, 41])
     expect(chat.toRecord()).toMatchObject({ status: 'failed', instances: { running: 0, pending: 0 } })
-    expect(chat.fail_reason).toMatch(/^the last of 4 starts was lost: node node-\d crashed$/)
+    expect(chat.row.failReason).toMatch(/^the last of 4 starts was lost: node node-\d crashed$/)
   })
 })
 
@@ -146,7 +146,7 @@ describe('an instance', () => {
     passUntil(sim, () => story(sim, `${chat.deploy_id}-0`).includes('instance.lost'))
     expect(chat.status).toBe('initializing')
     passUntil(sim, () => chat.status === 'failed')
-    expect(chat.fail_reason).toBe('the last of 4 starts was lost: it was not ready in time')
+    expect(chat.row.failReason).toBe('the last of 4 starts was lost: it was not ready in time')
   })
 })
 
@@ -227,7 +227,7 @@ describe('adapters', () => {
     passUntil(sim, () => tone.status === 'running')
     base.stop()
     expect(tone.status).toBe('stopped')
-    expect(tone.blockedReason).toContain('acme/chat is stopped')
+    expect(sim.world.loraAdapters.blockedReason(tone.ordinal)).toContain('acme/chat is stopped')
     base.start()
     expect(tone.status).toBe('initializing')
     passUntil(sim, () => tone.status === 'running')

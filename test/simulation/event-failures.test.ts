@@ -98,7 +98,7 @@ describe('an event that throws', () => {
     const [one, bench] = [sim.world.deployments.createLlm(spec()), rent(sim.world)]
     await sim.clock.advance('12h')
     expect(one.status).toBe('failed')
-    expect(one.fail_reason).toContain('internal error')
+    expect(one.row.failReason).toContain('internal error')
     expect(bench.state()).toBe('running')
     expect(sim.world.nodes.free('H100-80GB')).toBe(15)
     expect(findViolations(sim.world)).toEqual([])

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { FixtureInput, FixturePatch } from '../../src/data/records/fixture.ts'
 import { purpose } from '../../src/kernel/random.ts'
+import { countAlive } from '../../src/simulation/deployments/deployment-row.ts'
 import type { CommandDefinition } from '../../src/simulation/operations/command-definition.ts'
 import { COMMANDS, CommandError } from '../../src/simulation/operations/commands.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
@@ -262,14 +263,14 @@ describe('limits and suspension by hand', () => {
     expect(await scaled({ min_instances: 2 })).toBe(402)
     expect(await scaled({ max_instances: 4 })).toBe(402)
     expect(await scaled({ max_instances: 2 })).toBe(200)
-    expect([chat.min_instances, chat.max_instances]).toEqual([1, 2])
+    expect([chat.row.minInstances, chat.row.maxInstances]).toEqual([1, 2])
     // By hand without a transport, as a load would: the autoscaler asks and gets nothing. A lost instance is not replaced either.
-    chat.resize(2, 2)
+    sim.world.deployments.scaling.resize(chat.ordinal, 2, 2)
     pass(sim, '10m')
-    expect(chat.liveInstances).toBe(1)
+    expect(countAlive(chat.row)).toBe(1)
     sim.cluster.nodeOf(chat.deploy_id).crash()
     pass(sim, '10m')
-    expect([chat.status, chat.liveInstances]).toEqual(['running', 0])
+    expect([chat.status, countAlive(chat.row)]).toEqual(['running', 0])
     expect(sim.journal.entries().filter(({ kind }) => kind === 'deployment.limited')).not.toEqual([])
     sim.cluster.account.resume()
     passUntil(sim, () => chat.toRecord().instances.running === 2)

@@ -33,7 +33,7 @@ function ask(
   about: { pieces?: number; hash?: string; promptTokens?: number } = {},
 ) {
   const { world } = sim
-  const task = world.deployments.findLive(model)?.task ?? world.store.models.get(model)!.type
+  const task = world.deployments.findLive(model)?.row.plan.task ?? world.store.models.get(model)!.type
   const token = world.apiTokens.find(sim.token)
   return startMediaInference(world, token, model, task, () => ({ prefix: 'img-', hash: 'a', work, ...about }))
 }

@@ -77,11 +77,12 @@ describe('a received request', () => {
 
   test('names the deployment that serves the model of its body, and the words of its refusal', async () => {
     const sim = createSimulator({ seed: 1 })
-    const { deploy_id, model_name } = sim.world.deployments.list().find(({ status }) => status === 'stopped')!
-    const { status, request } = await send(sim, 'POST', '/v1/chat/completions', { model: model_name, ...CHAT })
+    const { row } = sim.world.deployments.list().find(({ status }) => status === 'stopped')!
+    const { id: deploy_id, plan } = row
+    const { status, request } = await send(sim, 'POST', '/v1/chat/completions', { model: plan.modelName, ...CHAT })
     expect(status).toBeGreaterThan(399)
     expect(request.subjects).toContain(deploy_id)
-    expect(request.reason).toContain(model_name)
+    expect(request.reason).toContain(plan.modelName)
     const name = sim.world.store.models.all().find(({ type }) => type === 'text-generation')!.model_name
     expect((await send(sim, 'POST', '/v1/chat/completions', { model: name, ...CHAT })).request.subjects[0]).toBe(name)
   })

@@ -1,6 +1,7 @@
 /** Webhooks of native inference: results that are posted when simulated time brings them. */
 import { describe, expect, test } from 'vitest'
 import type { Entry } from '../../src/kernel/journal.ts'
+import { countAlive } from '../../src/simulation/deployments/deployment-row.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import type { DeliverWebhook } from '../../src/simulator/webhook-options.ts'
 import { wavFile } from '../service/media/audio-files.ts'
@@ -118,7 +119,7 @@ describe('a request with a webhook', () => {
 
   test('posts a failure when its deployment stops while it waits', async () => {
     const { sim, deliveries, ask } = webhookWorld([200], SLEEPING)
-    await sim.clock.until(() => sim.world.deployments.findLive('acme/chat')!.liveInstances === 0)
+    await sim.clock.until(() => countAlive(sim.world.deployments.findLive('acme/chat')!.row) === 0)
     const { body } = await ask({ input: 'Rivers', webhook: HOOK }, '/v1/inference/acme/chat')
     await ask({}, `/deploy/${sim.world.deployments.findLive('acme/chat')!.deploy_id}/stop`)
     await sim.clock.advance('1h')
@@ -149,7 +150,7 @@ describe('a request with a webhook', () => {
 
   test('waits for the cold start of a deployment that sleeps', async () => {
     const { sim, deliveries, ask } = webhookWorld([200], SLEEPING)
-    await sim.clock.until(() => sim.world.deployments.findLive('acme/chat')!.liveInstances === 0)
+    await sim.clock.until(() => countAlive(sim.world.deployments.findLive('acme/chat')!.row) === 0)
     const before = sim.clock.elapsed / 1e6
     await ask({ input: 'Rivers', webhook: HOOK }, '/v1/inference/acme/chat')
     await sim.clock.advance('1h')

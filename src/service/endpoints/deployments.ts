@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { DEPLOYMENT_STATUSES, type DeploymentStatus } from '../../data/records/enums.ts'
 import { GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { LIMITS } from '../../lib/limits.ts'
-import { isTerminal } from '../../simulation/deployments/deployment-row.ts'
+import { countAlive, isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { requireFleetGpus, requireFunds, requireGpuQuota } from '../admission.ts'
 import { documented, neighbour } from '../endpoint.ts'
 import { credential, integer, text, words } from '../fields.ts'
@@ -117,7 +117,7 @@ export const createLlmDeployment = documented({
       max_instances: settings.max_instances,
     })
     // The text is not kept: the first event of its instances changes it.
-    return new JsonText(created.toText())
+    return new JsonText(world.deployments.toText(created.ordinal))
   },
 })
 
@@ -145,7 +145,7 @@ export const listDeployments = documented({
     const statuses = new Set(
       requestedStatuses.length > 0 ? (requestedStatuses as DeploymentStatus[]) : DEPLOYMENT_STATUSES,
     )
-    return JsonText.list(world.deployments.list(statuses).map(deployment => deployment.toJson()))
+    return JsonText.list(world.deployments.list(statuses).map(({ ordinal }) => world.deployments.toJson(ordinal)))
   },
 })
 
@@ -159,7 +159,8 @@ export const getDeployment = neighbour({
   returns: DeploymentRecord,
   findPolledResource: ({ deploy_id }) => ({ kind: 'deployments', id: deploy_id! }),
   example: { target: '/deploy/2cZeTxVFN7tKxCCh' },
-  handle: ({ params, world }) => new JsonText(requireDeployment(world, params.deploy_id).toJson()),
+  handle: ({ params: { deploy_id }, world }) =>
+    new JsonText(world.deployments.toJson(requireDeployment(world, deploy_id).ordinal)),
 })
 
 export const startDeployment = documented({
@@ -185,12 +186,12 @@ export const startDeployment = documented({
     if (deployment.status !== 'stopped' && !mayStart) {
       refuse(400, `deployment ${deploy_id} is ${deployment.status}, not stopped`)
     }
-    const blockedReason = deployment.blockedReason
+    const blockedReason = world.loraAdapters.blockedReason(deployment.ordinal)
     if (blockedReason !== undefined) refuse(400, `deployment ${deploy_id} cannot start by itself: ${blockedReason}`)
     requireFunds(world)
     // An adapter runs on the GPUs of its base, and a model of the catalog on those of the provider.
-    const requestedGpus = deployment.hasInstances ? deployment.num_gpus * deployment.min_instances : 0
-    requireGpuQuota(world, deployment.gpu, requestedGpus)
+    const { plan, gpu, numGpus, minInstances } = deployment.row
+    requireGpuQuota(world, gpu, plan.hasInstances ? numGpus * minInstances : 0)
     deployment.start()
     return { deploy_id }
   },
@@ -219,23 +220,24 @@ export const updateDeployment = neighbour({
   returns: DeployId,
   example: { target: '/deploy/2cZeTxVFN7tKxCCh', body: { settings: { max_instances: 3 } } },
   handle: ({ params: { deploy_id }, body: { settings }, world }) => {
-    const deployment = requireDeployment(world, deploy_id)
-    const { min_instances = deployment.min_instances, max_instances = deployment.max_instances } = settings
-    if (!deployment.hasInstances) {
-      refuse(400, `deployment ${deploy_id} is of the type ${deployment.type}: it has no instances of its own`)
+    const { ordinal, row } = requireDeployment(world, deploy_id)
+    const { plan, status, gpu, numGpus, minInstances, maxInstances } = row
+    const { min_instances = minInstances, max_instances = maxInstances } = settings
+    if (!plan.hasInstances) {
+      refuse(400, `deployment ${deploy_id} is of the type ${plan.type}: it has no instances of its own`)
     }
-    if (deployment.status === 'deleted') refuse(400, `deployment ${deploy_id} is deleted`)
+    if (status === 'deleted') refuse(400, `deployment ${deploy_id} is deleted`)
     if (max_instances < min_instances) {
       rejectInput(
         ['body', 'settings', 'max_instances'],
         `Value error, max_instances (${max_instances}) should not be below min_instances (${min_instances})`,
       )
     }
-    const isRaised = min_instances > deployment.min_instances || max_instances > deployment.max_instances
-    if (isRaised && !isTerminal(deployment.status)) requireFunds(world)
-    const addedInstances = isTerminal(deployment.status) ? 0 : Math.max(0, min_instances - deployment.liveInstances)
-    requireGpuQuota(world, deployment.gpu, deployment.num_gpus * addedInstances)
-    deployment.resize(min_instances, max_instances)
+    const isRaised = min_instances > minInstances || max_instances > maxInstances
+    if (isRaised && !isTerminal(status)) requireFunds(world)
+    const addedInstances = isTerminal(status) ? 0 : Math.max(0, min_instances - countAlive(row))
+    requireGpuQuota(world, gpu, numGpus * addedInstances)
+    world.deployments.scaling.resize(ordinal, min_instances, max_instances)
     return { deploy_id }
   },
 })

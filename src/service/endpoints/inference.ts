@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { DEPLOYMENT_LIFECYCLE, type ModelTask } from '../../data/records/enums.ts'
+import { isParked } from '../../simulation/deployments/deployment-row.ts'
 import { findModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { AUDIO_SIZE_LIMIT } from '../audio/transcription-answers.ts'
@@ -140,6 +141,7 @@ export const createDeploymentInference = neighbour({
 function refuseWhileStarting(world: World, model_name: string): void {
   const target = findModelTarget(world, model_name)
   const deployment = target?.row === undefined ? undefined : world.deployments.findLive(target.name)
-  if (deployment === undefined || deployment.isParked || !DEPLOYMENT_LIFECYCLE.inProgress.has(deployment.status)) return
+  if (deployment === undefined || isParked(deployment.row) || !DEPLOYMENT_LIFECYCLE.inProgress.has(deployment.status))
+    return
   refuse(423, `model ${model_name} is ${deployment.status}, not running`)
 }

@@ -54,8 +54,8 @@ export const createLora = documented({
     requireFunds(world)
     const base_model = qualifyModelName(world, body.base_model)
     const baseDeployment = world.deployments.findLive(base_model)
-    if (baseDeployment?.type === 'llm') {
-      requireLanguageModel('base_model', { model_name: base_model, type: baseDeployment.task })
+    if (baseDeployment?.row.plan.type === 'llm') {
+      requireLanguageModel('base_model', { model_name: base_model, type: baseDeployment.row.plan.task })
     } else {
       requireLanguageModel('base_model', requireCurrentModel(world, 'base_model', base_model))
     }
@@ -70,7 +70,7 @@ export const createLora = documented({
       private: body.private,
       description: body.description ?? '',
     })
-    return new JsonText(created.toJson())
+    return new JsonText(world.deployments.toJson(created.ordinal))
   },
 })
 
@@ -94,7 +94,7 @@ export const listLorasOfModel = neighbour({
   example: { target: '/v1/model/acme%2Fassistant/loras' },
   handle: ({ params, world }) => {
     const model_name = qualifyModelName(world, params.model_name)
-    const modelAdapters = listAdapters(world).filter(({ base_model }) => base_model === model_name)
+    const modelAdapters = listAdapters(world).filter(({ row }) => row.plan.baseModel === model_name)
     if (modelAdapters.length === 0 && !isKnownModel(world, model_name)) refuse(404, `no model ${model_name}`)
     return modelAdapters.map(toLoraRecord)
   },
@@ -143,8 +143,8 @@ export const updateLora = neighbour({
   example: { target: '/v1/lora/assistant-support-tone', body: { description: 'Kind and brief.' } },
   handle: ({ params, body, world }) => {
     const adapter = requireAdapter(world, params.lora_name)
-    const description = body.description === undefined ? adapter.description : (body.description ?? '')
-    adapter.describe(body.private ?? adapter.is_private, description)
+    const description = body.description === undefined ? adapter.row.description : (body.description ?? '')
+    world.loraAdapters.update(adapter.ordinal, body.private ?? adapter.row.isPrivate, description)
     return toLoraRecord(adapter)
   },
 })
@@ -162,29 +162,29 @@ export const deleteLora = neighbour({
   returns: DeployId,
   example: { target: '/v1/lora/assistant-support-tone' },
   handle: ({ params, world }) => {
-    const { deploy_id, model_name } = requireAdapter(world, params.lora_name)
-    world.deployments.removeModelVersions(model_name, 'ALL')
+    const { id: deploy_id, plan } = requireAdapter(world, params.lora_name).row
+    world.deployments.removeModelVersions(plan.modelName, 'ALL')
     return { deploy_id }
   },
 })
 
 function listAdapters(world: World): Deployment[] {
-  return world.deployments.list().filter(({ type }) => type === 'lora')
+  return world.deployments.list().filter(({ row }) => row.plan.type === 'lora')
 }
 
 function requireAdapter(world: World, lora_name: string): Deployment {
   const deployment = world.deployments.findLive(qualifyModelName(world, lora_name))
-  return deployment?.type === 'lora' ? deployment : refuse(404, `no LoRA adapter ${lora_name}`)
+  return deployment?.row.plan.type === 'lora' ? deployment : refuse(404, `no LoRA adapter ${lora_name}`)
 }
 
 function toLoraRecord(adapter: Deployment): z.input<typeof LoraRecord> {
-  const { model_name, base_model, modelhub_url, is_private, description } = adapter
+  const { plan, isPrivate, description } = adapter.row
   return {
     ...adapter.toRecord(),
-    lora_name: model_name.slice(model_name.indexOf('/') + 1),
-    base_model,
-    source: { type: 'modelhub', modelhub_url },
-    private: is_private,
+    lora_name: plan.modelName.slice(plan.modelName.indexOf('/') + 1),
+    base_model: plan.baseModel,
+    source: { type: 'modelhub', modelhub_url: plan.modelhubUrl },
+    private: isPrivate,
     description,
   }
 }

@@ -111,7 +111,7 @@ export const getDetailedDeploymentStats = neighbour({
     const stats = statsOf(world, deployment, query)
     const counts = { requests: stats.requests, total_amount_cents: toCents(stats), errors: stats.errors }
     const none = { llm: null, embeddings: null, time: null }
-    if (deployment.task === 'text-generation') {
+    if (deployment.row.plan.task === 'text-generation') {
       const { firstTokenTime, tokenTime, inputTokens: input_tokens, outputTokens: output_tokens } = stats
       return {
         ...none,
@@ -124,7 +124,7 @@ export const getDetailedDeploymentStats = neighbour({
         },
       }
     }
-    if (deployment.task === 'embeddings') {
+    if (deployment.row.plan.task === 'embeddings') {
       const { inputTokens: input_tokens, workTime, p95Time, requests } = stats
       return {
         ...none,

@@ -46,7 +46,7 @@ export function findGpus(
 /** Returns the catalog entry of a model of the account. Its price is the price of its GPUs. */
 export function toOwnModelEntry(world: World, model: AccountModel) {
   const deployment = world.deployments.findLive(model.model_name)
-  const adapter = deployment?.type === 'lora' ? deployment : undefined
+  const adapter = deployment?.row.plan.type === 'lora' ? deployment : undefined
   const { details } = model
   const target = deployment && findModelTarget(world, model.model_name)
   const gpus = findGpus(world, model.model_name)
@@ -67,7 +67,7 @@ export function toOwnModelEntry(world: World, model: AccountModel) {
       },
     },
     // An adapter has a description and a visibility of its own.
-    description: adapter ? adapter.description : details.description,
+    description: adapter ? adapter.row.description : details.description,
     cover_img_url: details.cover_img_url,
     tags: [],
     max_tokens: target?.task === 'text-generation' ? findContextLength(world, target) : null,
@@ -76,7 +76,7 @@ export function toOwnModelEntry(world: World, model: AccountModel) {
     quantization: null,
     mmlu: null,
     expected: null,
-    private: Number(adapter ? adapter.is_private : !model.isPublic),
+    private: Number(adapter ? adapter.row.isPrivate : !model.isPublic),
     is_partner: false,
   } satisfies z.output<typeof DeploymentModelEntry>
 }

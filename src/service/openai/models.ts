@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { CatalogModel } from '../../data/records/catalog.ts'
+import { isParked } from '../../simulation/deployments/deployment-row.ts'
 import { isDeprecated } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
 import { neighbour } from '../endpoint.ts'
@@ -49,13 +50,14 @@ export const listServedModels = neighbour({
     const { deployments, clock, store, modelVersions } = world
     const own = deployments
       .list(new Set(['running'] as const))
-      .filter(({ type, hasInstances, isParked }) => (hasInstances && !isParked) || type === 'lora')
-      .filter(({ model_name }) => !store.models.has(model_name))
-      .map(({ model_name, ordinal }) =>
+      .filter(({ row }) => (row.plan.hasInstances && !isParked(row)) || row.plan.type === 'lora')
+      .map(({ row }) => row.plan)
+      .filter(({ modelName }) => !store.models.has(modelName))
+      .map(({ modelName, createdAt }) =>
         toServedModel(
-          model_name,
-          clock.unix(deployments.read(ordinal).plan.createdAt),
-          toMetadata(world, toOwnModelEntry(world, modelVersions.get(model_name)!)),
+          modelName,
+          clock.unix(createdAt),
+          toMetadata(world, toOwnModelEntry(world, modelVersions.get(modelName)!)),
         ),
       )
     const catalog = store.models

@@ -156,7 +156,7 @@ export class Autoscaler extends Part<AutoscalerParts, WorkPorts> implements Scal
   evaluateAll(): void {
     const { deployments } = this.parts
     for (const deployment of deployments.list()) {
-      if (!deployment.hasInstances) continue
+      if (!deployment.row.plan.hasInstances) continue
       if (!isTerminal(deployment.status)) deployments.scaling.catchUp(deployment.ordinal)
       this.evaluate(deployment.ordinal)
     }

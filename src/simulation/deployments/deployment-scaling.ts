@@ -41,11 +41,6 @@ interface ScaledDeployments {
 
 /** The number of instances of each deployment: requests, releases, bounds, capacity, and the scale to zero. */
 export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentScalingPorts, ScaledDeployments> {
-  /** Returns the number of instances that serve or start. */
-  liveInstances(ordinal: number): number {
-    return countAlive(this.owner.read(ordinal))
-  }
-
   /** Returns the number of instances that have a node. */
   placedInstances({ instances: ordinals }: Readonly<DeploymentRow>): number {
     const { instances } = this.parts
@@ -166,18 +161,16 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
 
   /** Requests the missing instances of deployments on a GPU type whose quota has room again. */
   onQuotaAvailable(gpu: GpuType): void {
-    for (const deployment of this.owner.list()) {
-      const row = this.owner.read(deployment.ordinal)
+    for (const { ordinal, row } of this.owner.list()) {
       if (row.gpu !== gpu || !row.plan.hasInstances || isTerminal(row.status)) continue
-      if (countAlive(row) < row.desired) this.replenish(deployment.ordinal)
+      if (countAlive(row) < row.desired) this.replenish(ordinal)
     }
   }
 
   /** Requests the missing instances of all deployments after a suspension of the account. */
   onSuspensionEnded(): void {
-    for (const { ordinal, hasInstances } of this.owner.list()) {
-      const row = this.owner.read(ordinal)
-      if (hasInstances && !isTerminal(row.status) && countAlive(row) < row.desired) this.replenish(ordinal)
+    for (const { ordinal, row } of this.owner.list()) {
+      if (row.plan.hasInstances && !isTerminal(row.status) && countAlive(row) < row.desired) this.replenish(ordinal)
     }
   }
 

@@ -111,8 +111,8 @@ export class Deployments
   /** Removes a version of a model of the account, or `ALL`, and deletes the deployments that run it. */
   removeModelVersions(modelName: string, version: string): void {
     const removed = this.parts.modelVersions.removeVersions(modelName, version)
-    for (const deployment of this.list()) {
-      if (deployment.model_name === modelName && removed.includes(deployment.version)) deployment.delete()
+    for (const { ordinal, row } of this.list()) {
+      if (row.plan.modelName === modelName && removed.includes(row.plan.version)) this.delete(ordinal)
     }
     if (this.parts.modelVersions.has(modelName)) this.context.markVisibleChange()
   }
@@ -149,7 +149,9 @@ export class Deployments
 
   /** Stops all deployments for lack of funds. */
   stopAllForFunds(): void {
-    for (const one of this.list()) if (one.hasInstances || one.type === 'lora') this.stopForFunds(one.ordinal)
+    for (const { ordinal, row } of this.list()) {
+      if (row.plan.hasInstances || row.plan.type === 'lora') this.stopForFunds(ordinal)
+    }
   }
 
   /** Stops a deployment for lack of funds. It may start again when funds return. */
@@ -164,7 +166,7 @@ export class Deployments
   onFundsReturned(): void {
     if (this.context.profile.policies.balanceReturns !== 'restart') return
     for (const deployment of this.list(new Set<DeploymentStatus>(['stopped']))) {
-      if (this.read(deployment.ordinal).stoppedForFunds) deployment.start()
+      if (deployment.row.stoppedForFunds) deployment.start()
     }
   }
 

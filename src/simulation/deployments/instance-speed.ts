@@ -143,10 +143,7 @@ export interface AdapterFollower {
     assignSlots(base: number): void
     onAdapterEnded(adapter: number): void
   }
-  /** Tells why an adapter cannot be started by itself; undefined if it can. */
-  blockedReason(ordinal: number): string | undefined
   start(ordinal: number): void
-  update(ordinal: number, isPrivate: boolean, description: string): void
 }
 
 /** The autoscaler, as deployments see it. */

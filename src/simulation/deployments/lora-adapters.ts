@@ -83,7 +83,7 @@ export class LoraAdapters extends Part<LoraAdaptersParts> implements AdapterFoll
   add(spec: AdapterSpec, identity: FixtureIdentity = {}): number {
     const namedDeployment = this.parts.deployments.findLive(spec.base_model)
     // References to the catalog have rows too; what they name is served on shared capacity.
-    const base = namedDeployment?.type === 'llm' ? namedDeployment : undefined
+    const base = namedDeployment?.row.plan.type === 'llm' ? namedDeployment : undefined
     const baseRow = base === undefined ? undefined : this.parts.deployments.read(base.ordinal)
     const ordinal = this.parts.deployments.insert(
       {

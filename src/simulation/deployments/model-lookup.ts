@@ -77,7 +77,7 @@ export function findModelTarget(
 
 /** Returns whether the model has this version. A deployment of the account serves only its own. */
 function hasVersion({ deployments, store }: ModelSources, { name, row }: ModelTarget, version: string): boolean {
-  if (row !== undefined) return deployments.findLive(name)?.version === version
+  if (row !== undefined) return deployments.findLive(name)?.row.plan.version === version
   return store.models.get(name)?.versions.includes(version) ?? false
 }
 
@@ -92,18 +92,19 @@ function findUnversionedTarget(
     : (deployments.findLive(model) ?? deployments.findLive(`${store.account.display_name}/${model}`))
   if (deployment?.status === 'deleted') return undefined
   // A catalog model serves all under its name, so a deployment of it is reached by its id alone.
-  const isOwn = deployment?.hasInstances && (isId || deployment.base_model !== deployment.model_name)
-  if (deployment && (isOwn || deployment.type === 'lora')) {
-    const { task, ordinal, model_name: name } = deployment
+  const plan = deployment?.row.plan
+  const isOwn = plan?.hasInstances && (isId || plan.baseModel !== plan.modelName)
+  if (deployment && plan && (isOwn || plan.type === 'lora')) {
+    const { task, modelName: name, base, baseModel } = plan
+    const { ordinal } = deployment
     const common = { name, task, row: ordinal }
-    if (deployment.type !== 'lora') return { kind: 'own', ...common, deployment: ordinal, adapter: undefined }
-    const { base, baseModel } = deployments.read(ordinal).plan
+    if (plan.type !== 'lora') return { kind: 'own', ...common, deployment: ordinal, adapter: undefined }
     // An adapter on a model of the catalog costs half as much again as the model.
     return base >= 0
       ? { kind: 'own', ...common, deployment: base, adapter: ordinal }
       : { kind: 'catalog', ...common, model: baseModel, priceShare: profile.prices.adapterFactor, adapter: ordinal }
   }
-  const catalogModel = store.models.get(deployment?.model_name ?? model)
+  const catalogModel = store.models.get(plan?.modelName ?? model)
   if (catalogModel === undefined) return undefined
   if (!acceptsDeprecated && isDeprecated(catalogModel, clock)) return undefined
   const { model_name: name, type: task } = catalogModel

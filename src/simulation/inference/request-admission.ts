@@ -2,7 +2,7 @@ import type { AccountAccess } from '../account/access/account-access.ts'
 import type { GpuQuotas } from '../account/gpu-quotas.ts'
 import type { SimulationContext } from '../context.ts'
 import type { Autoscaler } from '../deployments/autoscaler.ts'
-import { isParked, isTerminal } from '../deployments/deployment-row.ts'
+import { countAlive, isParked, isTerminal } from '../deployments/deployment-row.ts'
 import type { Deployments } from '../deployments/deployments.ts'
 import { isDeployId, type ModelTarget } from '../deployments/model-lookup.ts'
 import type { RequestCounts } from './request-counts.ts'
@@ -84,12 +84,7 @@ export function rejectionFor(
   }
   // Without a live instance, the request can only be served if the quota permits a new instance.
   const limit = gpuQuotas.get(row.gpu)
-  if (
-    row.ready === 0 &&
-    deployments.scaling.liveInstances(target.deployment) === 0 &&
-    limit !== null &&
-    gpuQuotas.held(row.gpu) + row.numGpus > limit
-  ) {
+  if (row.ready === 0 && countAlive(row) === 0 && limit !== null && gpuQuotas.held(row.gpu) + row.numGpus > limit) {
     const message = `no instance of ${model} may be started: the limit of ${row.gpu} is reached`
     return { status: 429, message, retryAfter: RETRY_AFTER.start }
   }

@@ -40,8 +40,8 @@ export function deleteAccount(account: AccountParts): void {
   for (const batch of batches.list()) batch.cancel()
   // Adapters go before what they stand on.
   const remaining = deployments.list()
-  for (const deployment of remaining) if (deployment.type === 'lora') deployment.delete()
-  for (const deployment of remaining) if (deployment.type !== 'lora') deployment.delete()
+  for (const deployment of remaining) if (deployment.row.plan.type === 'lora') deployment.delete()
+  for (const deployment of remaining) if (deployment.row.plan.type !== 'lora') deployment.delete()
   for (const kind of ['hosted', 'container'] as const) {
     const remainingRentals = rentals.list(kind, state => state !== 'deleted' && state !== 'shutting_down')
     for (const ordinal of remainingRentals) rentals.delete(ordinal)

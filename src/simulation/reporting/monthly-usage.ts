@@ -110,10 +110,7 @@ function rentItems(world: World, from: Micros, to: Micros): UsageItem[] {
   }
   return [...sums].flatMap(([id, { gpu, gpuMicros, microcents }]) => {
     if (gpuMicros === 0 && microcents === 0) return []
-    const name =
-      world.deployments.get(id)?.model_name ??
-      world.rentals.findById(id)?.name ??
-      id
+    const name = world.deployments.get(id)?.row.plan.modelName ?? world.rentals.findById(id)?.name ?? id
     // A hosted instance has no GPU.
     const type = gpu === 'other' ? null : gpu
     return [

@@ -106,15 +106,16 @@ function* statuses(
     case 'deployments': {
       const one = id === undefined ? undefined : world.deployments.get(id)
       const all = id === undefined ? world.deployments.list() : one === undefined ? [] : [one]
-      for (const { deploy_id, status, pendingInstances } of all) {
-        yield [deploy_id, status === 'running' && pendingInstances > 0 ? 'scaling' : status]
+      for (const { row } of all) {
+        yield [row.id, row.status === 'running' && row.reportedPending > 0 ? 'scaling' : row.status]
       }
       break
     }
     case 'adapters': {
       const name = id === undefined || id.includes('/') ? id : `${world.store.account.display_name}/${id}`
-      for (const one of world.deployments.list()) {
-        if (one.type === 'lora' && (name === undefined || one.model_name === name)) yield [one.deploy_id, one.status]
+      for (const { row } of world.deployments.list()) {
+        const { type, modelName } = row.plan
+        if (type === 'lora' && (name === undefined || modelName === name)) yield [row.id, row.status]
       }
       break
     }

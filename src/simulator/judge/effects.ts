@@ -252,7 +252,7 @@ export function leftEffects(observation: Observation): LeftEffect[] {
     const [rate, usual] = [sim.world.ledger.meters.rateOf(id), base.rates.get(id)]
     const isChanged = value !== undefined && value !== before?.value
     if (usual !== undefined) {
-      const model = sim.world.deployments.get(id)?.model_name ?? ''
+      const model = sim.world.deployments.get(id)?.row.plan.modelName ?? ''
       const names = [effect, before ?? effect].flatMap(namesInBody)
       if (!isChanged || !isKnown(effect) || isNamed(id, model, ...names)) return []
       if (rate > usual) return [{ effect, rate, usual }]

@@ -189,7 +189,7 @@ function costsBySubject(postings: readonly LedgerEntry[]): [subject: string, mic
 /** Returns the id with its model, if it has one. */
 function formatSubject({ world }: Simulator, id: string): string {
   const deployment = world.deployments.get(id)
-  return deployment === undefined ? id : `${id} (${deployment.model_name})`
+  return deployment === undefined ? id : `${id} (${deployment.row.plan.modelName})`
 }
 
 /** Returns why the last of some requests was refused. */

@@ -88,7 +88,7 @@ describe.each(PLACES)('a client %s', (_, open) => {
     while (sim.requestLog.listeners === 0) await eventLoopTurn()
     await ask(sim, 'POST', '/deploy/llm', NEW)
     await sim.clock.until(() =>
-      sim.world.deployments.list().some(one => one.model_name === 'acme/new' && one.status === 'running'),
+      sim.world.deployments.list().some(one => one.row.plan.modelName === 'acme/new' && one.status === 'running'),
     )
     const read = await reading
     expect(read.map(event => (event.type === 'entry' ? event.entry.kind : event.type))).toEqual([

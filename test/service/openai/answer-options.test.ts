@@ -224,11 +224,11 @@ test('service_tier is repeated in answers and in every event of a stream, and mi
 describe('NAME:VERSION', () => {
   test('is the model, live and in a batch, when the model has the version', { tags: 'slow' }, async () => {
     const { sim, client, ask } = openaiWorld({ fixtures: 'default', with: {} })
-    const own = sim.world.deployments.list().find(({ model_name }) => model_name === 'acme/assistant')!
+    const own = sim.world.deployments.list().find(({ row }) => row.plan.modelName === 'acme/assistant')!
     const catalog = sim.world.store.models.get('aurora-labs/aurora-8b-instruct')!
     for (const [name, version] of [
-      ['acme/assistant', own.version],
-      ['assistant', own.version],
+      ['acme/assistant', own.row.plan.version],
+      ['assistant', own.row.plan.version],
       [catalog.model_name, catalog.versions[0]],
     ] as const) {
       const plain = await client.chat.completions.create({ ...CHAT, model: name })

@@ -528,7 +528,7 @@ test('a reference to the catalog answers by its id while it runs, equal to its m
   expect((await asked(id))[0]).toBe(200)
   legacy.stop()
   expect(await asked(id)).toEqual([503, 'model M is stopped, not running'])
-  expect((await asked(legacy.model_name))[0]).toBe(200)
+  expect((await asked(legacy.row.plan.modelName))[0]).toBe(200)
   // A reference has no instances of the account before or after.
   expect((await ask(`/deploy/${legacy.deploy_id}/start`, {})).status).toBe(200)
   await sim.clock.advance('1h')
@@ -536,11 +536,11 @@ test('a reference to the catalog answers by its id while it runs, equal to its m
   expect((await asked(id))[0]).toBe(200)
   legacy.delete()
   expect((await asked(id))[0]).toBe(404)
-  expect((await asked(legacy.model_name))[0]).toBe(200)
+  expect((await asked(legacy.row.plan.modelName))[0]).toBe(200)
   const voice = sim.world.deployments.get('L7sRPhrSJkt5fPTG')!
   const refusal = [400, 'model M does text-to-speech, not text-generation']
   expect(await asked(`deploy_id:${voice.deploy_id}`)).toEqual(refusal)
-  expect(await asked(voice.model_name)).toEqual(refusal)
+  expect(await asked(voice.row.plan.modelName)).toEqual(refusal)
 })
 
 test('GET /v1/models lists models, and each text model answers', { tags: 'slow' }, async () => {

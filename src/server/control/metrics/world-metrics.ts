@@ -47,9 +47,8 @@ export const EVENT_METRICS = new MetricTable([
 
 /** Yields the values of all deployments that are not deleted, by creation. */
 export function* readDeployments(world: World): Generator<MetricValues> {
-  for (const { ordinal, type } of world.deployments.list()) {
-    if (type !== 'llm') continue
-    const row = world.deployments.read(ordinal)
+  for (const { ordinal, row } of world.deployments.list()) {
+    if (row.plan.type !== 'llm') continue
     const state = servingState(world, ordinal)
     const load = toWholeRequests(world.history.totalsAt(row, world.clock.now).served ?? EMPTY_FLOW)
     const { requests } = row

@@ -72,7 +72,8 @@ export const updateModelPublicity = neighbour({
 
 /** Changes the visibility and the details of a model. A live adapter has its visibility and description itself. */
 function describeModel(world: World, { model_name }: AccountModel, isPublic: boolean, details: ModelDetails): void {
-  findLiveAdapter(world, model_name)?.describe(!isPublic, details.description)
+  const adapter = findLiveAdapter(world, model_name)
+  if (adapter !== undefined) world.loraAdapters.update(adapter.ordinal, !isPublic, details.description)
   world.modelVersions.describe(model_name, isPublic, details)
 }
 
@@ -89,11 +90,11 @@ function requireOwnModel(world: World, requestedName: string): AccountModel {
   }
   const adapter = findLiveAdapter(world, model_name)
   if (adapter === undefined) return model
-  const details = { ...model.details, description: adapter.description }
-  return { ...model, isPublic: !adapter.is_private, details }
+  const details = { ...model.details, description: adapter.row.description }
+  return { ...model, isPublic: !adapter.row.isPrivate, details }
 }
 
 function findLiveAdapter(world: World, model_name: string): Deployment | undefined {
   const deployment = world.deployments.findLive(model_name)
-  return deployment?.type === 'lora' ? deployment : undefined
+  return deployment?.row.plan.type === 'lora' ? deployment : undefined
 }

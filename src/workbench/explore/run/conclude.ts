@@ -216,7 +216,7 @@ function findOwnedIds(
   const words = once(() => new Set(texts.flatMap(text => text.split(/[^\w.-]+/))))
   const isNamed = (thing: CreatedThing) => {
     const { kind, id } = thing
-    const name = kind === 'adapter' ? sim.world.deployments.get(id)?.model_name.split('/').at(-1) : undefined
+    const name = kind === 'adapter' ? sim.world.deployments.get(id)?.row.plan.modelName.split('/').at(-1) : undefined
     if (texts.some(text => text.includes(id)) || (name !== undefined && words().has(name))) return true
     const lookups = requests.filter(one => one.index > thing.request.index && hasRole({ sim }, one, `list ${kind}`))
     const isInVain = end.kind === 'threw' && lookups.length > 0 && !lookups.some(isUsable)

@@ -29,7 +29,7 @@ export function findBoundaries(entries: readonly Entry[], observation: Observati
     const key = `${kind} ${subject}`
     const nth = (counts.get(key) ?? 0) + 1
     counts.set(key, nth)
-    const gpu = sim.world.deployments.get(deployments.get(subject) ?? subject)?.gpu
+    const gpu = sim.world.deployments.get(deployments.get(subject) ?? subject)?.row.gpu
     const node = nodes.get(subject)
     const file = kind === 'batch.completed' ? sim.world.batches.get(subject)?.toRecord().output_file_id : undefined
     boundaries.push({
