@@ -1,11 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { DEPLOYMENT_LIFECYCLE, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, HUB_TASKS } from '../../src/data/records/enums.ts'
-import { GPU_TYPES } from '../../src/data/records/gpu-config.ts'
+import { DEPLOYMENT_LIFECYCLE, DEPLOYMENT_STATUSES } from '../../src/data/records/enums.ts'
 import { isTerminal } from '../../src/simulation/deployments/deployment-row.ts'
-import { writeRecord } from '../../src/simulation/deployments/deployment-table.ts'
 import { entryKindOf, INSTANCE_STATES } from '../../src/simulation/deployments/instance-row.ts'
-import { anyText } from '../lib/any-text.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 
 describe('the words of a deployment', () => {
@@ -239,33 +235,4 @@ describe('adapters', () => {
     pass(sim, '10m')
     expect(tone.status).toBe('stopped')
   })
-})
-
-test('the text of a record is the one of JSON.stringify', () => {
-  const text = fc.oneof(anyText, fc.string())
-  const settings = fc.record({ min_instances: fc.nat(), max_instances: fc.nat() })
-  const weights = fc.record({ repo: text, revision: text, token: fc.constantFrom('', '********') })
-  const config = fc.record({
-    gpu: fc.constantFrom(...GPU_TYPES),
-    num_gpus: fc.nat(),
-    max_batch_size: fc.nat(),
-    weights,
-  })
-  const plain = {
-    deploy_id: text,
-    model_name: text,
-    version: text,
-    task: fc.constantFrom(...HUB_TASKS),
-    status: fc.constantFrom(...DEPLOYMENT_STATUSES),
-    fail_reason: text,
-    created_at: fc.constant('2026-01-01T00:00:00.000000+00:00'),
-    updated_at: fc.constant('2026-01-01T00:00:01.000000+00:00'),
-    type: fc.constantFrom(...DEPLOYMENT_TYPES),
-    instances: fc.record({ running: fc.nat(), pending: fc.nat() }),
-  }
-  fc.assert(
-    fc.property(fc.oneof(fc.record(plain), fc.record({ ...plain, config, settings })), record => {
-      expect(writeRecord(record)).toBe(JSON.stringify(record))
-    }),
-  )
 })

@@ -79,7 +79,7 @@ export class DeploymentTable<Parts = unknown, Ports = unknown> extends IndexedPa
 
   /** Returns the JSON text of a record without keeping it. */
   toText(ordinal: number): string {
-    return writeRecord(this.toRecord(ordinal))
+    return JSON.stringify(this.toRecord(ordinal))
   }
 
   toRecord(ordinal: number): DeploymentRecord {
@@ -113,24 +113,6 @@ export class DeploymentTable<Parts = unknown, Ports = unknown> extends IndexedPa
     }
     return record
   }
-}
-
-/** Returns the JSON text of a record, as `JSON.stringify` does in twice the time. */
-export function writeRecord(record: DeploymentRecord): string {
-  const { config, settings, instances } = record
-  const plain =
-    `{"deploy_id":${JSON.stringify(record.deploy_id)},"model_name":${JSON.stringify(record.model_name)},` +
-    `"version":${JSON.stringify(record.version)},"task":"${record.task}","status":"${record.status}",` +
-    `"fail_reason":${record.fail_reason === '' ? '""' : JSON.stringify(record.fail_reason)},` +
-    `"created_at":"${record.created_at}","updated_at":"${record.updated_at}","type":"${record.type}",` +
-    `"instances":{"running":${instances.running},"pending":${instances.pending}}`
-  if (config === undefined || settings === undefined) return `${plain}}`
-  const { repo, revision, token } = config.weights
-  return (
-    `${plain},"config":{"gpu":"${config.gpu}","num_gpus":${config.num_gpus},"max_batch_size":${config.max_batch_size},` +
-    `"weights":{"repo":${JSON.stringify(repo)},"revision":${JSON.stringify(revision)},"token":"${token}"}},` +
-    `"settings":{"min_instances":${settings.min_instances},"max_instances":${settings.max_instances}}}`
-  )
 }
 
 /** Returns the instances as the record shows them. An adapter has no instances of its own and counts as one. */
