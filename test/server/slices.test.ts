@@ -130,7 +130,7 @@ describe('a batch', () => {
         await sim.clock.next()
         done = sim.world.batches.get(id)!.toRecord().request_counts?.completed ?? 0
       }
-      sim.world.batches.get(id)!.stall()
+      sim.cluster.batch(id).stall()
       await move(sim, '24h')
       return id
     },

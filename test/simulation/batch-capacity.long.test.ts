@@ -102,7 +102,7 @@ describe('a batch beside live load', () => {
     const [watched, alone] = [busy({ load }), busy({ load })]
     for (let i = 0; i < 500; i++) {
       pass(watched.sim, '7s')
-      void watched.batch.toJson()
+      void watched.batch.toRecord()
     }
     pass(alone.sim, '3500s')
     expect(watched.batch.toRecord()).toEqual(alone.batch.toRecord())
@@ -222,7 +222,6 @@ describe('any moment', () => {
     const { completed } = batch.toRecord().request_counts!
     expect(completed - step).toBeGreaterThan(12)
     expect(completed - step).toBeLessThan(22)
-    expect(JSON.parse(batch.toJson())).toEqual(batch.toRecord())
     batch.cancel()
     expect(batch.toRecord().request_counts!.completed).toBe(completed)
     passUntil(sim, () => batch.status === 'cancelled', '1m')

@@ -10,7 +10,6 @@ import { paginate } from '../list-params.ts'
 import { FUNDS_REFUSAL } from '../lookups.ts'
 import { BatchRecord, listSchema } from '../records.ts'
 import { refuse } from '../refusals.ts'
-import { JsonText } from '../results.ts'
 
 /** The endpoints of batches that the interface documents. */
 const DOCUMENTED_ENDPOINTS = ['/v1/chat/completions', '/v1/completions'] as const
@@ -68,7 +67,7 @@ export const createBatch = documented({
     }
     const spec = { ...body, metadata: body.metadata ?? null, token_id: token?.token_id }
     const output_life_seconds = output_expires_after?.seconds
-    return toAnswer(world.batches.create({ ...spec, output_life_seconds }), outputNames)
+    return toRecord(world.batches.create({ ...spec, output_life_seconds }), outputNames)
   },
 })
 
@@ -85,7 +84,7 @@ export const getBatch = neighbour({
   example: { target: '/v1/batches/batch_iuGVRMdgEEaPgAmTJFZuY8YE' },
   handle: ({ params, world, outputNames }) => {
     const batch = world.batches.get(params.batch_id) ?? refuse(404, 'batch not found')
-    return toAnswer(batch, outputNames)
+    return toRecord(batch, outputNames)
   },
 })
 
@@ -126,16 +125,11 @@ export const cancelBatch = neighbour({
   handle: ({ params: { batch_id }, world, outputNames }) => {
     const batch = world.batches.get(batch_id) ?? refuse(404, 'batch not found')
     if (!batch.cancel()) refuse(400, `batch ${batch_id} is ${batch.status} already`)
-    return toAnswer(batch, outputNames)
+    return toRecord(batch, outputNames)
   },
 })
 
 function toRecord(batch: Batch, outputNames: VendorNames | undefined): SimulatedRecord {
   const record = batch.toRecord()
   return outputNames?.lines.nameErrors(record) ?? record
-}
-
-/** Returns the record as JSON. Without a names profile, it is stored until the batch changes. */
-function toAnswer(batch: Batch, outputNames: VendorNames | undefined): JsonText {
-  return new JsonText(outputNames === undefined ? batch.toJson() : JSON.stringify(toRecord(batch, outputNames)))
 }

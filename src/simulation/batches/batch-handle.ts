@@ -7,43 +7,28 @@ export type BatchRecord = ReturnType<typeof toBatchRecord>
 
 /** A batch for reading and cancelling. */
 export interface Batch {
+  readonly ordinal: number
   readonly id: string
   readonly status: BatchStatus
   toRecord(): BatchRecord
-  toJson(): string
   /** Requests an early end. Returns false if the status is terminal. */
   cancel(): boolean
-  /** Ends its completion window. Returns false if its lines are done, or were stopped. */
-  expire(): boolean
-  /** Fails it, without output. Returns false if the status is terminal. */
-  fail(): boolean
-  /** Keeps it from progress until it expires. Returns false if its lines are done, or were stopped. */
-  stall(): boolean
 }
 
-/** The batches, with the actions of a handle by ordinal. */
-type ActingBatches = BatchTable & Readonly<Record<'cancel' | 'expire' | 'fail' | 'stall', (ordinal: number) => boolean>>
+type CancellingBatches = BatchTable & { cancel(ordinal: number): boolean }
 
 /** Returns a handle of the batch with an ordinal. */
-export function createBatchHandle(context: SimulationContext, table: ActingBatches, ordinal: number): Batch {
-  const toRecord = () => toBatchRecord(context, table.read(ordinal))
+export function createBatchHandle(context: SimulationContext, table: CancellingBatches, ordinal: number): Batch {
   return {
+    ordinal,
     get id() {
       return table.read(ordinal).id
     },
     get status() {
       return table.read(ordinal).status
     },
-    toRecord,
-    toJson: () => {
-      // While lines run, the counts change between events.
-      if (table.read(ordinal).rate.tokensPerSecond > 0) return JSON.stringify(toRecord())
-      return table.jsonOf(ordinal, () => JSON.stringify(toRecord()))
-    },
+    toRecord: () => toBatchRecord(context, table.read(ordinal)),
     cancel: () => table.cancel(ordinal),
-    expire: () => table.expire(ordinal),
-    fail: () => table.fail(ordinal),
-    stall: () => table.stall(ordinal),
   }
 }
 

@@ -93,7 +93,6 @@ export class BatchPacing extends Part<BatchPacingParts, unknown, BatchTable> imp
     this.context.cancel(row.next)
     row.next = this.#scheduleStepEnd(ordinal, row)
     if (target?.kind === 'own') this.parts.deployments.scaling.recordServing(target.deployment)
-    this.owner.invalidateJson(ordinal)
   }
 
   #scheduleStepEnd(ordinal: number, row: Readonly<BatchRow>): EntryHandle {

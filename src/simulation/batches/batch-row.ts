@@ -155,13 +155,11 @@ export function doneLinesAt({ tokensBefore, lines }: BatchWork, position: number
 /** The rows of all batches, with an index by id and the list of active batches. */
 export class BatchTable<Parts = unknown, Ports = unknown> extends IndexedPart<BatchRow, Parts, Ports> {
   protected readonly table = this.tableOf(BatchRow)
-  #jsonTexts: (string | undefined)[] = []
   /** Ordinals of the batches whose status is not terminal. */
   #active: readonly number[] = []
 
   override archive(archive: Archive): void {
     super.archive(archive)
-    this.#jsonTexts = archive.cache(this.#jsonTexts)
     this.#active = archive.value(this.#active)
   }
 
@@ -179,15 +177,5 @@ export class BatchTable<Parts = unknown, Ports = unknown> extends IndexedPart<Ba
   /** Removes a batch from the active batches. */
   deactivate(ordinal: number): void {
     this.#active = this.#active.filter(other => other !== ordinal)
-  }
-
-  /** Returns the JSON of a batch from a cache, or makes it. */
-  jsonOf(ordinal: number, make: () => string): string {
-    this.#jsonTexts[ordinal] ??= make()
-    return this.#jsonTexts[ordinal]!
-  }
-
-  invalidateJson(ordinal: number): void {
-    this.#jsonTexts[ordinal] = undefined
   }
 }

@@ -238,7 +238,7 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
       default:
         assertHandled(event)
     }
-    this.#onVisibleChange(ordinal)
+    this.context.markVisibleChange()
   }
 
   #handle(ordinal: number): Batch {
@@ -262,7 +262,7 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
     }
     this.#setStatus(row, 'cancelling')
     this.pacing.rebalance(row)
-    this.#onVisibleChange(ordinal)
+    this.context.markVisibleChange()
     return true
   }
 
@@ -399,11 +399,6 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
     this.pacing.rebalance(row)
     const target = this.pacing.findTarget(row)
     if (target?.kind === 'own') this.parts.deployments.scaling.onWorkEnded(target.deployment)
-    this.#onVisibleChange(ordinal)
-  }
-
-  #onVisibleChange(ordinal: number): void {
-    this.invalidateJson(ordinal)
     this.context.markVisibleChange()
   }
 }

@@ -105,7 +105,7 @@ const POOL_COMMANDS = {
 function endOfBatch(end: 'expire' | 'cancel' | 'fail' | 'stall', description: string) {
   const apply = (world: CommandTargets, batch_id: string) => {
     const batch = requireBatch(world, batch_id)
-    if (batch[end]()) return
+    if (world.batches[end](batch.ordinal)) return
     throw new CommandError(
       `Failed to ${end} the batch '${batch_id}': it is ${batch.status}. Only a batch that is validating or in_progress ends early.`,
     )
