@@ -8,7 +8,6 @@ import {
   type FixtureRental,
   type Machine,
   type RentalKind,
-  type RentalPlan,
   RentalRow,
   type RentalSpec,
 } from './rental-row.ts'
@@ -17,6 +16,9 @@ const ID = purpose('rental.id')
 
 const ID_PREFIXES: Readonly<Record<RentalKind, string>> = { hosted: 'inst_', container: 'container_' }
 
+/** What a request for a rental of the other kind has. */
+const NEITHER = { gpu: 'other', numGpus: 0, image: '', machine: undefined, storageGb: 0 } as const
+
 /** Returns the row of a new rental, or of one of a fixture. It has no resources yet. */
 export function createRow(
   context: SimulationContext,
@@ -24,30 +26,18 @@ export function createRow(
   spec: RentalSpec,
   fixture: FixtureRental | undefined,
 ): RentalRow {
-  const { kind, name } = spec
-  const key = context.newKey(kind, name)
-  const id = fixture?.id ?? `${ID_PREFIXES[kind]}${context.chance.letters(24, key, ID)}`
+  const { name, storageGb, ...own } = { ...NEITHER, ...spec }
+  const key = context.newKey(own.kind, name)
+  const id = fixture?.id ?? `${ID_PREFIXES[own.kind]}${context.chance.letters(24, key, ID)}`
   const createdAt = fixture?.createdAt ?? context.clock.now
-  const plan: RentalPlan =
-    spec.kind === 'hosted'
-      ? { kind: 'hosted', key, gpu: 'other', numGpus: 0, image: '', machine: spec.machine, createdAt }
-      : {
-          kind: 'container',
-          key,
-          gpu: spec.gpu,
-          numGpus: spec.numGpus,
-          image: spec.image,
-          machine: undefined,
-          createdAt,
-        }
   const row = new RentalRow(generation, id, {
-    plan,
+    plan: { ...own, key, createdAt },
     name,
     state: fixture?.state ?? 'creating',
     since: createdAt,
     updatedAt: createdAt,
-    storageGb: spec.kind === 'hosted' ? spec.storageGb : 0,
-    stateAfterShutdown: kind === 'hosted' ? 'stopped' : 'deleted',
+    storageGb,
+    stateAfterShutdown: own.kind === 'hosted' ? 'stopped' : 'deleted',
   })
   row.failReason = fixture?.failReason ?? ''
   if (!countsAgainstQuota(row.state)) row.endedAt = createdAt

@@ -41,24 +41,11 @@ export interface Machine {
   readonly lastBackup: number | null
 }
 
-/** A valid request for a hosted instance. */
-export interface HostedRentalSpec {
-  readonly kind: 'hosted'
-  readonly name: string
-  readonly machine: Machine
-  readonly storageGb: number
-}
-
-/** A valid request for a container. */
-export interface ContainerRentalSpec {
-  readonly kind: 'container'
-  readonly name: string
-  readonly gpu: GpuType
-  readonly numGpus: number
-  readonly image: string
-}
-
-export type RentalSpec = HostedRentalSpec | ContainerRentalSpec
+/** A valid request for a rental: a machine with storage, or GPUs with an image. */
+export type RentalSpec = { readonly name: string } & (
+  | { readonly kind: 'hosted'; readonly machine: Machine; readonly storageGb: number }
+  | ({ readonly kind: 'container' } & Pick<RentalPlan, 'gpu' | 'numGpus' | 'image'>)
+)
 
 /** The fields that a fixture gives a rental in addition to a request. */
 export interface FixtureRental {
