@@ -63,7 +63,7 @@ export function estimateWeights(repo: string): ModelWeights {
         : UNKNOWN_PARAMETERS_B
   const format = Object.keys(BYTES_PER_PARAMETER).find(word => name.includes(word)) ?? 'bf16'
   const size = parametersB > 0 && parametersB <= 10_000 ? parametersB : UNKNOWN_PARAMETERS_B
-  return { bytes: weightBytes(size, format), parametersB: size, context: 8192 }
+  return { bytes: weightBytes(size, format), parametersB: size, context: 8192, figures: undefined }
 }
 
 /** Weights of a repository, listed or not. */
