@@ -47,7 +47,8 @@ export function findCreatedThings(sim: Simulator, bySeq: ReadonlyMap<number, Obs
   return things
 }
 
-function stateOf(sim: Simulator, kind: CreatedKind, id: string): Pick<CreatedThing, 'status' | 'isAlive'> {
+/** Returns the status of a thing, and whether it goes on. */
+export function stateOf(sim: Simulator, kind: CreatedKind, id: string): Pick<CreatedThing, 'status' | 'isAlive'> {
   const { world } = sim
   if (kind === 'batch') {
     const { status = 'deleted' as const } = world.batches.get(id) ?? {}

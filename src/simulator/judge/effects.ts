@@ -4,9 +4,9 @@ import { isRecord, tryParseJson } from '../../lib/json-text.ts'
 import type { JournalEntry } from '../simulator-interface.ts'
 import { textsIn } from './answers/leaves.ts'
 import { textOf } from './batch-rows.ts'
-import { namesInBody } from './created-things.ts'
+import { namesInBody, stateOf } from './created-things.ts'
 import { isAbout, isPayment, isUsable, kindFor, knewId, lastStartOf } from './facts.ts'
-import type { Conduct, CreatedThing, Effect, Observation, ObservedRequest } from './observation.ts'
+import type { Conduct, Effect, Observation, ObservedRequest } from './observation.ts'
 import { isRead } from './retries.ts'
 import { kindWord } from './words.ts'
 
@@ -16,6 +16,7 @@ const SETTINGS = /\.(?:set|resized|renamed|edited|allowed|described|requested|ex
 const ORDERS = /\.(stop|start|cancel)(?:ping|ped|ing|ling|led)$/
 /** What may change the price of a thing, and is left behind only if the price rose. */
 const PRICED = /(?:\.resized|\.expanding| order)$/
+const ORDER = / order$/
 /** What has a price for as long as it goes on. */
 const RENTED = /^(?:hosted|container)/
 /** Things that rules look at one by one, or that are free to leave. */
@@ -125,17 +126,20 @@ function nameIn({ kind, fields = {} }: JournalEntry, { body }: ObservedRequest):
 
 /** Returns the effects of the run without faults that this run lacks, in words by effect. `isLess`: it made fewer things. */
 export function missingEffects(
-  effects: ReadonlyMap<string, Effect>,
+  { effects, created, sim }: Pick<Observation, 'effects' | 'created' | 'sim'>,
   usual: ReadonlyMap<string, Effect>,
-  created: readonly CreatedThing[],
 ): readonly { readonly effect: Effect; readonly words: string; readonly isLess?: true }[] {
   return [...usual].flatMap(([key, effect]) => {
     const now = effects.get(key)
     const label = effect.name === '' || effect.name === effect.id ? effect.what : `${effect.what} '${effect.name}'`
     if (effect.value !== undefined) {
-      const thing = now ?? (effect.value === 'stop' ? madeUnder(effect.name, effects) : undefined)
+      const isStop = effect.value === 'stop'
+      const thing = now ?? (isStop ? madeUnder(effect.name, effects) : undefined)
       const isOver = created.some(({ id, isAlive }) => id === thing?.id && !isAlive)
-      return now?.value === effect.value || isOver ? [] : [{ effect, words: missingWords(effect, label) }]
+      // What was never started need not be stopped.
+      const isOthers = isStop && madeUnder(effect.name, usual) === undefined
+      const isStopped = isOthers && !stateOf(sim, effect.what.replace(ORDER, ''), effect.id).isAlive
+      return now?.value === effect.value || isOver || isStopped ? [] : [{ effect, words: missingWords(effect, label) }]
     }
     // A client may give another name to what it creates again.
     const { made, deleted, kept } = totalOf(effects, effect.what)
@@ -153,8 +157,8 @@ export function missingEffects(
 
 /** Says that an order or a setting did not take effect. */
 function missingWords({ what, value }: Effect, label: string): string {
-  const kind = /^(.+) order$/.exec(what)?.[1]
-  if (kind === undefined) return `${label} did not happen`
+  if (!ORDER.test(what)) return `${label} did not happen`
+  const kind = what.replace(ORDER, '')
   return `the order to ${value} the ${kindWord(kind)}${label.slice(what.length)} did not take effect`
 }
 

@@ -659,3 +659,20 @@ test('a client that throws need not set back what it has deleted', async () => {
   const options = { fixtures: 'default' } as const
   expect(await brokenBy(publish, [first503('listLoraModels')], options)).toEqual([])
 })
+
+test('a machine that was never started need not be stopped', { tags: 'slow' }, async () => {
+  const path = '/v1/hosted/inst_djvv7xQqcTZpad3Hiy2HQWs2'
+  const runNightly =
+    (stops: (state: string) => boolean): Run =>
+    async context => {
+      await ask(context, 'POST', `${path}/start`)
+      await context.sleep(3_600_000)
+      const { state } = await must<{ state: string }>(context, 'GET', path)
+      if (stops(state)) await ask(context, 'POST', `${path}/stop`)
+      return 'at rest'
+    }
+  const options = { fixtures: 'default' } as const
+  const isCareful = (state: string) => state !== 'stopped'
+  expect(await brokenBy(runNightly(isCareful), [first503('startHosted')], options)).toEqual([])
+  expect(await brokenBy(runNightly(isCareful), [first503('stopHosted')], options)).toEqual(['doneAsSaid'])
+})

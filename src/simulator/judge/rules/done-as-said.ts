@@ -30,7 +30,7 @@ export const doneAsSaid = defineRule({
     end.kind === 'returned' && (base?.effects.size ?? 0) > 0 && requests.some(({ fault }) => fault !== undefined),
   otherwise: 'no run changed something, met a fault and returned',
   check(observation) {
-    const { base, effects, created, crashes, requests } = observation
+    const { base, crashes, requests } = observation
     const comparison = comparisonOf(observation)
     if (comparison === undefined || base === undefined) return []
     const things = takenThings(observation)
@@ -42,7 +42,7 @@ export const doneAsSaid = defineRule({
       return [violationAt(taken.request, words, { subject: taken.id })]
     }
     if (crashes > 0) return []
-    const missing = missingEffects(effects, base.effects, created)
+    const missing = missingEffects(observation, base.effects)
     const { open, newQuestions } = comparison.answers
     if (missing.length === 0) {
       const lost = newQuestions.length > 0 ? undefined : open.find(one => spoiltFile(observation, comparison, one))

@@ -126,10 +126,10 @@ function findOtherSettings(observation: Observation): Violation[] {
 
 /** Returns what the client makes without faults, and has not made after the restart although its result is as usual. */
 function findMissing(observation: Observation): Violation[] {
-  const { base, effects, created, requests, crashes } = observation
+  const { base, requests, crashes } = observation
   const comparison = comparisonOf(observation)
   if (base === undefined || comparison === undefined || isDisturbed(observation)) return []
-  const [lost] = missingEffects(effects, base.effects, created).filter(({ isLess }) => isLess)
+  const [lost] = missingEffects(observation, base.effects).filter(({ isLess }) => isLess)
   if (lost === undefined || tellsOfLoss(observation, comparison)) return []
   const { effect, words } = lost
   const last = requests.findLast(({ start }) => start <= crashes)
