@@ -137,6 +137,7 @@ export const updateLora = neighbour({
     'a missing field and private: null keep the value; null empties description',
     'the answer is the changed record',
   ],
+  roles: ['update adapter'],
   refusals: { 404: 'unknown adapter' },
   body: z.object({ private: z.boolean().nullish(), description: text().nullish() }),
   returns: LoraRecord,

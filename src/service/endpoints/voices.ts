@@ -63,6 +63,7 @@ export const editVoice = neighbour({
     'the body is a form, url-encoded or multipart; files are ignored',
     'a missing field keeps its value; the answer is the changed record',
   ],
+  roles: ['update voice'],
   refusals: { 404: 'unknown voice' },
   consumes: 'form',
   body: z.object({ name: Name.optional(), description: Description.optional() }),

@@ -676,3 +676,29 @@ test('a machine that was never started need not be stopped', { tags: 'slow' }, a
   expect(await brokenBy(runNightly(isCareful), [first503('startHosted')], options)).toEqual([])
   expect(await brokenBy(runNightly(isCareful), [first503('stopHosted')], options)).toEqual(['doneAsSaid'])
 })
+
+test('a client that sets a description back says if it could not', { tags: 'slow' }, async () => {
+  const borrow =
+    (path: string, isCareful: boolean): Run =>
+    async context => {
+      const { description } = await must<{ description: string }>(context, 'GET', path)
+      const describe = async (description: string) => {
+        for (let tries = 0; tries < 3; tries++) {
+          const { status, wait } = await ask(context, 'PATCH', path, { description })
+          if (status === 200) return
+          await context.sleep(wait || 1_000)
+        }
+        throw new Error(`${path} has another description than '${description}'`)
+      }
+      await describe('in use')
+      await describe(description).catch((error: Error) => {
+        if (isCareful) throw error
+      })
+      return 'restored'
+    }
+  const path = '/v1/lora/assistant-support-tone'
+  const found = async (isCareful: boolean) =>
+    (await findingsOf(borrow(path, isCareful), { fixtures: 'default' }, ['status503'])).invariants
+  expect(await found(true)).toEqual([])
+  expect(await found(false)).toEqual(['doneAsSaid'])
+})

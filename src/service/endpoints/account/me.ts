@@ -68,6 +68,7 @@ export const updateMe = neighbour({
     'a changed display_name is the owner of new models; models that exist keep their names',
     'use_case and attribution are validated and ignored',
   ],
+  roles: ['update account'],
   refusals: { 409: 'display_name owns models of the public catalog' },
   body: z.object({
     name: changedText(256),

@@ -149,7 +149,7 @@ export function spaceOf(
   )
   const places: Readonly<Record<PointKind, readonly Place[]>> = {
     request: coordinates.map(coordinate => requestPlace(coordinate, operations, classes)),
-    outage: firstOfEachOperation(coordinates).map(coordinate => outagePlace(coordinate, operations, classes)),
+    outage: outageStarts(coordinates, operations).map(coordinate => outagePlace(coordinate, operations, classes)),
     world:
       after === undefined
         ? [
@@ -296,6 +296,19 @@ function variationPlaces(coordinates: readonly Coordinate[], operations: Operati
     const item = { fault: withContentName(rule) }
     return placeOf('variation', [rule.on].flat().join(' | '), `variation ${form}`, 'the whole run', item)
   })
+}
+
+/**
+ * Returns the first request of each operation. Of an operation that changes a thing also the last one, which may set back
+ * what an earlier one changed.
+ */
+function outageStarts(coordinates: readonly Coordinate[], operations: Operations): Coordinate[] {
+  const first = firstOfEachOperation(coordinates)
+  const last = firstOfEachOperation(coordinates.toReversed()).filter(({ operation, method }) => {
+    const isChange = operations[operation]?.roles.some(role => /^(?:update|start|stop) /.test(role))
+    return method === 'PUT' || method === 'PATCH' || isChange
+  })
+  return [...new Set([...first, ...last])]
 }
 
 function firstOfEachOperation(coordinates: readonly Coordinate[]): Coordinate[] {
