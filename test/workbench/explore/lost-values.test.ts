@@ -221,3 +221,82 @@ test('the work of the judge grows with the length of a result, not with its squa
   const [few, many] = [await workFor(50), await workFor(200)]
   expect(many).toBeLessThan(6 * few)
 })
+
+const MODEL = 'brightmoor/moor-9b-it'
+type Completion = { choices: [{ text: string }]; usage: { completion_tokens: number } }
+const complete = (context: FlowContext, prompt: string, max_tokens: number, model = MODEL) =>
+  read<Completion>(context, '/v1/completions', { model, prompt, max_tokens })
+const lost = ['noSilentLoss']
+
+test('an amount in place of 0 is no count of what is missing', { tags: 'slow' }, async () => {
+  const report =
+    (isTold: boolean) =>
+    async (context: FlowContext): Promise<object> => {
+      const [, december] = await readMonths(context)
+      if (december !== undefined) return { fee: 0, december }
+      return isTold ? { fee: 0, december: 0, missing: ['december'] } : { fee: 12.5, december: 1_250 }
+    }
+  expect((await findingsOf(report(true), inDefault)).invariants).toEqual([])
+  expect((await findingsOf(report(false), inDefault)).invariants).toEqual(lost)
+})
+
+test('a version that the client made up in a text is a loss', { tags: 'slow' }, async () => {
+  const pin =
+    (fallback: string) =>
+    async (context: FlowContext): Promise<string> => {
+      const versions = await read<{ version: string }[]>(context, '/models/acme/assistant/versions')
+      return `acme/assistant@${versions?.at(-1)?.version.slice(0, 12) ?? fallback}`
+    }
+  expect((await findingsOf(pin('unknown'), inDefault)).invariants).toEqual([])
+  expect((await findingsOf(pin('11b0bbc38780'), inDefault)).invariants).toEqual(lost)
+})
+
+test('the beginning of an answer is no other answer, even if a smaller one was asked for', {
+  tags: 'slow',
+}, async () => {
+  const ask =
+    (prompt: string) =>
+    async (context: FlowContext): Promise<object> => {
+      const answer = (await complete(context, 'The tide', 40)) ?? (await complete(context, prompt, 20))
+      return { text: answer?.choices[0].text ?? 'no answer' }
+    }
+  expect((await findingsOf(ask('In few words: the tide'), {}, ['status503'])).invariants).toEqual([])
+  expect((await findingsOf(ask('The tide'), {}, ['status503'])).invariants).toEqual(lost)
+})
+
+test('the answer of another model to the same question is no loss, and to another question it is', {
+  tags: 'slow',
+}, async () => {
+  const race =
+    (second: string) =>
+    async (context: FlowContext): Promise<object> => {
+      const asked = [complete(context, 'The ferry', 30), complete(context, second, 30, 'harbor-ai/harbor-24b-instruct')]
+      const [one, other] = await Promise.all(asked)
+      return { text: (one ?? other)!.choices[0].text }
+    }
+  const broken = async (second: string) =>
+    (await findingsOf(race(second), {}, ['status503'])).findings.map(({ signature }) => signature)
+  expect(await broken('The ferry')).not.toContain('noSilentLoss@createCompletion/ok')
+  expect(await broken('The quay')).toContain('noSilentLoss@createCompletion/ok')
+})
+
+test('a client that starts again asks for what was under way, or says that it does not know', {
+  tags: 'slow',
+}, async () => {
+  let begun = new Map<string, string | undefined>()
+  const answer =
+    (isCareful: boolean) =>
+    async (context: FlowContext): Promise<object> => {
+      if (context.sim.requests.length === 0) begun = new Map()
+      for (const prompt of ['The tide', 'The quay', 'The lamp']) {
+        if (begun.has(prompt) && !(isCareful && begun.get(prompt) === undefined)) continue
+        begun.set(prompt, undefined)
+        for (let tries = 0; tries < 3 && begun.get(prompt) === undefined; tries++)
+          begun.set(prompt, (await complete(context, prompt, 12))?.choices[0].text)
+      }
+      return Object.fromEntries([...begun].filter(([, text]) => text !== undefined))
+    }
+  expect((await findingsOf(answer(true), {}, ['status503'])).invariants).toEqual([])
+  const { findings } = await findingsOf(answer(false), {}, ['status503'])
+  expect(findings.map(({ signature }) => signature)).toEqual(['noSilentLoss@createCompletion/crash'])
+})

@@ -1,6 +1,8 @@
 /** What a client lost: values of the result without faults that this result lacks, because the service did not say them. */
 
 import { attempt } from '../../../lib/errors.ts'
+import { isRecord } from '../../../lib/json-text.ts'
+import { stableJson } from '../../../lib/json-values.ts'
 import { groupBy } from '../../../lib/lists.ts'
 import { once, oncePer } from '../../../lib/once.ts'
 import { type AskedLine, askedLines } from '../batch-rows.ts'
@@ -83,7 +85,8 @@ class LossSearch {
   }
 
   report(): LossReport {
-    const isWhole = this.#open.length === 0 && this.#badReads.length === 0
+    const { forgotten } = this.#comparison.answers
+    const isWhole = this.#open.length + forgotten.size + this.#badReads.length === 0
     if (isWhole) return this.#reportWhole()
     const usual = this.#comparison.usual.leaves.map(asText)
     const losses = usual.flatMap(leaf => this.#judge(leaf) ?? [])
@@ -180,9 +183,11 @@ class LossSearch {
     const text = this.#said.normalise(value)
     if (text.length < LEAST_TEXT) return undefined
     const sources = this.#sourcesOf(text)
-    if (sources.length === 0) return isDerived({ value }) ? (first?.open ?? bad) : undefined
+    const { questions, forgotten } = this.#comparison.answers
+    const [unasked] = forgotten.values()
+    if (sources.length === 0) return isDerived({ value }) ? (first?.open ?? unasked ?? bad) : undefined
     for (const { key } of sources) {
-      const { open } = this.#comparison.answers.questions.get(key) ?? { open: first?.open }
+      const { open } = questions.get(key) ?? { open: forgotten.get(key) ?? first?.open }
       if (open !== undefined) return open
     }
     return bad
@@ -285,6 +290,9 @@ class LossSearch {
     const hasHalf = (rest: string) => halves().some(half => isPieceOf(half, rest))
     const hasWhole = (said: string) =>
       isPieceOf(said, text) && !usual.includes(said) && !hasHalf(text.replace(said, ''))
+    // The answer to a smaller question may be the beginning of the usual one.
+    if (usual.length > text.length && usual.startsWith(text) && !sources.some(one => one.contents.texts.has(text)))
+      return false
     return whole.some(({ contents }) =>
       [...contents.texts].some(said => said === text || isPieceOf(text, said) || hasWhole(said)),
     )
@@ -301,10 +309,25 @@ class LossSearch {
     return [...broken.texts].filter(half => half !== usual && usual.startsWith(half))
   }
 
-  /** The new questions that were answered after one failed. */
+  /** The new questions that were answered after one failed, and those that another model answers at the same time. */
   #madeUp(): readonly Question[] {
     const begin = this.#open[0]?.open?.index ?? this.#badReads[0]?.index ?? 0
-    return this.#comparison.answers.newQuestions.filter(({ last }) => last.index > begin)
+    const { newQuestions, questions } = this.#comparison.answers
+    const late = newQuestions.filter(({ last }) => last.index > begin)
+    const others = [...questions.values()].filter(one => this.#isOfOtherModel(one) && !this.#isUsed(one))
+    return [...late, ...others]
+  }
+
+  /** Tells whether a question was answered whole, and is one that failed, asked of another model. */
+  #isOfOtherModel({ key, open, last }: Question): boolean {
+    const task = taskOf(last)
+    return open === undefined && this.#open.some(one => one.key !== key && task !== '' && taskOf(one.last) === task)
+  }
+
+  /** Tells whether the result without faults has a text of the answer to a question. */
+  #isUsed({ key }: Question): boolean {
+    const { texts = [] } = this.#said.questions.get(key)?.contents ?? {}
+    return [...texts].some(text => isTelling(text) && this.#usualTexts.has(text))
   }
 
   #valueAt(place: Place): unknown {
@@ -320,6 +343,12 @@ function textKey({ place, value }: Leaf, normalise: Normalise): string {
 function timeIn(value: unknown): number {
   if (typeof value === 'number') return value >= LEAST_TIME ? value : Number.NaN
   return Date.parse(/\d{4}-\d\d-\d\dT[\d:.]+Z?/.exec(String(value))?.[0] ?? '')
+}
+
+/** Returns what a request asks of its model, without the name of the model; '' if it names none. */
+function taskOf({ operation, body }: ObservedRequest): string {
+  if (!isRecord(body) || body.model === undefined) return ''
+  return stableJson([operation, { ...body, model: '' }])
 }
 
 /** Returns the key of a number that differs. One that becomes 0 is not like one that varies. */

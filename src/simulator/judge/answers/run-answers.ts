@@ -5,7 +5,7 @@ import { groupBy } from '../../../lib/lists.ts'
 import { once, oncePer } from '../../../lib/once.ts'
 import { vocabularyOf } from '../../../service/naming/vocabulary.ts'
 import { isThing } from '../../exchanges/request-subjects.ts'
-import { lastStartOf } from '../facts.ts'
+import { kindFor, lastStartOf } from '../facts.ts'
 import { statusFieldsOf } from '../lifecycles.ts'
 import type { AnswersOfRun, BaseObservation, Conduct, ObservedRequest, Question } from '../observation.ts'
 import { keyOfQuestion } from '../retries.ts'
@@ -14,6 +14,7 @@ import { leavesOf } from './leaves.ts'
 
 export class RunAnswers implements AnswersOfRun {
   readonly questions = new Map<string, Question>()
+  readonly forgotten: ReadonlyMap<string, ObservedRequest>
   readonly normalise: Normalise
   readonly #contents = noContents()
   /** What refusals of the service say. */
@@ -38,6 +39,20 @@ export class RunAnswers implements AnswersOfRun {
     const ids = newIds(observation, ofLastStart)
     this.normalise = normaliserOf(ids)
     for (const request of ofLastStart) this.#add(request, maskIds(keyOfQuestion(request), ids))
+    this.forgotten = this.#findForgotten(requests.slice(0, requests.length - ofLastStart.length), sim)
+  }
+
+  /** Returns the requests that no start got an answer to and that the last start does not ask again, by question. */
+  #findForgotten(earlier: readonly ObservedRequest[], sim: Conduct['sim']): ReadonlyMap<string, ObservedRequest> {
+    const all = groupBy(earlier, keyOfQuestion)
+    const forgotten = [...all].flatMap(([key, asked]) => {
+      const isKnown = this.#base?.questions.has(key) === true && !this.questions.has(key)
+      // What a create has made can be found in other ways.
+      const isCreate = kindFor({ sim }, asked[0]!, 'create') !== undefined
+      const isAnswered = asked.some(request => isAnsweredWhole(request, this.normalise, true))
+      return isKnown && !isCreate && !isAnswered ? [[key, asked.at(-1)!] as const] : []
+    })
+    return new Map(forgotten)
   }
 
   #add(request: ObservedRequest, key: string): void {

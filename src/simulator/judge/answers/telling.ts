@@ -33,6 +33,10 @@ const FAILURE =
   /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|found|received|complete|known|read|reached)|un(?:available|readable|reachable|usable|read|finished)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all)\b/i
 
 const COUNT_OF = /\b(\d+) ?(?:of|\/|out of) ?(\d+)\b/g
+/** A greater number that was 0 is no count of what is missing, unless its name says so. */
+const MOST_COUNTED = 1_000
+/** A version or a digest, which is no word of a sentence. */
+const VERSION = /^(?=.*\d.*\d)[\da-z.-]{6,}$/
 /** Places that words name. */
 const MOST_NAMED = 3
 /** A longer one is base64. */
@@ -181,7 +185,9 @@ class TellerSearch {
       // What is left of a difference is a number of an answer.
       const isRest = value < -1 && this.#answers.hasNumber(-value)
       if (isSign(before, value, name) && !hasMoved && !isRest) return ['sign', 'ifQuiet']
-      return value > 0 && (isCalm(before) || before === 0) && !isEffort(place) ? ['count', 'ifQuiet'] : undefined
+      // Amounts have fractions, or are great.
+      const isCount = Number.isInteger(value) && value > 0 && (value < MOST_COUNTED || COMPLETENESS.test(name))
+      return isCount && (isCalm(before) || before === 0) && !isEffort(place) ? ['count', 'ifQuiet'] : undefined
     }
     return typeof value === 'string' ? this.#differenceOfText(place, name, before, value) : undefined
   }
@@ -224,8 +230,9 @@ class TellerSearch {
     if (countsPart(value) && !countsPart(before)) return true
     // The beginning and the end of a text have no words of their own.
     if (before.endsWith(withoutSaid(value, before))) return false
-    const usualWords = new Set(wordsOf(before))
-    const own = wordsOf(value).filter(word => !usualWords.has(word) && !this.#said().has(word))
+    const partsOf = (text: string) => wordsOf(text).flatMap(word => word.split(/[@=:]+/))
+    const usualWords = new Set(partsOf(before))
+    const own = partsOf(value).filter(word => !usualWords.has(word) && !this.#said().has(word) && !VERSION.test(word))
     if (own.some(word => word.length < LONGEST_WORD && /\p{L}{2}|n\/a/u.test(word))) return true
     const usualMarks = new Set(before.split(MARKS))
     return value.split(MARKS).some(mark => PLACEHOLDER.test(mark) && !usualMarks.has(mark))
