@@ -74,7 +74,10 @@ export function effectsOf(
       // A request for a limit has an id of its own. What was there before the client has its id in the path.
       const thing = keys.get(id) ?? (topic === 'deployment' || isAbout(request, id) ? id : '')
       touch(entry.kind, thing).value = JSON.stringify(entry.fields)
-    } else if (order !== undefined) touch(`${noun} order`, name).value = order
+    } else if (order !== undefined && isAbout(request, id)) {
+      // What stops with its base is not what the client stopped.
+      touch(`${noun} order`, name).value = order
+    }
   }
   return effects
 }
@@ -133,13 +136,11 @@ export function missingEffects(
     const now = effects.get(key)
     const label = effect.name === '' || effect.name === effect.id ? effect.what : `${effect.what} '${effect.name}'`
     if (effect.value !== undefined) {
-      const isStop = effect.value === 'stop'
-      const thing = now ?? (isStop ? madeUnder(effect.name, effects) : undefined)
+      const thing = now ?? (effect.value === 'stop' ? madeUnder(effect.name, effects) : undefined)
       const isOver = created.some(({ id, isAlive }) => id === thing?.id && !isAlive)
-      // What was never started need not be stopped.
-      const isOthers = isStop && madeUnder(effect.name, usual) === undefined
-      const isStopped = isOthers && !stateOf(sim, effect.what.replace(ORDER, ''), effect.id).isAlive
-      return now?.value === effect.value || isOver || isStopped ? [] : [{ effect, words: missingWords(effect, label) }]
+      // What runs need not be started, and what was never started need not be stopped.
+      const isDone = ORDER.test(effect.what) && madeUnder(effect.name, usual) === undefined && isAsOrdered(sim, effect)
+      return now?.value === effect.value || isOver || isDone ? [] : [{ effect, words: missingWords(effect, label) }]
     }
     // A client may give another name to what it creates again.
     const { made, deleted, kept } = totalOf(effects, effect.what)
@@ -153,6 +154,12 @@ export function missingEffects(
     const how = label.startsWith("'pay ") ? `${label} took effect` : `${label} is there`
     return [{ effect, isLess: true, words: `${how} ${kept} times in place of ${before.kept}` }]
   })
+}
+
+/** Tells whether a thing is in the state of an order, or deleted. */
+function isAsOrdered(sim: Conduct['sim'], { what, value, id }: Effect): boolean {
+  const { status, isAlive } = stateOf(sim, what.replace(ORDER, ''), id)
+  return isAlive === (value === 'start') || status === 'deleted'
 }
 
 /** Says that an order or a setting did not take effect. */

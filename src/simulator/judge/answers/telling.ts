@@ -126,7 +126,9 @@ class TellerSearch {
   #add(place: Place, kind: string, tells: Teller['tells']): void {
     // A record that is new speaks of what is around it.
     const record = recordOf(this.#usual.result, place)
-    const key = `${kind} ${patternOf(place)}`
+    // Another text at one place tells another thing.
+    const value = valueAt(this.#read.result, place)
+    const key = `${kind} ${patternOf(place)} ${typeof value === 'string' ? value.replace(/\d+/g, '#') : ''}`
     const id = JSON.stringify([record, key, tells])
     const named = this.#named.get(id) ?? new Set()
     if (named.size < MOST_NAMED && !named.has(formatPlace(place)))
