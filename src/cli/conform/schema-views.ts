@@ -110,7 +110,7 @@ export function membersOf({ document, schema }: SchemaSide, seen = new Set<Json>
   const parts = partsOf(part).filter(({ of }) => of !== 'allOf')
   if (parts.length === 0 || isRecord(part.value.properties)) return [{ document, schema: part }]
   const members = parts.flatMap(one => membersOf({ document, schema: one }, seen))
-  return members.filter(({ schema: { value } }) => value.type !== 'null')
+  return members.filter(member => !isNull(viewOf(member)))
 }
 
 function sideOf(document: OpenapiDocument, value: Json, pointer: string): SchemaSide {
@@ -152,10 +152,13 @@ function mergeAllOf(one: SchemaView, other: SchemaView): SchemaView {
   }
 }
 
+function isNull({ types }: SchemaView): boolean {
+  return types.length === 1 && types[0] === 'null'
+}
+
 /** Merges two alternatives. */
 function mergeAlternatives(one: SchemaView, other: SchemaView): SchemaView {
   // An alternative null has no fields that could be missing.
-  const isNull = (view: SchemaView) => view.types.length === 1 && view.types[0] === 'null'
   if (isNull(other)) return { ...one, types: one.types.length === 0 ? [] : [...new Set([...one.types, 'null'])] }
   if (isNull(one)) return mergeAlternatives(other, one)
   if (other.types[0] === NOTHING) return one

@@ -30,6 +30,7 @@ export function withPlace(difference: Difference, place: string): Difference {
  * Returns the differences for a client that was written for the provider's document.
  *
  * @param way `asked`: the client sends values of their schema. `answered`: it reads values of our schema
+ * @param isMember the schemas are alternatives of two that were compared: a null beside the other types does not count
  */
 export function compareSchemas(
   theirs: SchemaSide,
@@ -37,12 +38,13 @@ export function compareSchemas(
   way: 'asked' | 'answered',
   place = '',
   level = 0,
+  isMember = false,
 ): Difference[] {
   if (level > MAX_DEPTH) return []
   const [theirView, ourView] = [viewOf(theirs), viewOf(ours)]
   if (theirView.isAny || ourView.isAny) return []
   const at = { place: place === '' ? 'the body' : place, pointer: theirs.schema.pointer }
-  const types = compareTypes(theirView, ourView, way)
+  const types = compareTypes(theirView, ourView, way, isMember)
   const differs = types === undefined ? [] : [{ ...at, kind: 'type' as const, ...types }]
   if (types !== undefined && !haveSharedType(theirView, ourView)) return differs
   const ofRequests = way === 'asked' ? [compareBounds, comparePatterns] : []
@@ -67,7 +69,7 @@ function findRefusedMembers(theirs: SchemaSide, ours: SchemaSide, place: string,
   return theirMembers.flatMap(member => {
     // A value without an optional field can belong to another alternative of the simulator.
     const attempts = ourMembers.map(one =>
-      compareSchemas(member, one, 'asked', place, level + 1).filter(
+      compareSchemas(member, one, 'asked', place, level + 1, true).filter(
         ({ severity, says }) => severity === 'break' && says !== IS_OPTIONAL,
       ),
     )
@@ -121,6 +123,7 @@ function compareTypes(
   theirView: SchemaView,
   ourView: SchemaView,
   way: 'asked' | 'answered',
+  isMember: boolean,
 ): DifferenceText | undefined {
   if (theirView.types.length === 0 || ourView.types.length === 0) return undefined
   const [sentTypes, acceptedTypes] =
@@ -130,9 +133,9 @@ function compareTypes(
   // A client that sends numbers where an integer is expected may send integers only: a risk.
   const mayFit = (type: string) =>
     fits(type) || (way === 'asked' && type === 'number' && acceptedTypes.includes('integer'))
-  if (sentTypes.every(fits)) return undefined
+  if (sentTypes.every(type => fits(type) || (isMember && type === 'null'))) return undefined
   // A null is a value that clients send. In an answer, a type that may come is no more than a risk.
-  const isRefused = way === 'asked' && sentTypes.includes('null') && !fits('null')
+  const isRefused = way === 'asked' && !isMember && sentTypes.includes('null') && !fits('null')
   const severity = !isRefused && sentTypes.some(type => type !== 'null' && mayFit(type)) ? 'warning' : 'break'
   return { severity, says: theirView.types.join(' or '), ours: ourView.types.join(' or ') }
 }

@@ -157,3 +157,51 @@ test('an additional operation of 3.2 is read', { tags: 'slow' }, async () => {
     },
   ])
 })
+
+/** Returns a document whose operation has a request body of content types. */
+const asking = (path: string, content: object, more: object = {}) => {
+  const post = { requestBody: { required: true, content }, responses: { 200: { description: '' }, ...REFUSALS } }
+  return { openapi: '3.1.0', info: {}, paths: { [path]: { post } }, ...more }
+}
+
+describe('a null', { tags: 'slow' }, () => {
+  const union = (name: string, schema: object) => ({
+    anyOf: [
+      { type: 'object', required: ['input'], properties: { input: { type: 'string' }, [name]: schema } },
+      { type: 'object', required: ['text'], properties: { text: { type: 'string' }, [name]: { ...schema } } },
+    ],
+  })
+  const found = async (name: string, schema: object) =>
+    (await findingsOf(asking('/v1/inference/{id}', { 'application/json': { schema: union(name, schema) } }))).filter(
+      one => one.includes(name),
+    )
+
+  test('beside the type or the words of a field counts as an alternative of it', async () => {
+    const temperature = { minimum: 0, maximum: 1 }
+    expect(await found('temperature', { type: ['number', 'null'], ...temperature })).toEqual([])
+    expect(await found('service_tier', { enum: ['default', null] })).toEqual([])
+    expect(await found('temperature', { type: ['string', 'null'] })).toEqual([
+      'break request, temperature: string or null | number or null',
+    ])
+  })
+
+  test('may be declared by its type, by a list, or by a constant', async () => {
+    const object = { type: 'object', properties: { min_instances: { type: 'integer' } } }
+    const components = { schemas: { Null: { enum: [null] } } }
+    const settings = (openapi: string, schema: object) => {
+      const properties = { model_name: { type: 'string' }, gpu: { type: 'string' }, hub: { type: 'object' } }
+      const body = {
+        type: 'object',
+        required: Object.keys(properties),
+        properties: { ...properties, settings: schema },
+      }
+      return findingsOf(asking('/deploy/llm', { 'application/json': { schema: body } }, { openapi, components }))
+    }
+    const usual = await settings('3.1.0', { anyOf: [object, { type: 'null' }] })
+    for (const none of [{ type: ['null'] }, { enum: [null] }, { const: null }, { $ref: '#/components/schemas/Null' }]) {
+      expect(await settings('3.1.0', { oneOf: [object, none] })).toEqual(usual)
+    }
+    const ofFramework = { nullable: true, oneOf: [object, { $ref: '#/components/schemas/Null' }] }
+    expect(await settings('3.0.3', ofFramework)).toEqual(usual)
+  })
+})
