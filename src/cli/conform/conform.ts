@@ -15,7 +15,6 @@ import {
   EVENT_STREAM,
   findResponse,
   hasOpenContent,
-  jsonSchemaOf,
   matchesMediaType,
   mediaTypesOf,
   OpenapiDocument,
@@ -340,7 +339,8 @@ class ConformanceCheck {
       for (const breach of breaches) report(withPlace(breach, place))
       return
     }
-    const schema = jsonSchemaOf(this.#providerDocument, response)
+    const content = contentOf(this.#providerDocument, response, type)
+    const schema = content && this.#providerDocument.partAt(content, 'schema')
     if (schema === undefined || !/json/.test(type)) return
     for (const breach of this.#bodies.findDifferences(schema, JSON.parse(text))) report(withPlace(breach, place))
   }

@@ -1,9 +1,11 @@
 /** Compares what two documents declare of one operation: parameters, request bodies and responses. */
 import {
+  contentOf,
   type DocumentOperation,
   type DocumentPart,
   EVENT_STREAM,
   findResponse,
+  matchesMediaType,
   mediaTypesOf,
   type OpenapiDocument,
   streamOf,
@@ -79,7 +81,7 @@ function compareRequestBodies(pair: OperationPair): void {
     report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
     return
   }
-  const media = mediaTypesOf(one).find(type => mediaTypesOf(other).includes(type))
+  const media = mediaTypesOf(one).flatMap(type => mediaTypesOf(other).filter(ours => matchesMediaType(type, ours)))[0]
   if (media === undefined) {
     const [says, ours] = [one, other].map(body => `it is ${mediaTypesOf(body).join(' or ')}`)
     const pointer = `${one.pointer}/content`
@@ -93,9 +95,10 @@ function compareResponses(pair: OperationPair): void {
   const { theirs, ours: found, byFault, report, providerDocument, ownDocument } = pair
   for (const [status, ours] of found.responses) {
     const response = findResponse(theirs, Number(status))
-    const shared =
-      response === undefined ? [] : mediaTypesOf(response).filter(type => mediaTypesOf(ours).includes(type))
-    for (const media of shared) compareBodies(pair, 'answered', [response!, ours], media, `answer ${status}`)
+    if (response === undefined) continue
+    // A range may cover the JSON and the audio of an operation. Its schema describes the JSON.
+    const shared = mediaTypesOf(ours).filter(type => type.includes('json') || mediaTypesOf(response).includes(type))
+    for (const media of shared) compareBodies(pair, 'answered', [response, ours], media, `answer ${status}`)
   }
   for (const [status, { pointer }] of theirs.responses) {
     // A missing success is reported with the answers.
@@ -125,9 +128,9 @@ function compareBodies(
   for (const difference of compareSchemas(theirs, ours, way)) report(withPlace(difference, within))
 }
 
-/** Returns the schema of a body of one content type; of a stream, the schema of each event. */
+/** Returns the schema of the content of one type in a body; of a stream, the schema of each event. */
 function bodySideOf(document: OpenapiDocument, part: DocumentPart, media: string): SchemaSide | undefined {
-  const mediaPart = document.partAt(part, 'content', media)
+  const mediaPart = contentOf(document, part, media)
   if (mediaPart === undefined || media !== EVENT_STREAM) return mediaPart && sideAt(document, mediaPart)
   const schema = eventSchemaOf(document, mediaPart)
   return schema && eventForms(document, mediaPart, schema).length === 0 ? { document, schema } : undefined

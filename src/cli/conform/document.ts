@@ -160,24 +160,22 @@ export class OpenapiDocument {
   }
 }
 
-/** Returns the schema of the JSON content of a request body or a response, or undefined. */
-export function jsonSchemaOf(document: OpenapiDocument, part: DocumentPart): DocumentPart | undefined {
-  const media = mediaTypesOf(part).find(type => /[/+]json\b/i.test(type) || type === '*/*')
-  return media === undefined ? undefined : document.partAt(part, 'content', media, 'schema')
-}
-
 /**
  * Tells whether a response has only JSON with an empty schema. Frameworks write that for an answer whose content they do
  * not know, for example a file.
  */
 export function hasOpenContent(document: OpenapiDocument, part: DocumentPart): boolean {
-  const schema = jsonSchemaOf(document, part)
+  const content = contentOf(document, part, 'application/json')
+  const schema = content && document.partAt(content, 'schema')
   return mediaTypesOf(part).length === 1 && schema !== undefined && Object.keys(schema.value).length === 0
 }
 
-/** Returns the content of one type in a request body or a response, or undefined. */
+/** Returns the content of one type in a request body or a response, or undefined. The exact type comes before a range. */
 export function contentOf(document: OpenapiDocument, part: DocumentPart, type: string): DocumentPart | undefined {
-  const media = mediaTypesOf(part).find(one => !one.startsWith('*/') && matchesMediaType(one, type))
+  // Any content may be a stream of events. That does not declare one.
+  const types = mediaTypesOf(part).filter(one => type !== EVENT_STREAM || !one.startsWith('*/'))
+  const covering = types.filter(one => matchesMediaType(one, type))
+  const media = covering.find(one => !one.includes('*')) ?? covering.find(one => !one.startsWith('*')) ?? covering[0]
   return media === undefined ? undefined : document.partAt(part, 'content', media)
 }
 

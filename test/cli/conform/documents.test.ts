@@ -205,3 +205,35 @@ describe('a null', { tags: 'slow' }, () => {
     expect(await settings('3.0.3', ofFramework)).toEqual(usual)
   })
 })
+
+describe('a content type', { tags: 'slow' }, () => {
+  const deploy = (media: string) => {
+    const properties = { model_name: { type: 'string' }, gpu: { type: 'string' }, region: { type: 'string' } }
+    return findingsOf(asking('/deploy/llm', { [media]: { schema: { type: 'object', properties } } }))
+  }
+
+  test('of a request may have parameters, capitals or be a range', async () => {
+    const usual = await deploy('application/json')
+    expect(usual).toContain('warning request, region: it may be sent | it is ignored')
+    for (const media of ['application/json; charset=utf-8', 'Application/JSON', 'application/*', '*/*'])
+      expect(await deploy(media)).toEqual(usual)
+    expect(await deploy('text/*')).toContain('break the body: it is text/* | it is application/json')
+    const schema = { type: 'object', properties: { file: { type: 'string' }, purpose: { type: 'string' } } }
+    const upload = (media: string) => findingsOf(asking('/v1/files', { [media]: { schema } }))
+    expect(await upload('multipart/form-data; boundary=x')).toEqual(await upload('multipart/form-data'))
+  })
+
+  test('of an answer may be a range, and the exact type counts before it', async () => {
+    const wrong = { schema: { type: 'object', properties: { voices: { type: 'string' } } } }
+    const answer = (content: object) => {
+      const document = voices({})
+      document.paths['/v1/voices'].get.responses[200].content = content as never
+      return findingsOf(document)
+    }
+    const usual = await answer({ 'application/json': wrong })
+    expect(usual).toEqual([expect.stringMatching(/^break answer 200, voices: string \| /)])
+    for (const media of ['application/*', '*/*', 'application/json; charset=utf-8'])
+      expect(await answer({ [media]: wrong })).toEqual(usual)
+    expect(await answer({ 'application/*': wrong, 'application/json': { schema: { type: 'object' } } })).toEqual([])
+  })
+})
