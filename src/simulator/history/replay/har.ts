@@ -183,11 +183,21 @@ function whyUnsendable(entry: HarEntry): string | undefined {
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(method) || NEVER_SENT.test(method))
     return `its method ${quote(method)} cannot be sent`
   const { text, params } = entry.request.postData ?? {}
-  const file = params?.find(({ fileName, value }) => !text && fileName && typeof value !== 'string')
-  if (file !== undefined) return `its form has the file ${quote(file.fileName)} without the content`
+  const listed = params?.find(({ fileName, value }) => !text && fileName && typeof value !== 'string')
+  const file = listed?.fileName ?? emptyFileOf(text ?? '')
+  if (file !== undefined) return `its form has the file ${quote(file)} without the content`
   // Text of a header is Latin-1 in one line.
   const wrong = headers.find(({ name, value }) => SENT.test(name) && /[^\t\x20-\x7e\x80-\xff]/.test(value.trim()))
   return wrong && `its header ${quote(wrong.name)} has a character that no header can have`
+}
+
+/** Returns the name of the first file without content in the text of a multipart form; undefined without one. */
+function emptyFileOf(text: string): string | undefined {
+  const [boundary] = /^--.+/.exec(text) ?? []
+  if (boundary === undefined) return undefined
+  const parts = `\r\n${text}`.split(`\r\n${boundary}`)
+  const names = parts.map(part => /^(?:\r\n.+)*; *filename="([^"]+)".*(?:\r\n.+)*\r\n\r\n$/i.exec(part)?.[1])
+  return names.find(name => name !== undefined)
 }
 
 async function send(sim: Simulator, { request }: HarEntry, path: string): Promise<number> {

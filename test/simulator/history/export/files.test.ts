@@ -109,6 +109,24 @@ test('replay sends the form of a HAR file that has only its fields, and names a 
   expect(recording.text).toContain('name=a+b%26c')
 })
 
+test('replay leaves out the text of a form that lacks the content of a file, as Chrome writes it', async () => {
+  const sim = createSimulator({ fixtures: 'two-nodes' })
+  const upload = (...contents: string[]) => {
+    const head = (name: string) => `Content-Disposition: form-data; name="file"; filename="${name}"`
+    const parts = contents.map((content, i) => `${head(`${i}.jsonl`)}\r\nContent-Type: text/plain\r\n\r\n${content}`)
+    const fields = ['Content-Disposition: form-data; name="purpose"\r\n\r\n', `${head('')}\r\n\r\n`]
+    const text = [...fields, ...parts].map(part => `--XX\r\n${part}\r\n`).join('')
+    const postData = { mimeType: 'multipart/form-data; boundary=XX', text: `${text}--XX--\r\n` }
+    return entry('http://h/v1/files', { method: 'POST', postData })
+  }
+  const entries = [upload('a\r\n\r\n'), upload(''), upload('a', ''), upload('\r\n')]
+  const { unsendable } = await playHar(sim, parseHar(JSON.stringify({ log: { entries } }), 'run.har'))
+  expect(unsendable).toEqual([
+    'log.entries[1] left out: its form has the file "0.jsonl" without the content',
+    'log.entries[2] left out: its form has the file "1.jsonl" without the content',
+  ])
+})
+
 test.each([
   [
     'no JSON',
