@@ -6,7 +6,7 @@ import { attempt } from '../lib/errors.ts'
 import { LIMITS } from '../lib/limits.ts'
 import { formatValue } from '../lib/zod-problems.ts'
 import { withExample } from './records/examples.ts'
-import { cellsOf, isRequestTrace, REQUEST_COLUMNS, readRequestTrace } from './request-trace.ts'
+import { csvRowsOf, isNumber, isRequestTrace, REQUEST_COLUMNS, readRequestTrace } from './request-trace.ts'
 
 /** Shortest period of a wave, a burst or a trace. */
 const MIN_PERIOD = SECOND
@@ -192,17 +192,13 @@ export class LoadTraceError extends Error {
 export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
   const points: LoadPoint[] = []
   let hasFirstLine = false
-  for (const [i, line] of text
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
-    .entries()) {
-    if (line.trim() === '') continue
+  for (const { line, cells } of csvRowsOf(text)) {
     const fail: Fail = (reason, advice) => {
-      throw new LoadTraceError(name, i + 1, reason, advice)
+      throw new LoadTraceError(name, line, reason, advice)
     }
-    const [seconds = '', rate] = cellsOf(line)
+    const [seconds = '', rate] = cells
     if (rate === undefined) {
-      return fail(`expected two columns, 'seconds,requests/s', got ${formatValue(line.trim())}`, 'Add the missing one')
+      return fail(`expected two columns, 'seconds,requests/s', got ${formatValue(seconds)}`, 'Add the missing one')
     }
     const isHeader = !hasFirstLine && !isNumber(seconds) && !isNumber(rate) && seconds !== '' && rate !== ''
     hasFirstLine = true
@@ -287,10 +283,6 @@ function cutRates(points: readonly LoadPoint[], start: Micros, length: Micros, i
   kept.unshift({ at: start, rps: points.findLast(({ at }) => at <= start)?.rps ?? 0 })
   if (!isRepeated && length <= MAX_TRACE_LENGTH) kept.push({ at: start + length, rps: 0 })
   return kept.map(({ at, rps }) => ({ at: at - start, rps }))
-}
-
-function isNumber(text: string): boolean {
-  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
 }
 
 function requireAtLeast(context: z.RefinementCtx, field: string, value: string, minimum: Micros): void {

@@ -53,11 +53,38 @@ export const REQUEST_COLUMNS = (['seconds', 'prompt', 'answer'] as const)
   .map(column => NAMES[column].join(' or '))
   .join(', ')
 
-/** Returns the cells of a line of CSV, without the spaces and the quotes around them. */
-export function cellsOf(line: string): string[] {
-  if (!line.includes('"')) return line.split(',').map(cell => cell.trim())
-  const cells = `,${line}`.matchAll(/,\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))/g)
+/** Returns the cells of a row of CSV, without the spaces and the quotes around them. */
+function cellsOf(row: string): string[] {
+  if (!row.includes('"')) return row.split(',').map(cell => cell.trim())
+  const cells = `,${row}`.matchAll(/,\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))/g)
   return Array.from(cells, ([, quoted, plain]) => (quoted?.replaceAll('""', '"') ?? plain!).trim())
+}
+
+const LINE_END = /\r\n?|\n/
+
+/** Returns the rows of CSV that are not empty, each with its first line. A cell with quotes can have line ends. */
+export function csvRowsOf(text: string): { line: number; cells: readonly string[] }[] {
+  const lines = text.replace(/^\uFEFF/, '').split(LINE_END)
+  const hasOddQuotes = (line: string) => line.split('"').length % 2 === 0
+  const rows: { line: number; cells: readonly string[] }[] = []
+  for (let i = 0; i < lines.length; i++) {
+    const line = i + 1
+    let row = lines[i]!
+    if (hasOddQuotes(row) && cellsOf(row).some(cell => cell.startsWith('"'))) {
+      let last = i + 1
+      while (last < lines.length && !hasOddQuotes(lines[last]!)) last++
+      if (last < lines.length) {
+        row = lines.slice(i, last + 1).join('\n')
+        i = last
+      }
+    }
+    if (row.trim() !== '') rows.push({ line, cells: cellsOf(row) })
+  }
+  return rows
+}
+
+export function isNumber(text: string): boolean {
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)
 }
 
 /** How JSON lines begin, and an array of requests that is refused. */
@@ -65,7 +92,7 @@ const JSON_START = /^\s*(?:\[\s*)?\{/
 
 /** Tells whether a text is a trace of single requests, and not one of rates. */
 export function isRequestTrace(text: string): boolean {
-  const first = text.slice(0, text.indexOf('\n') + 1 || undefined).trim()
+  const first = text.split(LINE_END, 1)[0]!.trim()
   const { prompt, answer } = columnsOf(cellsOf(first).map(lettersOf))
   return JSON_START.test(text) || prompt >= 0 || answer >= 0
 }
@@ -157,12 +184,17 @@ function columnsOf(letters: readonly string[]): Record<Column, number> {
   }
 }
 
-/** Returns the columns of a line. Rejects a known name that is there twice. */
+/** Returns the columns of a line. Rejects two names of one column. */
 function uniqueColumnsOf(line: number, names: readonly string[]): Record<Column, number> {
   const letters = names.map(lettersOf)
-  const twice = names.find((_, i) => COLUMNS.has(letters[i]!) && letters.indexOf(letters[i]!) < i)
-  if (twice !== undefined) throw new RangeError(`line ${line}: the column '${twice.trim()}' is there twice`)
-  return columnsOf(letters)
+  const columns = letters.map(name => COLUMNS.get(name))
+  const second = columns.findIndex((column, i) => column !== undefined && columns.indexOf(column) < i)
+  if (second < 0) return columnsOf(letters)
+  const first = columns.indexOf(columns[second])
+  const [name, other] = [first, second].map(place => names[place]!.trim())
+  const isTwice = letters[first] === letters[second]
+  const problem = isTwice ? `the column '${other}' is there twice` : `'${name}' and '${other}' mean the same column`
+  throw new RangeError(`line ${line}: ${problem}. Leave one of them out`)
 }
 
 function lettersOf(name: string): string {
@@ -170,22 +202,20 @@ function lettersOf(name: string): string {
 }
 
 function csvRequests(text: string): TracedRequest[] {
-  const [header = '', ...lines] = text.replace(/^\uFEFF/, '').split(/\r?\n/)
-  const columns = uniqueColumnsOf(1, cellsOf(header))
+  const [header, ...rows] = csvRowsOf(text)
+  const columns = uniqueColumnsOf(1, header?.cells ?? [])
   if (Math.min(columns.seconds, columns.prompt, columns.answer) < 0)
     throw new RangeError(`line 1: its header needs ${REQUEST_COLUMNS}`)
-  return lines.flatMap((line, i) => {
-    if (line.trim() === '') return []
-    const cells = cellsOf(line)
-    return [toRequest(i + 2, cells[columns.seconds], cells[columns.prompt], cells[columns.answer])]
-  })
+  return rows.map(({ line, cells }) =>
+    toRequest(line, LEAST_MILLIS, ...[columns.seconds, columns.prompt, columns.answer].map(place => cells[place])),
+  )
 }
 
 function jsonRequests(text: string): TracedRequest[] {
   if (!text.trimStart().startsWith('{')) {
     throw new RangeError('it is a JSON array. Give JSON lines: each object on its own line, without [ ] and commas')
   }
-  return text.split(/\r?\n/).flatMap((line, i) => {
+  const rows = text.split(LINE_END).flatMap((line, i) => {
     if (line.trim() === '') return []
     const value = tryParseJson(line)
     if (typeof value !== 'object' || value === null) throw new RangeError(`line ${i + 1}: it is not a JSON object`)
@@ -197,29 +227,34 @@ function jsonRequests(text: string): TracedRequest[] {
       fields.map(([name]) => name),
     )
     const cell = (place: number) => fields[place]?.[1] as unknown
-    const time = cell(columns.seconds)
-    const isDigits = typeof time === 'string' && NUMBER.test(time)
-    const request = toRequest(i + 1, isDigits ? Number(time) : time, cell(columns.prompt), cell(columns.answer))
     const hashes = cell(columns.hashes)
-    return [Array.isArray(hashes) ? { ...request, hashes } : request]
+    return [{ line: i + 1, cells: [columns.seconds, columns.prompt, columns.answer].map(cell), hashes }]
+  })
+  // Numbers of JSON lines are milliseconds, as in the traces of Mooncake, unless all are seconds since 1970.
+  const least = rows.reduce((known, { cells }) => Math.min(known, Number(cells[0])), Number.POSITIVE_INFINITY)
+  const millisFrom = least >= LEAST_UNIX_SECONDS && least < 10 * LEAST_UNIX_SECONDS ? LEAST_MILLIS : 0
+  return rows.map(({ line, cells, hashes }) => {
+    const request = toRequest(line, millisFrom, ...cells)
+    return Array.isArray(hashes) ? { ...request, hashes } : request
   })
 }
 
-/** Returns a request. Numbers of JSON lines are milliseconds, as in the traces of Mooncake. */
-function toRequest(line: number, time: unknown, ...tokens: unknown[]): TracedRequest {
+/** @param millisFrom the least number of a time that is in milliseconds, and not in seconds */
+function toRequest(line: number, millisFrom: number, time?: unknown, ...tokens: unknown[]): TracedRequest {
   const [prompt, answer] = tokens.map((cell, i) => {
     const count = Number(String(cell ?? '').trim() || Number.NaN)
     if (count >= 0 && count <= LIMITS.loadTokens) return count
     const column = (['prompt', 'answer'] as const)[i]!
     throw wrongCell(line, `tokens of the ${column}`, cell, NAMES[column], `a number from 0 to ${LIMITS.loadTokens}`)
   }) as [number, number]
-  const isNumber = typeof time === 'number' || NUMBER.test(String(time))
-  const isMillis = isNumber && (typeof time === 'number' || Number(time) >= LEAST_MILLIS)
-  const seconds = isNumber ? Number(time) / (isMillis ? 1000 : 1) : secondsOfDate(String(time ?? ''))
-  if (!Number.isFinite(seconds) || (isNumber && seconds < 0)) {
+  const written = String(time ?? '').trim()
+  const isCount = isNumber(written)
+  const isMillis = isCount && Number(written) >= millisFrom
+  const seconds = isCount ? Number(written) / (isMillis ? 1000 : 1) : secondsOfDate(written)
+  if (!Number.isFinite(seconds) || (isCount && seconds < 0)) {
     throw wrongCell(line, 'time', time, NAMES.seconds, 'a number from 0, or a date as in 2026-03-02T09:00:00')
   }
-  const form = isMillis ? 'a number of milliseconds' : isNumber ? 'a number of seconds' : 'a date'
+  const form = isMillis ? 'a number of milliseconds' : isCount ? 'a number of seconds' : 'a date'
   return { line, form, seconds, prompt, answer }
 }
 
@@ -227,10 +262,10 @@ function wrongCell(line: number, what: string, cell: unknown, names: readonly st
   return new RangeError(`line ${line}: the ${what} (${names.join(' or ')}): expected ${form}, got ${formatValue(cell)}`)
 }
 
-const NUMBER = /^\s*\d+(\.\d*)?\s*$/
-
 /** Times of CSV from this on are milliseconds since 1970. As seconds, they are 3,000 years away. */
 const LEAST_MILLIS = 1e11
+/** Ten digits: a time of 2001. As milliseconds since the start of a trace, it is 11 days away. */
+const LEAST_UNIX_SECONDS = 1e9
 
 /** Returns the seconds of a date with a time, in UTC unless it has an offset. */
 function secondsOfDate(text: string): number {

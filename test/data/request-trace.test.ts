@@ -120,6 +120,8 @@ describe('a trace of requests', () => {
     ],
     ['{"time": 0, "input_length": 2, "output_length": 2, "Time": 9}', "line 1: the column 'Time' is there twice"],
     ['Time,input_tokens,output_tokens,time\n0,1,1,9', "line 1: the column 'time' is there twice"],
+    ['timestamp,time,input_tokens,output_tokens\n0,9,1,1', "line 1: 'timestamp' and 'time' mean the same"],
+    ['{"time": 0, "arrived_at": 2, "input_length": 2}', "line 1: 'time' and 'arrived_at' mean the same"],
     [
       'time,input_tokens,output_tokens\n2026-03-02 09:00:01,1,1\n\n7,1,1',
       'line 4: its time is a number of seconds, and that of line 2 is a date. Write all in one form',
@@ -148,6 +150,38 @@ describe('a trace of requests', () => {
       `time,input_tokens,output_tokens\n${[0, 1, 20].map(at => `${(1_772_442_000 + at) * unit},1,1`).join('\n')}`
     expect(readRequestTrace(text(1000))).toEqual(readRequestTrace(text(1)))
     expect(readRequestTrace(text(1)).text).toBe('0,0.2\n10,0\n20,0.1\n30,0')
+  })
+
+  test('of JSON has seconds since 1970 where milliseconds would be days', () => {
+    const text = (first: number, unit: number) =>
+      [0, 1, 20].map(at => `{"time": ${(first + at) * unit}, "input_length": 1, "output_length": 1}`).join('\n')
+    expect(readRequestTrace(text(1_772_442_000, 1))).toEqual(readRequestTrace(text(0, 1000)))
+    expect(readRequestTrace(text(1_772_442_000, 1000))).toEqual(readRequestTrace(text(0, 1000)))
+    // A trace of weeks that begins at 0 has milliseconds of ten digits.
+    const { text: rates } = readRequestTrace(`${text(0, 1000)}\n${text(1_500_000, 1000)}`)
+    expect(rates.split('\n').at(-1)).toBe('1500030,0')
+    expect(() => readRequestTrace(`${text(1_772_442_000, 1)}\n${text(1_772_442_000, 1000)}`)).toThrow(
+      'line 4: its time is a number of milliseconds, and that of line 1 is a number of seconds. Write all in one form',
+    )
+  })
+
+  test('may have any line ends, exponents, and line breaks in the cells of CSV', () => {
+    for (const end of ['\r', '\r\n']) {
+      for (const text of [CSV, JSONL]) {
+        expect(isRequestTrace(text.replaceAll('\n', end))).toBe(true)
+        expect(readRequestTrace(text.replaceAll('\n', end))).toEqual(readRequestTrace(text))
+      }
+    }
+    const rows = (...times: string[]) =>
+      `time,input_tokens,output_tokens\n${times.map(time => `${time},1,1`).join('\n')}`
+    expect(readRequestTrace(rows('1e-05', '2.7e-01', '1.2E+01'))).toEqual(readRequestTrace(rows('0', '.27', '12')))
+    const prompts = ['"Say ""no"",\nthen\r\n\n"', '5" pipe', '"a"']
+    const lines = CSV.trim().split('\n')
+    const withPrompts = [`prompt,${lines[0]}`, ...prompts.map((prompt, i) => `${prompt},${lines[i + 1]}`)].join('\n')
+    expect(readRequestTrace(withPrompts)).toEqual(readRequestTrace(CSV))
+    expect(() => readRequestTrace(`${withPrompts}\nx,noon,0,1`)).toThrow('line 8: the time')
+    expect(() => readRequestTrace(`${CSV}"0,1,1\n1,1,1`)).toThrow('line 5: the time')
+    expect(parseLoadTrace('0,5,"a\nb"\r60,8').map(({ rps }) => rps)).toEqual([5, 8])
   })
 
   test('of CSV can have quotes around each cell, also with commas and quotes in it', () => {
