@@ -252,6 +252,13 @@ describe('rows of a file', () => {
       { experts: 8, expertsPerToken: 20 },
       '$.setup.expertsPerToken: expected at m',
     ],
+    [
+      'experts without active parameters',
+      { experts: 8, expertsPerToken: 2 },
+      '$.setup.active: expected the parameters of a token beside experts, got nothing',
+    ],
+    ['experts alone', { experts: 8 }, '$.setup.active: expected the parameters of a token beside experts, got nothing'],
+    ['experts of a token alone', { expertsPerToken: 2 }, '$.setup.active: expected the parameters of a token'],
     ['weights that do not fit', { parameters: 8e13 }, 'the weights do not fit into 1 × H100'],
     ['two mistakes', { gpus: 0, rate: 0 }, '$.setup.gpus: expected at least 1, got 0; $.setup.rate: '],
     ['text for a number', { parameters: '8e9' }, "$.setup.parameters: expected a number, got '8e9'"],

@@ -66,6 +66,10 @@ export const SetUp = z
       (active <= parameters && active >= (parameters * (expertsPerToken ?? 0)) / (experts || Number.POSITIVE_INFINITY)),
     { path: ['active'], error: 'parameters × expertsPerToken / experts to parameters' },
   )
+  .refine(
+    ({ active, experts, expertsPerToken }) => typeof active === 'number' || (experts ?? 0) === (expertsPerToken ?? 0),
+    { path: ['active'], error: 'the parameters of a token beside experts' },
+  )
 export type SetUp = z.output<typeof SetUp>
 
 /** A measurement. Times are in seconds. */
