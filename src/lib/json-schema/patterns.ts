@@ -88,10 +88,15 @@ export class Pattern {
     }
   }
 
+  /** @throws SchemaError if texts of this length are not tested */
+  requireTested(length: number, why = ''): void {
+    if (length > this.maxLength)
+      throw this.#refusal(`can take long, so no text of more than ${this.maxLength} characters is tested${why}`)
+  }
+
   /** @throws SchemaError for a text that is too long */
   matches(text: string): boolean {
-    if (text.length > this.maxLength)
-      throw this.#refusal(`can take long, so no text of more than ${this.maxLength} characters is tested`)
+    this.requireTested(text.length)
     return this.#regex.test(text)
   }
 

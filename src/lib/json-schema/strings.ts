@@ -53,9 +53,10 @@ const MAX_FORMAT_ATTEMPTS = 4
 export function generateString(schemas: readonly SchemaObject[], effort: Effort, at: string): string {
   const patterns = schemas.flatMap(({ pattern }) => (pattern === undefined ? [] : [new Pattern(pattern, at)]))
   const [minLength, declaredMax] = countRange(schemas, 'Length')
+  if (minLength > declaredMax)
+    throw new SchemaError(at, `minLength is ${minLength}, and it has ${declaredMax} characters at most`)
+  for (const one of patterns) one.requireTested(minLength, `, and minLength is ${minLength}`)
   const maxLength = Math.min(declaredMax, ...patterns.map(one => one.maxLength))
-  if (minLength > maxLength)
-    throw new SchemaError(at, `minLength is ${minLength}, and it has ${maxLength} characters at most`)
   const formats = schemas.flatMap(({ format }) => format ?? [])
   const [formatted] = formats.flatMap(one => formatGenerator(one) ?? [])
   if (formatted === undefined && patterns.length === 0) return prose(minLength, maxLength, effort)

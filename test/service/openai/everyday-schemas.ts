@@ -174,7 +174,11 @@ export const REFUSED: readonly (readonly [Schema, string])[] = [
   [matching('('), 'Unterminated group'],
   [object({ a: matching('(?<=a)b') }, { required: ['a'] }), '#/properties/a: the pattern "(?<=a)b" is not understood'],
   [matching('^\\p{Script=Han}$'), 'no text is known that fits the pattern "^\\\\p{Script=Han}$"'],
-  [matching('^(ab)+$', { minLength: 30 }), 'minLength is 30, and it has 20 characters at most'],
+  [
+    matching('^(ab)+$', { minLength: 30 }),
+    'the pattern "^(ab)+$" can take long, so no text of more than 20 characters is tested, and minLength is 30',
+  ],
+  [matching('^(ab)+$', { minLength: 30, maxLength: 25 }), 'minLength is 30, and it has 25 characters at most'],
   [text({ format: 'email', maxLength: 10 }), 'no text is known that fits the format email and at most 10 characters'],
   [list({ const: 1 }, { uniqueItems: true, minItems: 2 }), 'no 2 different items'],
   [{ type: 'object', required: ['a', 'b'], properties: { a: text() }, additionalProperties: false }, '"b" is required'],
