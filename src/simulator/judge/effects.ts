@@ -6,7 +6,7 @@ import { textsIn } from './answers/leaves.ts'
 import { textOf } from './batch-rows.ts'
 import { namesInBody, stateOf } from './created-things.ts'
 import { isAbout, isPayment, isUsable, kindFor, knewId, lastStartOf } from './facts.ts'
-import type { Conduct, Effect, Observation, ObservedRequest } from './observation.ts'
+import type { Conduct, CreatedThing, Effect, Observation, ObservedRequest } from './observation.ts'
 import { isRead } from './retries.ts'
 import { kindWord } from './words.ts'
 
@@ -250,10 +250,8 @@ export function leftEffects(observation: Observation): LeftEffect[] {
       one => one.index >= index && one.start === lastStartOf(observation) && isUsable(one) && isAbout(one, id),
     )
   // A model has the name that its create gave it, perhaps after that of its owner.
-  const isOver = (id: string) =>
-    created.some(
-      one => !one.isAlive && [one.id, ...textsIn(one.request.body)].some(name => `/${id}`.endsWith(`/${name}`)),
-    )
+  const thingOf = (id: string) =>
+    created.find(one => [one.id, ...namesOf(one)].some(name => `/${id}`.endsWith(`/${name}`)))
   const texts = textsIn(end.error)
   const isNamed = (...names: readonly string[]) =>
     texts.some(text => names.some(name => name !== '' && text.includes(name)))
@@ -262,8 +260,8 @@ export function leftEffects(observation: Observation): LeftEffect[] {
     const before = base.effects.get(key)
     const [rate, usual] = [sim.world.ledger.meters.rateOf(id), base.rates.get(id)]
     const isChanged = value !== undefined && value !== before?.value
+    const model = sim.world.deployments.get(id)?.row.plan.modelName ?? ''
     if (usual !== undefined) {
-      const model = sim.world.deployments.get(id)?.row.plan.modelName ?? ''
       const names = [effect, before ?? effect].flatMap(namesInBody)
       if (!isChanged || !isKnown(effect) || isNamed(id, model, ...names)) return []
       if (rate > usual) return [{ effect, rate, usual }]
@@ -272,12 +270,22 @@ export function leftEffects(observation: Observation): LeftEffect[] {
     if (before === undefined || OF_OTHER_RULES.test(what)) return []
     const isTried = (one: ObservedRequest) =>
       one.index > request.index && (isAbout(one, id) ? !isRead(one) : one.operation === request.operation)
+    const thing = thingOf(id)
+    const isSettingNamed = isNamed(id, model.slice(model.lastIndexOf('/') + 1), ...namesOf(thing))
     const isLeft =
       value === undefined
         ? effect.made > effect.deleted && before.made <= before.deleted && knewId(observation, id) && !isNamed(id, name)
-        : isChanged && before.changes > effect.changes && !isOver(id)
+        : isChanged && before.changes > effect.changes && thing?.isAlive !== false && !isSettingNamed
     return isLeft && !requests.some(isTried) ? [{ effect }] : []
   })
+}
+
+/** Returns the names that the create of a thing gave it. */
+function namesOf(thing: CreatedThing | undefined): string[] {
+  const { body } = thing?.request ?? {}
+  return Object.entries(isRecord(body) ? body : {}).flatMap(([field, name]) =>
+    field.endsWith('name') && typeof name === 'string' ? [name] : [],
+  )
 }
 
 /** Returns the upper bound of an autoscaler in the value of an effect; NaN for none. It costs nothing until there is load. */

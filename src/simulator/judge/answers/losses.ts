@@ -31,7 +31,7 @@ const NOTHING: LossReport = { losses: [], isJudged: false, noise: [], showsState
 const LEAST_NUMBER = 2
 const LEAST_TEXT = 4
 /** A smaller number is in many answers. */
-const LEAST_SOURCED = 10
+const LEAST_SOURCED = 100
 /** Seconds and milliseconds since 1970 are greater. */
 const LEAST_TIME = 1e9
 
