@@ -150,14 +150,19 @@ test('each line for what is not tried by default is a fault that acts', async ()
   const page = readFileSync('docs/explore.md', 'utf8')
   const [, table] = /### Not tried unless you ask([\s\S]*?)\n## /.exec(page)!
   const lines = [...table!.matchAll(/`(\{.*\})` \|$/gm)].map(([, line]) => line!)
-  expect(lines).toHaveLength(7)
+  expect(lines).toHaveLength(8)
   const run = asking(async ask => {
     const body = JSON.stringify({
       model: MODEL,
       stream: true,
       messages: [{ role: 'user', content: 'Name the tides.' }],
     })
-    const texts = [await ask('/v1/files'), await ask('/v1/chat/completions', { method: 'POST', body })]
+    const spoken = JSON.stringify({ model: 'larkspur-audio/lark-tts-2', input: 'The tide.' })
+    const texts = [
+      await ask('/v1/files'),
+      await ask('/v1/chat/completions', { method: 'POST', body }),
+      await ask('/v1/audio/speech', { method: 'POST', body: spoken }),
+    ]
     return Promise.all(texts.map(response => response.text()))
   })
   const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty', with: { files: FILES } }, run })
