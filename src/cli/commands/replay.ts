@@ -11,7 +11,7 @@ import { escapeControls } from '../../lib/text/words.ts'
 import type { ParsedRecording } from '../../simulator/history/file.ts'
 import { readRecording } from '../../simulator/history/read-recording.ts'
 import { recordSimulator } from '../../simulator/history/record.ts'
-import { replayChanged } from '../../simulator/history/replay/changed-replay.ts'
+import { type ChangedReplay, replayChanged } from '../../simulator/history/replay/changed-replay.ts'
 import type { Consequence } from '../../simulator/history/replay/consequences.ts'
 import { parseHar, playHar } from '../../simulator/history/replay/har.ts'
 import { type ReplayResult, replayRecording } from '../../simulator/history/replay/perform-lines.ts'
@@ -78,18 +78,19 @@ export async function handler(args: Arguments): Promise<void> {
       `Failed to read the recording ${shellQuote(file)}: it is a HAR file. To play it, give --record and a new file.`,
     )
   }
-  if (isChanged) {
-    const consequences = await replayChanged(recording, shellQuote(file), { without, set, profile, weather })
-    process.stdout.write(escapeControls(formatConsequences(consequences)))
-    return
-  }
   const progress = progressOnTerminal(PROCESS_IO)
   const total = recording.lines.length
-  const result = await replayRecording(recording, shellQuote(file), {
-    onLine: done => progress?.update(`${done} of ${total} lines replayed`, done, total),
-  }).finally(() => progress?.clear())
+  const result: ChangedReplay = isChanged
+    ? await replayChanged(recording, shellQuote(file), { without, set, profile, weather })
+    : await replayRecording(recording, shellQuote(file), {
+        onLine: done => progress?.update(`${done} of ${total} lines replayed`, done, total),
+      }).finally(() => progress?.clear())
+  if (result.consequences !== undefined) {
+    process.stdout.write(escapeControls(formatConsequences(result.consequences)))
+    return
+  }
   const isUnfinished = result.divergence === undefined && result.cut !== undefined && !partial
-  process.stdout.write(formatResult(file, result, partial))
+  process.stdout.write(formatResult(isChanged ? `${file}, without the change` : file, result, partial))
   if (result.divergence !== undefined) process.exitCode = 1
   else if (isUnfinished) {
     process.stderr.write(

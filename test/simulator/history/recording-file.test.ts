@@ -50,6 +50,10 @@ test('replay and judge find own endpoints by --config, and what they print has n
   const advice =
     'If that request is for an endpoint of your own, give --config and the file whose endpoints declare it.'
   expect(await commanded(['replay', file])).toMatchObject({ code: 1, stdout: expect.stringContaining(`\n${advice}\n`) })
+  expect(await commanded(['replay', file, '--without', 'request:1'])).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/, without the change: line 2 differs: .*\n.*recorded: status 200 /),
+  })
   expect(await commanded(['replay', file, '--config', config])).toMatchObject({ code: 0 })
   expect(await commanded(['judge', file])).toMatchObject({ code: 2, stderr: expect.stringContaining(advice) })
   expect((await commanded(['judge', file, '--config', config])).stdout).toContain('1 request')

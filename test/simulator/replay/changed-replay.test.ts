@@ -34,7 +34,9 @@ beforeAll(async () => {
   recording = parseRecording(text, 'play')
 })
 
-const ask = (changes: ReplayChanges) => replayChanged(recording, 'play', changes)
+/** Returns the consequences of a change. */
+const consequencesOf = async (...args: Parameters<typeof replayChanged>) => (await replayChanged(...args)).consequences!
+const ask = (changes: ReplayChanges) => consequencesOf(recording, 'play', changes)
 
 test('a fault that did nothing has no consequences when it is left out', async () => {
   expect(await ask({ without: 'fault:1' })).toEqual([])
@@ -68,13 +70,13 @@ test('a request that hangs never ends, and a slow answer ends with its last byte
   await Promise.all(open)
   const play = parseRecording(recorded.text, 'slow')
   const [first, second] = [1, 2].map(request => `GET /v1/voices (request ${request})`)
-  expect(await replayChanged(play, 'slow', { without: 'fault:1' })).toEqual(
+  expect(await consequencesOf(play, 'slow', { without: 'fault:1' })).toEqual(
     expect.arrayContaining([
       { kind: 'answer', subject: first, before: 'hang', after: '200, slow' },
       { kind: 'time', subject: first, before: 'never', after: '13s' },
     ]),
   )
-  expect(await replayChanged(play, 'slow', { without: 'fault:2' })).toEqual([
+  expect(await consequencesOf(play, 'slow', { without: 'fault:2' })).toEqual([
     { kind: 'answer', subject: second, before: '200, slow', after: '200' },
     { kind: 'time', subject: second, before: '13s', after: '0us' },
   ])
@@ -137,13 +139,13 @@ async function recordWebhook(statuses: readonly number[], deliver?: DeliverWebho
 describe('the receiver of a webhook', () => {
   test('answers as recorded, so that a fault without effect has no consequences', { tags: 'slow' }, async () => {
     const hook = await recordWebhook([500, 503])
-    expect(await replayChanged(hook, 'hook', { without: 'fault:1' })).toEqual([])
-    const [answer, ...others] = await replayChanged(hook, 'hook', { without: 'fault:2' })
+    expect(await consequencesOf(hook, 'hook', { without: 'fault:1' })).toEqual([])
+    const [answer, ...others] = await consequencesOf(hook, 'hook', { without: 'fault:2' })
     expect([answer, others]).toEqual([expect.objectContaining({ before: '503', after: '200' }), []])
   })
 
   test('answers the attempts for a request as it did when another request is left out', async () => {
-    const consequences = await replayChanged(await recordWebhook([500]), 'hook', { without: 'request:1' })
+    const consequences = await consequencesOf(await recordWebhook([500]), 'hook', { without: 'request:1' })
     expect(consequences.map(({ kind, before, after }) => [kind, before, after])).toEqual([
       ['answer', '200', 'not sent'],
       ['state', expect.stringMatching(/^sent at \S+, failed at \S+, sent at .+, delivered at /), 'no more changes'],
@@ -157,8 +159,8 @@ describe('the receiver of a webhook', () => {
     const refused = await recordWebhook([], async () => {
       throw new Error('ECONNREFUSED')
     })
-    expect(await replayChanged(refused, 'hook', { without: 'fault:1' })).toEqual([])
-    const consequences = await replayChanged(refused, 'hook', { set: 'webhook=http://127.0.0.1:3000/other' })
+    expect(await consequencesOf(refused, 'hook', { without: 'fault:1' })).toEqual([])
+    const consequences = await consequencesOf(refused, 'hook', { set: 'webhook=http://127.0.0.1:3000/other' })
     const states = consequences.filter(({ kind }) => kind === 'state')
     expect(states.length).toBeGreaterThanOrEqual(2)
     expect(states.map(({ before, after }) => `${before} ${after}`).join()).toContain('gaveUp')
@@ -179,7 +181,7 @@ describe('the receiver of a webhook', () => {
     recorded.stop()
     for (const one of [sim, later]) await one[Symbol.asyncDispose]()
     const recording = parseRecording(recorded.text, 'hook')
-    expect(await replayChanged(recording, 'hook', { without: 'fault:1' })).toEqual([])
+    expect(await consequencesOf(recording, 'hook', { without: 'fault:1' })).toEqual([])
     const { states } = await playFreely(recording, 'hook', await findReceivers(recording, 'hook'))
     expect([...states.values()].flat().map(({ became }) => became)).toContain('webhook.gaveUp')
   })

@@ -10,6 +10,7 @@ import { createRecordedSimulator } from '../header.ts'
 import type { Numbered } from '../lines.ts'
 import { type Consequence, compareOutcomes } from './consequences.ts'
 import { type Change, playFreely, setField } from './free-play.ts'
+import type { ReplayResult } from './perform-lines.ts'
 import { findReceivers } from './recorded-receivers.ts'
 
 /** What a replay changes. */
@@ -22,10 +23,16 @@ export interface ReplayChanges {
   readonly weather?: SimulatorOptions['weather'] | undefined
 }
 
+/** What came of an unchanged replay. */
+export interface ChangedReplay extends ReplayResult {
+  /** The consequences of a change; undefined without a change, or if the replay diverged. */
+  readonly consequences?: readonly Consequence[]
+}
+
 /**
- * Plays a recording twice, as it was and with changes, and returns what differs. Both plays send the requests at their
- * times. So a client that would have acted otherwise after another answer still does what it did. Receivers of webhooks
- * answer as they did.
+ * Replays a recording. If each answer is the same, plays it twice, as it was and with changes, and returns what differs.
+ * Both plays send the requests at their times. So a client that would have acted otherwise after another answer still does
+ * what it did. Receivers of webhooks answer as they did.
  *
  * @throws RecordingError for a change that the recording does not allow
  */
@@ -33,11 +40,14 @@ export async function replayChanged(
   recording: ParsedRecording,
   what: string,
   changes: ReplayChanges,
-): Promise<readonly Consequence[]> {
+): Promise<ChangedReplay> {
   const change = await readChange(recording, what, changes)
   const receivers = await findReceivers(recording, what)
+  const { replay } = receivers
+  // Of a world that is not the recorded one, the change would have other consequences.
+  if (replay.divergence !== undefined) return replay
   const before = await playFreely(recording, what, receivers)
-  return compareOutcomes(before, await playFreely(recording, what, receivers, change))
+  return { ...replay, consequences: compareOutcomes(before, await playFreely(recording, what, receivers, change)) }
 }
 
 async function readChange(

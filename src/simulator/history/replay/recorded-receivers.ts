@@ -4,7 +4,7 @@ import type { WebhookOutcome } from '../../../simulation/inference/webhooks.ts'
 import type { Simulator } from '../../simulator-interface.ts'
 import type { DeliverWebhook } from '../../webhook-options.ts'
 import type { ParsedRecording } from '../file.ts'
-import { replayRecording } from './perform-lines.ts'
+import { type ReplayResult, replayRecording } from './perform-lines.ts'
 
 /** What a receiver answers that the recording does not know. */
 const ACCEPTED: WebhookOutcome = { status: 200 }
@@ -15,14 +15,12 @@ export interface RecordedReceivers {
   readonly ofAttempts: ReadonlyMap<string, WebhookOutcome>
   /** By address, in the order in which the attempts began. */
   readonly ofAddresses: ReadonlyMap<string, readonly WebhookOutcome[]>
+  /** The replay that showed them. */
+  readonly replay: ReplayResult
 }
 
-const NO_RECEIVERS: RecordedReceivers = { ofAttempts: new Map(), ofAddresses: new Map() }
-
-/** Returns the outcomes of a recording. Their lines do not name the address, so the recording is replayed. */
+/** Returns the outcomes of a recording. Their lines do not name the address, so they come from its replay. */
 export async function findReceivers(recording: ParsedRecording, what: string): Promise<RecordedReceivers> {
-  const hasOutcome = recording.lines.some(line => 'action' in line && line.action.do === 'settleWebhook')
-  if (!hasOutcome) return NO_RECEIVERS
   const urls = new Map<string, string>()
   const ofAttempts = new Map<string, WebhookOutcome>()
   const ofAddresses = new Map<string, WebhookOutcome[]>()
@@ -40,12 +38,12 @@ export async function findReceivers(recording: ParsedRecording, what: string): P
       }
     })
   }
-  await replayRecording(recording, what, { onBegin })
+  const replay = await replayRecording(recording, what, { onBegin })
   for (const [name, url] of urls) {
     const outcome = ofAttempts.get(`${name} ${url}`)
     if (outcome !== undefined) ofAddresses.set(url, [...(ofAddresses.get(url) ?? []), outcome])
   }
-  return { ofAttempts, ofAddresses }
+  return { ofAttempts, ofAddresses, replay }
 }
 
 /**

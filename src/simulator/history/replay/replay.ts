@@ -28,7 +28,7 @@ export type ReplayOutcome =
       /** How many requests were sent. */
       readonly requests: number
     }
-  /** An answer or an event differs. The replay ended there. */
+  /** An answer or an event differs without a change. The replay ended there. */
   | {
       readonly outcome: 'diverged'
       readonly requests: number
@@ -52,8 +52,8 @@ const CONTEXT = 'Failed to replay'
 
 /**
  * Replays a recording in this process: a new world performs the same steps, and each answer is compared byte by byte. It
- * sends nothing over the network. With a change, the requests are sent at their times, and the differences between both
- * worlds are returned.
+ * sends nothing over the network. With a change, it does that first. Then the requests are sent at their times to two worlds, and
+ * the differences between these are returned.
  *
  * @returns a promise that rejects with RangeError for an argument of the wrong type, and for no other reason
  * @example
@@ -83,12 +83,13 @@ export async function replay(recording: ReplaySource, options: ReplayOptions = {
       reason: `${CONTEXT} ${what} to its end: ${cut}. ${remedy}.`,
     } as const
     const isUnfinished = cut !== undefined && !partial
-    if (CHANGES.some(name => options[name] !== undefined)) {
-      if (isUnfinished) return unfinished
-      return { outcome: 'changed', consequences: await changed.replayChanged(parsed, what, options) }
-    }
-    const { requests, divergence } = await replays.replayRecording(parsed, what)
+    const isChanged = CHANGES.some(name => options[name] !== undefined)
+    if (isChanged && isUnfinished) return unfinished
+    const { requests, divergence, consequences }: changed.ChangedReplay = isChanged
+      ? await changed.replayChanged(parsed, what, options)
+      : await replays.replayRecording(parsed, what)
     if (divergence !== undefined) return { outcome: 'diverged', requests, divergence }
+    if (consequences !== undefined) return { outcome: 'changed', consequences }
     return isUnfinished ? unfinished : { outcome: 'same', requests }
   } catch (error) {
     if (!(error instanceof RecordingError)) throw error
