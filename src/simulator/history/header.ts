@@ -1,8 +1,11 @@
 /** The first line of a recording: the world at its begin. */
 
 import { loadFixture } from '../../data/fixtures/load.ts'
+import { ProfileChain } from '../../data/profiles/chain.ts'
+import type { ProfileInput } from '../../data/profiles/load.ts'
 import { hash32Pair } from '../../kernel/random.ts'
 import { decodeBase64, encodeBase64 } from '../../lib/bytes.ts'
+import { attempt } from '../../lib/errors.ts'
 import { hashCredential, hideSecrets } from '../../lib/text/secrets.ts'
 import { VERSION } from '../../lib/version.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
@@ -101,13 +104,25 @@ export function createRecordedSimulator(
 export function isPristine(sim: Simulator): boolean {
   const { options, world } = sim
   if (world.clock.now > 0 || world.agenda.taken > 0) return false
-  if (isSnapshotFixture(options.fixtures) || findNamedFile(options, 'profile') !== undefined) return false
+  if (isSnapshotFixture(options.fixtures) || findNamedFile(withProfile(options), 'profile') !== undefined) return false
   const twin = createSimulator({ ...options, clock: 'manual', timers: 'ignore' })
-  const stateOf = (one: Simulator) => [one.digest, one.journal.entries(), one.faults.list(), one.inference.list()]
+  // A file may have changed since.
+  const stateOf = ({ digest, world, journal, faults, inference }: Simulator) => [
+    ...[digest, world.profile, journal.entries(), faults.list(), inference.list()],
+  ]
   return JSON.stringify(stateOf(sim)) === JSON.stringify(stateOf(twin))
 }
 
-function keptOptions({ options, world }: Simulator, fromOptions: boolean): SimulatorOptions {
+/** Returns options with the content of a profile that is a file, if it is there. What it extends may be a file, too. */
+function withProfile(options: SimulatorOptions): SimulatorOptions {
+  const file = findNamedFile(options, 'profile')
+  if (file === undefined || file !== options.profile) return options
+  const chain = attempt(() => new ProfileChain(file))
+  return chain ? { ...options, profile: { name: chain.name, ...(chain.layers.at(-1)!.raw as ProfileInput) } } : options
+}
+
+function keptOptions({ options: given, world }: Simulator, fromOptions: boolean): SimulatorOptions {
+  const options = fromOptions ? withProfile(given) : given
   const kept = Object.fromEntries(
     KEPT_OPTIONS.flatMap(([name, { inSnapshot }]) =>
       options[name] === undefined || (inSnapshot === 'always' && !fromOptions)

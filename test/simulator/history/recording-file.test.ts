@@ -62,6 +62,39 @@ test('replay and judge find own endpoints by --config, and what they print has n
   expect(stdout).not.toContain('\u001b')
 })
 
+test('a recording of a world with a profile file begins at its start, and has the content of the file', async () => {
+  const folder = temporaryFolder()
+  const [file, profile, out] = ['run.ndjson', 'own.json', 'run.yaml'].map(name => join(folder, name)) as [
+    string,
+    ...string[],
+  ]
+  writeFileSync(profile!, '{ "extends": "quick", "policies": { "unknown_tokens": "accept" } }')
+  const sim = createSimulator({ fixtures: 'two-nodes', profile: profile! })
+  const recording = sim.record({ file })
+  await sim.fetch('http://sim/deploy/list', { headers: { authorization: 'Bearer unknown' } })
+  recording.stop()
+  rmSync(profile!)
+  expect(await commanded(['replay', file])).toMatchObject({ code: 0 })
+  expect(await commanded(['replay', file, '--profile', 'quick'])).toMatchObject({
+    ...{ code: 0, stderr: '' },
+    stdout: expect.stringContaining('| answer | GET /deploy/list (request 1) | 200 | 401 |'),
+  })
+  expect(await commanded(['replay', file, '--export', out!])).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('a recording has a snapshot when the profile file of its world was changed or deleted since', () => {
+  const profile = join(temporaryFolder(), 'own.json')
+  const startOf = (change: () => void) => {
+    writeFileSync(profile, '{ "policies": { "unknown_tokens": "accept" } }')
+    const sim = createSimulator({ fixtures: 'empty', profile })
+    change()
+    return JSON.parse(sim.record().text.split('\n')[0]!) as { readonly snapshot?: string }
+  }
+  expect(startOf(() => {})).not.toHaveProperty('snapshot')
+  expect(startOf(() => writeFileSync(profile, '{ "extends": "quick" }'))).toHaveProperty('snapshot')
+  expect(startOf(() => rmSync(profile))).toHaveProperty('snapshot')
+})
+
 test('a recording says that the credentials of requests and answers are hashes', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   const recording = sim.record()
