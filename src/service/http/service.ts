@@ -87,7 +87,8 @@ export interface Api {
 
 const REQUEST_ID_DRAW = purpose('request.id')
 const NO_SCRIPTED_ANSWERS = () => undefined
-const OPENAPI_PATH = '/openapi.json'
+/** The path of the document that describes the interface. No operation has it. */
+export const OPENAPI_PATH = '/openapi.json'
 
 /** @throws RangeError for names that collide with other names of the interface */
 export function createApi(options: ApiOptions = {}): Api {

@@ -280,6 +280,31 @@ test.each([
   expect(existsSync('never.ndjson')).toBe(false)
 })
 
+test('export repeats a request for the OpenAPI document, which no operation has', async () => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  const recording = sim.record()
+  await sendTo(sim, 'GET /openapi.json')
+  recording.stop()
+  expect(toScenario(parseRecording(recording.text, 'run'), { format: 'yaml' })).toContain('request: GET /openapi.json')
+})
+
+test('replay plays a HAR file with own endpoints, and so does the replay of its recording', async () => {
+  const [har, record, config] = ['own.har', 'own.ndjson', 'own.ts'].map(name => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const pods = new URL('../../../../examples/own-endpoints/pods.ts', import.meta.url).href
+  writeFileSync(config, `import { endpoints } from '${pods}'\nexport default { endpoints }\n`)
+  const entries = [{ ...entry('http://h/rest/v1/pods'), time: 5, response: { status: 200 } }]
+  writeFileSync(har, JSON.stringify({ log: { version: '1.2', entries } }))
+  expect(await commanded(['replay', har, '--record', record, '--config', config])).toEqual({
+    ...{ code: 0, stderr: '' },
+    stdout: `${har}: 1 request played, recorded in ${record}.\n`,
+  })
+  expect(await commanded(['replay', record, '--config', config])).toMatchObject({ code: 0 })
+})
+
 test('export refuses an unknown kind of test', async () => {
   expect(await commanded(['replay', file, '--export', join(folder, 'run.rb')])).toMatchObject({
     code: 2,
