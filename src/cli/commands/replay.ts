@@ -133,13 +133,13 @@ function formatConsequences(consequences: readonly Consequence[]): string {
 function requireFittingFlags(args: Arguments): void {
   const { record, without, set, profile, weather, config, basePath, fixtures, names, seed } = args
   const ofHar = { 'base-path': basePath, fixtures, names, seed }
-  const ofChange = { without, set, weather, config }
+  const ofChange = { without, set, weather }
   const partial = args.partial || undefined
   const [unread, reason] =
     record !== undefined
       ? [{ ...ofChange, partial, export: args.export }, 'it is for a recording. Leave it out, or leave out --record']
       : args.export !== undefined
-        ? [{ ...ofHar, ...ofChange, profile }, 'an export changes nothing. Leave it out, or leave out --export']
+        ? [{ ...ofHar, ...ofChange, profile, config }, 'an export changes nothing. Leave it out, or leave out --export']
         : [ofHar, 'it is for a HAR file that is played. Give --record, or leave it out']
   const [name] = Object.entries(unread).find(([, value]) => value !== undefined) ?? []
   if (name !== undefined) throw new UsageError(`Failed to read --${name}: ${reason}.`)
@@ -154,7 +154,7 @@ function isHar(file: string): boolean {
 
 /** Plays a HAR file into a new world, which is recorded in the file `record`. */
 async function playHarFile(args: Arguments, record: string): Promise<void> {
-  const { file, basePath, fixtures, profile, names, seed } = args
+  const { file, basePath, fixtures, profile, names, seed, config } = args
   let content: string
   try {
     content = readFileSync(file, 'utf8')
@@ -165,7 +165,9 @@ async function playHarFile(args: Arguments, record: string): Promise<void> {
   if (basePath !== undefined && !/^(\/[^/?#]+)+$/.test(basePath)) {
     throw new UsageError(`Failed to read --base-path '${basePath}': it is not a path. Give it as in --base-path /api.`)
   }
-  const sim = createSimulator(given({ fixtures, profile, names, seed }))
+  // Loaded on demand: a replay reads its endpoints later.
+  const { readEndpoints } = await import('../read-config.ts')
+  const sim = createSimulator({ ...given({ fixtures, profile, names, seed }), ...(await readEndpoints(config)) })
   const recording = recordSimulator(sim, { file: record })
   const { requests, leftOut, unsendable, differing } = await playHar(sim, har, basePath)
   recording.stop()
