@@ -20,8 +20,6 @@ export interface Flag<Value = unknown> extends Pick<Options, 'describe'> {
   readonly alone?: string
   /** Whether it names a file that the command writes. */
   readonly isOutput?: boolean
-  /** Whether it can be given in the environment, and of a command with `takesConfig` in the configuration file. */
-  readonly isOuter: boolean
   /** A variable of another name, which hosts of processes set, as in PORT. It takes precedence over the file. */
   readonly variable?: string
 }
@@ -47,7 +45,7 @@ export interface Command {
   readonly usage?: string
   /** Command lines, each with what it does. `$0` is the program. */
   readonly examples?: readonly (readonly string[])[]
-  /** The end of the help. Default: the exit codes. */
+  /** The end of the help, after the variables. Default: the exit codes. */
   readonly epilogue?: string
   /** Refuses flags that exclude one another, before the handler and before `--print-config`. */
   readonly check?: (argv: never) => void
@@ -63,25 +61,17 @@ export type ArgumentsOf<Declared> = {
   [Name in keyof Declared as CamelCase<Name>]: Declared[Name] extends Flag<infer Value> ? Value : never
 }
 
-/** Returns a flag with a value, from the command line, the environment or the configuration file. */
+/** Returns a flag with a value. */
 export function flag(describe: string): Flag<string | undefined>
 export function flag<Value>(describe: string, read: Read<Value>): Flag<Value | undefined>
 export function flag<Value>(describe: string, read: Read<Value>, fallback: string): Flag<Value>
 export function flag(describe: string, read: Read<unknown> = filledText, fallback?: string): Flag {
-  return { describe, read, isOuter: true, ...(fallback !== undefined && { fallback }) }
-}
-
-/** Returns a flag with a value, only from the command line. */
-export function argument(describe: string): Flag<string | undefined>
-export function argument<Value>(describe: string, read: Read<Value>): Flag<Value | undefined>
-export function argument<Value>(describe: string, read: Read<Value>, fallback: string): Flag<Value>
-export function argument(describe: string, read: Read<unknown> = filledText, fallback?: string): Flag {
-  return { ...flag(describe, read, fallback!), isOuter: false }
+  return { describe, read, ...(fallback !== undefined && { fallback }) }
 }
 
 /** Returns a flag that names a file to write. No other flag or argument may name it. */
-export function output(describe: string, isOuter = false): Flag<string | undefined> {
-  return { ...argument(describe), isOutput: true, isOuter }
+export function output(describe: string): Flag<string | undefined> {
+  return { ...flag(describe), isOutput: true }
 }
 
 /** Returns an argument that takes several words. */
@@ -89,17 +79,47 @@ export function words(describe: string, fallback?: readonly string[]): Positiona
   return { type: 'string', array: true, describe, ...(fallback && { default: fallback }) }
 }
 
-/** Returns a switch, from the same places as a flag with a value. */
-export function toggle(describe: string, isOuter = true): Flag<boolean> {
-  return { describe, read: 'switch', isOuter }
+/** Returns a switch. */
+export function toggle(describe: string): Flag<boolean> {
+  return { describe, read: 'switch' }
 }
 
-/** Returns flags in the form that yargs takes. */
-export function toOptions(flags: Flags): Readonly<Record<string, Options>> {
-  return Object.fromEntries(Object.entries(flags).map(([name, one]) => [name, toOption(name, one)]))
+/**
+ * The flags that a command also takes from the environment and, with `takesConfig`, from the configuration file. Its help
+ * says so. Other commands take none: a flag such as `--seed` of `replay` has another meaning than that of `serve`.
+ */
+const FROM_OUTSIDE: Readonly<Record<string, (flag: string) => boolean>> = {
+  ...Object.fromEntries(['serve', 'simulate', 'explain', 'fixture', 'env'].map(command => [command, () => true])),
+  // These variables have other users: a server beside, and the recordings of a test runner.
+  exec: flag => !['port', 'record'].includes(flag),
+  judge: flag => flag !== 'config',
+  // The others are for a world of its own. Beside a server at --url, they are refused.
+  mcp: flag => ['url', 'control-token'].includes(flag),
 }
 
-function toOption(name: string, { describe, read, fallback, isOuter, variable }: Flag): Options {
+/** Returns the names of these flags. */
+function outerFlags({ command, flags = {} }: Command): string[] {
+  return Object.keys(flags).filter(FROM_OUTSIDE[String(command).split(/[ ,]/, 1)[0]!] ?? (() => false))
+}
+
+/** Returns the end of the help of a command: which flags have variables, and what the command says there. */
+export function epilogueOf(module: Command): string {
+  const { flags = {}, epilogue = EXIT_CODES } = module
+  const outer = outerFlags(module)
+  if (outer.length === 0) return epilogue
+  const others = Object.keys(flags).filter(name => !outer.includes(name))
+  const but = others.length === 0 ? '' : ` but ${others.map(name => `--${name}`).join(', ')}`
+  return `Each flag${but} has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n${epilogue}`
+}
+
+/** Returns flags in the form that yargs takes. `outer` names those that can be given outside of the command line. */
+export function toOptions(flags: Flags, outer: readonly string[] = []): Readonly<Record<string, Options>> {
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, one]) => [name, toOption(name, one, outer.includes(name))]),
+  )
+}
+
+function toOption(name: string, { describe, read, fallback, variable }: Flag, isOuter: boolean): Options {
   if (read === 'switch') return { ...{ describe, type: 'boolean' }, default: isOuter && switchFromOutside(name) }
   const value = (isOuter ? fromOutside(name, variable) : undefined) ?? fallback
   return {
@@ -115,15 +135,14 @@ function toOption(name: string, { describe, read, fallback, isOuter, variable }:
  * variables are ignored.
  */
 export function buildCommand(argv: Argv, module: Command): Argv {
-  const { flags = {}, positional = {}, usage, examples = [], epilogue = EXIT_CODES } = module
-  argv.options(toOptions(flags))
-  if (Object.values(flags).some(({ isOuter }) => isOuter)) {
-    argv.middleware(() => requireKnownVariables(Object.keys(flags)))
-  }
+  const { flags = {}, positional = {}, usage, examples = [] } = module
+  const outer = outerFlags(module)
+  argv.options(toOptions(flags, outer))
+  if (outer.length > 0) argv.middleware(() => requireKnownVariables(Object.keys(flags)))
   for (const [name, options] of Object.entries(positional)) argv.positional(name, options)
   if (usage !== undefined) argv.usage(usage)
   for (const [line, meaning] of examples) argv.example(line!, meaning!)
-  return argv.epilogue(epilogue)
+  return argv.epilogue(epilogueOf(module))
 }
 
 /** Refuses arguments in which a file to write is also the one of another flag, argument or word after `--`. */
@@ -152,8 +171,9 @@ function realPath(path: string): string {
 }
 
 /** Returns the flags of a command with their defaults. */
-export function defaultsOf({ flags = {} }: Command): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(toOptions(flags)).map(([name, option]) => [name, option.default]))
+export function defaultsOf(module: Command): Readonly<Record<string, unknown>> {
+  const options = toOptions(module.flags ?? {}, outerFlags(module))
+  return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, option.default]))
 }
 
 const PREFIX = 'MODELHOST_SIM_'
@@ -161,8 +181,7 @@ const PREFIX = 'MODELHOST_SIM_'
 const OTHER_VARIABLES = [
   ...['URL', 'TOKEN', 'CONTROL', 'DEBUG', 'CONFIG', 'FOR', 'JSON', 'SERIES', 'STEP', 'COMMANDS', 'PLOT', 'HTML'],
   ...['TRACE', 'TRACE_SKIP', 'TRACE_LENGTH', 'TRACE_SCALE', 'TRACE_REPEAT', 'COMPARE', 'WAIT', 'RULES', 'OFF', 'KEEP'],
-  ...['CLIENT', 'JUNIT', 'SET', 'WITHOUT', 'EXPORT', 'PARTIAL', 'FAIL_ON', 'POLLS_AT_MOST', 'BASE_PATH', 'CALIBRATE'],
-  ...['WRITE', 'BAIL', 'LIST', 'SEEDS', 'EXPLORE'],
+  ...['CLIENT', 'JUNIT', 'PARTIAL', 'FAIL_ON', 'POLLS_AT_MOST'],
 ]
 
 /** The values of the configuration file, and the name of the file. */
@@ -195,8 +214,7 @@ function toUpperSnake(flag: string): string {
 
 /**
  * Returns the value of a flag from the environment, as in MODELHOST_SIM_MAX_STORAGE for --max-storage, else that from the
- * configuration file. Only flags of the command are looked up, so MODELHOST_SIM_URL and MODELHOST_SIM_TOKEN, which `env`
- * prints, have no effect.
+ * configuration file.
  *
  * @param shared a variable of another name, which takes precedence over the file
  */

@@ -13,12 +13,12 @@ import type { SimulatorOptions } from '../simulator/options.ts'
 import { UsageError } from './command.ts'
 import { CONFIG_FILES, type Config, configSchema } from './config.ts'
 import {
-  argument,
   type Command,
   configEndpoints,
   configField,
   configFile,
   defaultsOf,
+  flag,
   fromOutside,
   setConfig,
   toggle,
@@ -27,10 +27,10 @@ import {
 import { OuterValue } from './values.ts'
 
 export const CONFIG_OPTIONS = toOptions({
-  config: argument(
+  config: flag(
     `File with values of flags. Default: ${CONFIG_FILES.join(', ').replaceAll(' modelhost-sim.config', ' ')}`,
   ),
-  'print-config': toggle('Print the value of each flag and its source, then exit', false),
+  'print-config': toggle('Print the value of each flag and its source, then exit'),
 })
 
 /** Fields that have no meaning beside another value of a flag, by the name of that flag. */

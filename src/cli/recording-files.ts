@@ -5,7 +5,7 @@ import { type ParsedRecording, withEndpoints } from '../simulator/history/file.t
 import { readRecording } from '../simulator/history/read-recording.ts'
 import type { Difference } from '../simulator/history/replay/compare.ts'
 import { UsageError } from './command.ts'
-import { argument, toggle } from './flags.ts'
+import { flag, toggle } from './flags.ts'
 
 /** The mode of a file that is made of a recording. It contains prompts, as the recording does. */
 export const ONLY_OWNER = 0o600
@@ -14,7 +14,7 @@ export const ONLY_OWNER = 0o600
 export const partial = toggle('Accept a recording without an end, as a killed process leaves it')
 
 /** The file that has the own endpoints of the recorded world. */
-export const endpointsFile = argument('File with your own endpoints. Default: the configuration file of this folder')
+export const endpointsFile = flag('File with your own endpoints. Default: MODELHOST_SIM_CONFIG, or that of this folder')
 
 /**
  * Reads a recording for a command that writes something of it. If an accepted recording has no end, stderr says so.

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
-import { type Command, defaultsOf } from '../../src/cli/flags.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { type Command, defaultsOf, epilogueOf } from '../../src/cli/flags.ts'
+import { OuterValue } from '../../src/cli/values.ts'
 import { commanded } from './commanded.ts'
 
 const MISTAKES: [args: string[], message: string, env?: Record<string, string>][] = [
@@ -140,15 +141,48 @@ describe('a mistake on the command line prints one line on stderr and exits with
   })
 })
 
-test('a variable of each flag is known to commands that do not have the flag', { tags: 'slow' }, async () => {
-  const modules = await Promise.all(
-    readdirSync('src/cli/commands').map(file => import(`../../src/cli/commands/${file}`) as Promise<Command>),
+const modules = await Promise.all(
+  readdirSync('src/cli/commands').map(file => import(`../../src/cli/commands/${file}`) as Promise<Command>),
+)
+
+const variableOf = (flag: string) => `MODELHOST_SIM_${flag.toUpperCase().replaceAll('-', '_')}`
+
+/** Returns the flags that a command takes from variables. */
+function takenBy(module: Command): string[] {
+  const names = Object.keys(module.flags ?? {})
+  for (const name of names) vi.stubEnv(variableOf(name), '1')
+  const defaults = defaultsOf(module)
+  vi.unstubAllEnvs()
+  return names.filter(name => defaults[name] === true || defaults[name] instanceof OuterValue)
+}
+
+test('a command takes the variables that its help names, and no others', () => {
+  const variables = Object.fromEntries(
+    modules.map(module => {
+      const taken = takenBy(module)
+      const names = Object.keys(module.flags ?? {})
+      const untaken = names.filter(name => !taken.includes(name)).map(name => `--${name}`)
+      const name = String(module.command).split(/[ ,]/)[0]!
+      const but = untaken.length === 0 ? '' : ` but ${untaken.join(', ')}`
+      const help = `Each flag${but} has an environment variable: MODELHOST_SIM_FLAG_NAME.`
+      expect(epilogueOf(module).includes(help), name).toBe(taken.length > 0)
+      return [name, taken.length === 0 ? 'none' : untaken.join()]
+    }),
   )
-  const flags = new Set(modules.flatMap(module => Object.keys(defaultsOf(module))))
-  expect(flags.size).toBeGreaterThan(60)
-  for (const flag of flags) {
-    const variable = `MODELHOST_SIM_${flag.toUpperCase().replaceAll('-', '_')}`
-    const { stderr } = await commanded(['validate', 'no-such-file'], { [variable]: 'x' })
+  const none = ['conform', 'explore', 'init', 'merge', 'replay', 'run', 'validate']
+  expect(variables).toEqual({
+    ...Object.fromEntries(none.map(name => [name, 'none'])),
+    ...{ env: '', explain: '', fixture: '', serve: '', simulate: '' },
+    ...{ exec: '--port,--record', judge: '--config' },
+    mcp: '--port,--explore,--fixtures,--profile,--weather,--seed',
+  })
+})
+
+test('a variable of each flag is known to commands that do not have the flag', { tags: 'slow' }, async () => {
+  const flags = new Set(modules.flatMap(takenBy))
+  expect(flags.size).toBeGreaterThan(50)
+  for (const variable of [...flags].map(variableOf)) {
+    const { stderr } = await commanded(['explain', 'x', '--url', 'x'], { [variable]: 'x' })
     expect(stderr, variable).not.toContain('unknown variable')
   }
 })

@@ -6,15 +6,15 @@ import { escapeControls } from '../../lib/text/words.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
 import { EXIT_CODES, UsageError } from '../command.ts'
 import type { Conformance, Finding } from '../conform/conform.ts'
-import { type ArgumentsOf, argument, toggle } from '../flags.ts'
+import { type ArgumentsOf, flag, toggle } from '../flags.ts'
 
 export const command = 'conform'
 export const describe = 'Compare the simulator with an OpenAPI document of your provider'
 
 export const flags = {
-  openapi: argument('File or URL of the document: OpenAPI 3.0 to 3.2, JSON or YAML'),
-  names: argument('File with a names profile: the paths and fields of your provider'),
-  json: toggle('Print the differences as one JSON object', false),
+  openapi: flag('File or URL of the document: OpenAPI 3.0 to 3.2, JSON or YAML'),
+  names: flag('File with a names profile: the paths and fields of your provider'),
+  json: toggle('Print the differences as one JSON object'),
 }
 export const examples = [
   ['$0 conform --openapi provider.yaml', 'the differences, breaks first'],

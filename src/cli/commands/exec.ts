@@ -9,7 +9,7 @@ import { shellQuote } from '../../lib/quote.ts'
 import { commandEnvironment } from '../../server/worlds/served-world.ts'
 import { ProcessGroups } from '../../workbench/explore/command/client-process.ts'
 import { UsageError } from '../command.ts'
-import { argument, output, toggle } from '../flags.ts'
+import { flag, output, toggle } from '../flags.ts'
 import { exitProcess, onSignals } from '../process-end.ts'
 import { integer } from '../values.ts'
 import { type ServeArguments, flags as serveFlags, startServer } from './serve.ts'
@@ -25,8 +25,7 @@ const { log: _, open: __, ...options } = serveFlags
 
 export const flags = {
   ...options,
-  // Their variables have other users: a server beside, and the recordings of a test runner.
-  port: argument('Port to listen on. Default: a free one', integer({ min: 0, max: 65_535 }, 4010)),
+  port: flag('Port to listen on. Default: a free one', integer({ min: 0, max: 65_535 }, 4010)),
   record: output('New file for a recording of every request, prompts included'),
   wait: toggle('Keep the server running after the command has ended, until Ctrl-C'),
 }

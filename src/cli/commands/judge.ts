@@ -39,7 +39,7 @@ export const flags = {
   keep: flag('Ids of things that may go on, with commas', texts),
   'polls-at-most': flag('Advised number of reads of one thing in a second. Default: 1', positive(1e6, 0.5)),
   client: flag('The client with this token, by id or name. Default: all'),
-  junit: output('Also write the findings to this file, in the format of JUnit', true),
+  junit: output('Also write the findings to this file, in the format of JUnit'),
   json: toggle('Print one JSON object'),
   partial,
   config: endpointsFile,
@@ -52,9 +52,7 @@ export const examples = [
   ['$0 judge run.ndjson --rules rules.ts', 'the clients of a recording, with rules of your own'],
   ['$0 judge --fail-on looksBeforeCreate,leavesNothingRunning', 'only these rules fail'],
 ]
-export const epilogue =
-  `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n` +
-  'Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run, or not to the end.'
+export const epilogue = 'Exit codes: 0 nothing that fails, 1 findings that fail, 2 could not run, or not to the end.'
 
 type JudgeArguments = ArgumentsOf<typeof flags> & { recording?: string }
 

@@ -17,7 +17,7 @@ export const command = 'merge <files..>'
 export const describe = 'Join the results of shards, and tell what is missing and what was found'
 export const example = 'merge results'
 
-export const flags = { known: KNOWN_FLAG, json: toggle('Print JSON', false), 'finding-code': FINDING_CODE }
+export const flags = { known: KNOWN_FLAG, json: toggle('Print JSON'), 'finding-code': FINDING_CODE }
 export const positional = { files: words('Files of --out, or folders of them') }
 export const examples = [['$0 merge results', 'the files results-1.ndjson, results-2.ndjson … of a folder']]
 export const epilogue = FINDING_EXIT_CODES

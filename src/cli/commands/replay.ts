@@ -39,11 +39,10 @@ export const flags = {
   weather: flag('Weather in place of the recorded one, or none'),
   export: output(
     'Write the recording to this file: *.test.ts for vitest, *.yaml or another *.ts for a scenario with its trace',
-    true,
   ),
   partial,
   config: endpointsFile,
-  record: output('Play a HAR file into a new world, and record it in this file', true),
+  record: output('Play a HAR file into a new world, and record it in this file'),
   'base-path': flag('With --record: the path before that of the service, as in /api'),
   fixtures: flag('With --record: the world at the start. Default: default'),
   names: flag('With --record: a file with the names of your provider'),

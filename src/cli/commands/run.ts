@@ -16,7 +16,7 @@ import {
   type WorkerMessage,
 } from '../../workbench/scenario/runner/workers.ts'
 import { type CommandIo, EXIT_CODES, PROCESS_IO } from '../command.ts'
-import { type ArgumentsOf, argument, output, toggle, words } from '../flags.ts'
+import { type ArgumentsOf, flag, output, toggle, words } from '../flags.ts'
 import { exitProcess, exitWhenWritten, onSignals } from '../process-end.ts'
 import { progressOnTerminal } from '../progress.ts'
 import { list } from '../run/list.ts'
@@ -35,25 +35,25 @@ const DEFAULT_LOOP_LIMIT = '1m'
 export const describe = 'Play scenarios and compare them with their traces'
 export const positional = { scenarios: words('Files, folders or globs of scenarios', [DEFAULT_PATTERN]) }
 export const flags = {
-  list: toggle('List the scenarios of these folders and of the package, and what they teach. None is played', false),
-  update: toggle('Write the traces instead of comparing with them', false),
-  seed: argument('Seed to play with. Traces are compared only with the own seed of a scenario', seed),
-  reporter: argument(`Format of the results: ${REPORTERS.join(', ')}`, word(REPORTERS), 'pretty'),
-  filter: argument('Only scenarios whose title, file name or tag contains this word'),
-  tag: argument('Only scenarios with one of these tags: a,b', texts),
-  bail: toggle('Stop at the first failure', false),
-  seeds: argument('Play each scenario with many seeds, as in 1..200 or 1,7,42', seedList),
-  workers: argument(
+  list: toggle('List the scenarios of these folders and of the package, and what they teach. None is played'),
+  update: toggle('Write the traces instead of comparing with them'),
+  seed: flag('Seed to play with. Traces are compared only with the own seed of a scenario', seed),
+  reporter: flag(`Format of the results: ${REPORTERS.join(', ')}`, word(REPORTERS), 'pretty'),
+  filter: flag('Only scenarios whose title, file name or tag contains this word'),
+  tag: flag('Only scenarios with one of these tags: a,b', texts),
+  bail: toggle('Stop at the first failure'),
+  seeds: flag('Play each scenario with many seeds, as in 1..200 or 1,7,42', seedList),
+  workers: flag(
     'Number of processes. Default: 1, or one for each core for many plays',
     integer({ min: 1, max: 64 }, 2),
   ),
-  names: argument('File with a names profile for clients that use the fetch of a scenario'),
-  'loop-limit': argument(
+  names: flag('File with a names profile for clients that use the fetch of a scenario'),
+  'loop-limit': flag(
     'Real time after which a script that never yields ends the run with exit code 137',
     duration(DEFAULT_LOOP_LIMIT),
     DEFAULT_LOOP_LIMIT,
   ),
-  check: toggle('Check the invariants of every world after every event', false),
+  check: toggle('Check the invariants of every world after every event'),
   html: output('Also write a page that runs the scenario again when it is opened. It contains prompts'),
   ...SHARD_FLAGS,
 }

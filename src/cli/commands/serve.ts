@@ -23,7 +23,7 @@ import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { ScenarioLibrary } from '../../workbench/scenario/runner/library.ts'
 import { shippedFolder } from '../../workbench/scenario/runner/paths.ts'
 import { banner } from '../banner.ts'
-import { EXIT_CODES, UsageError } from '../command.ts'
+import { UsageError } from '../command.ts'
 import { type ArgumentsOf, configEndpoints, flag, output, sourceOf, toggle } from '../flags.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { onSignals } from '../process-end.ts'
@@ -116,7 +116,7 @@ export const flags = {
     'A line on stdout for each request: text, json or none. With json, the banner goes to stderr. Default: text on a terminal, otherwise none.',
     word(['text', 'json', 'none']),
   ),
-  record: output('New file for a recording of every request, prompts included, for the command replay', true),
+  record: output('New file for a recording of every request, prompts included, for the command replay'),
   open: toggle('Open the control room in a browser, and keep the past of the world from the start'),
   'control-token': flag(
     'Token of the control plane for addresses other than loopback. Default: generated.',
@@ -129,7 +129,6 @@ export const examples = [
   ['$0 --weather launch-day', 'GPUs are short, and one request in ten is answered 429'],
   ['$0 --fixtures empty --seed 7 --port 0', 'an empty world on a free port'],
 ]
-export const epilogue = `Every flag can be given as MODELHOST_SIM_FLAG_NAME too; a flag wins.\n${EXIT_CODES}`
 
 /** The arguments that this file reads itself. `optionsFromFlags` reads the others. */
 export interface ServeArguments extends ArgumentsOf<typeof flags> {

@@ -19,7 +19,7 @@ import { SNAPSHOT_ENDING } from '../../simulator/checkpoint/file-ending.ts'
 import { recordSimulator } from '../../simulator/history/record.ts'
 import { WEATHER_NAMES } from '../../simulator/options.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
-import { type CommandIo, EXIT_CODES, PROCESS_IO, UsageError } from '../command.ts'
+import { type CommandIo, PROCESS_IO, UsageError } from '../command.ts'
 import { scheduleCommands } from '../command-file.ts'
 import { requireWritable, writeByDraft, writeTextFile } from '../files/output-file.ts'
 import { type ArgumentsOf, flag, output, toggle } from '../flags.ts'
@@ -85,8 +85,8 @@ export const flags = {
   weather: flag(`Random failures: ${WEATHER_NAMES.join(', ')}. Default: that of the profile`),
   epoch: flag('Virtual time at the start: ISO 8601 with offset, or now. Default: 2026-01-01T00:00:00Z'),
   json: toggle('Print the report as one JSON object'),
-  series: output('CSV file to write, with a row for each step and deployment', true),
-  plot: output(`SVG file to write with a picture of the report: ${REPORT_CHARTS.join(', ')}`, true),
+  series: output('CSV file to write, with a row for each step and deployment'),
+  plot: output(`SVG file to write with a picture of the report: ${REPORT_CHARTS.join(', ')}`),
   step: flag(
     'Length of a step of the series (default: 5m), and of the picture (default: so that it has at most 200 steps)',
     duration('5m'),
@@ -94,7 +94,7 @@ export const flags = {
   check: toggle(
     'Check the invariants of the fleet after every event; a violation ends the simulation with exit code 1',
   ),
-  html: output('File to write with a page that simulates the same again when it is opened', true),
+  html: output('File to write with a page that simulates the same again when it is opened'),
   compare: flag(
     'Setting with values to compare: nodes=3,4 for each group of nodes, a path of the fixture as deployments.NAME.settings.max_instances=2,4, or of the profile as policies.placement=best-fit,spread',
   ),
@@ -107,8 +107,6 @@ export const examples = [
   ['$0 simulate --for 7d --compare nodes=30,40', 'a table of what 30 and 40 nodes a group do, and which suffice'],
   ['$0 simulate --for 7d --plot week.svg', 'with a picture of money, GPU-hours, queue, refusals and latency'],
 ]
-export const epilogue = `Each flag has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n${EXIT_CODES}`
-
 type Given = ArgumentsOf<typeof flags>
 
 export type SimulateArguments = Pick<Given, 'fixtures' | 'profile' | 'seed'> & Partial<Given>

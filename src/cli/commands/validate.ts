@@ -17,7 +17,7 @@ export const positional = {
   files: { ...words('Files of rows. Without a file: the published rows of the package', []), coerce: filesOfRows },
 }
 export const flags = {
-  json: toggle('Print the rows as one JSON object', false),
+  json: toggle('Print the rows as one JSON object'),
   calibrate: flag('File with rows of your own: fit the engine to them, and print the profile'),
   profile: flag(
     'Profile whose engine is compared, and that --calibrate extends: a name, or a file as --calibrate prints it',

@@ -29,7 +29,7 @@ import { guardProcess } from '../../workbench/scenario/runner/guards.ts'
 import { type LoadedFlow, loadFlowFile } from '../../workbench/scenario/runner/load-flow.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
-import { type ArgumentsOf, argument, output, toggle } from '../flags.ts'
+import { type ArgumentsOf, flag, output, toggle } from '../flags.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
 import { hashOf, playSharded, readShardRequest, SHARD_FLAGS, type ShardIo, type ShardRequest } from '../shards/play.ts'
@@ -112,36 +112,36 @@ function formatPlanOfCommand(points: number, [first = 0, second = 0]: readonly n
 }
 
 export const EXPLORE_FLAGS = {
-  json: toggle('Print one JSON object a line, one for each flow', false),
+  json: toggle('Print one JSON object a line, one for each flow'),
   junit: output('Also write the findings to this file, in the format of JUnit'),
-  budget: argument(
+  budget: flag(
     'Maximum number of runs that look for findings, or real time as in 60s. The runs that shrink and explain a finding come on top. Default: that of the flow, or 2000',
     readBudget,
   ),
-  faults: argument(`The last stage: ${EXPLORE_DEPTHS.join(', ')}. Default: swarm`, word(EXPLORE_DEPTHS)),
-  require: argument('recovers: a client that gives up under a temporary fault is a finding', word(['recovers'])),
-  fixtures: argument('Fixture of the world, in place of that of the flow'),
-  seed: argument('Seed of the world, in place of that of the flow', seed),
+  faults: flag(`The last stage: ${EXPLORE_DEPTHS.join(', ')}. Default: swarm`, word(EXPLORE_DEPTHS)),
+  require: flag('recovers: a client that gives up under a temporary fault is a finding', word(['recovers'])),
+  fixtures: flag('Fixture of the world, in place of that of the flow'),
+  seed: flag('Seed of the world, in place of that of the flow', seed),
   known: KNOWN_FLAG,
-  write: argument('Write a scenario for each new finding to this folder'),
+  write: flag('Write a scenario for each new finding to this folder'),
   html: output(
     'Write a page that runs again: the run without faults, and the new findings of the first flow with a new finding',
   ),
-  'write-as': argument(
+  'write-as': flag(
     `With --write: the language, ${SCENARIO_LANGUAGES.join(' or ')}. Default: yaml`,
     word(SCENARIO_LANGUAGES),
   ),
-  seeds: argument('With --out: run random plans alone, one for each seed, as in 1..1000'),
-  processes: argument(
+  seeds: flag('With --out: run random plans alone, one for each seed, as in 1..1000'),
+  processes: flag(
     'With a command: processes at once. Default: the processors of the machine',
     integer({ min: 1, max: 256 }, 4),
   ),
-  'command-timeout': argument(
+  'command-timeout': flag(
     'With a command: real time after which a run is ended with its process. Default: 60s',
     duration('60s'),
   ),
   ...SHARD_FLAGS,
-  'loop-limit': argument(
+  'loop-limit': flag(
     'Real time after which a flow that never yields ends the command with exit code 137',
     duration('1m'),
     // Far longer than any step of a simulation blocks the process.

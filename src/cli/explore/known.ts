@@ -6,14 +6,12 @@ import type { ExplainedFinding, FlowReport } from '../../workbench/explore/explo
 import { mergeFindings, splitFinding } from '../../workbench/explore/report/merged-findings.ts'
 import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
 import { UsageError } from '../command.ts'
-import { argument } from '../flags.ts'
+import { flag } from '../flags.ts'
 
 /** The file that is read if no other is given. */
 const DEFAULT_FILE = 'explore.known.yaml'
 
-export const KNOWN_FLAG = argument(
-  `File of known findings, which do not fail. Default: ${DEFAULT_FILE}, if there is one`,
-)
+export const KNOWN_FLAG = flag(`File of known findings, which do not fail. Default: ${DEFAULT_FILE}, if there is one`)
 
 /** The findings of a flow beside those that its project accepts for now. */
 export interface SortedFindings {

@@ -12,22 +12,22 @@ import { playShard, type RunnableTest, runsOf } from '../../workbench/explore/sh
 import { RESULTS_FORMAT, ResultsFile } from '../../workbench/explore/shards/results.ts'
 import { readShard, type SeedRange, type Shard } from '../../workbench/explore/shards/shard.ts'
 import { type CommandIo, UsageError } from '../command.ts'
-import { type ArgumentsOf, argument } from '../flags.ts'
+import { type ArgumentsOf, flag } from '../flags.ts'
 import { integer } from '../values.ts'
 
 /** The exit codes of commands that have found something or could not finish. */
 export const FINDING_EXIT_CODES =
   'Exit codes: 0 nothing found, 1 findings, 2 could not run, 3 incomplete, also after Ctrl-C.'
 
-export const FINDING_CODE = argument(
+export const FINDING_CODE = flag(
   'Exit code for findings in place of 1, so that Kubernetes retries after a crash, and not after a finding',
   // 1 to 3 have a meaning.
   integer({ min: 4, max: 125 }, 42),
 )
 
 export const SHARD_FLAGS = {
-  shard: argument('Run a part of the seeds, as in 3/8. auto: the part that the variables of the CI or cluster name'),
-  out: argument('Write the results of the seeds to this folder, and continue where an earlier process ended'),
+  shard: flag('Run a part of the seeds, as in 3/8. auto: the part that the variables of the CI or cluster name'),
+  out: flag('Write the results of the seeds to this folder, and continue where an earlier process ended'),
   'finding-code': FINDING_CODE,
 }
 
