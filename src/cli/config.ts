@@ -12,6 +12,9 @@ export const CONFIG_FILES = ['ts', 'mts', 'js', 'mjs', 'cjs', 'json', 'yaml', 'y
   ending => `modelhost-sim.config.${ending}`,
 )
 
+/** The file of known findings that is read if no other is given. */
+export const KNOWN_FILE = 'explore.known.yaml'
+
 /** The schema of a configuration. The flags check the values further, as they check those of a command line. */
 export const configSchema = once(() => {
   const text = z.string().min(1)

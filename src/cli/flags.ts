@@ -1,14 +1,14 @@
 /** Declares the flags of commands, with values from the command line, the environment and the configuration file. */
 
 import { realpathSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { resolve, sep } from 'node:path'
 import type { Argv, Options, PositionalOptions } from 'yargs'
 import { nearestWord } from '../lib/did-you-mean.ts'
 import { attempt } from '../lib/errors.ts'
 import { HIDDEN } from '../lib/text/secrets.ts'
 import { toSnakeCase } from '../lib/text/words.ts'
 import { EXIT_CODES, UsageError } from './command.ts'
-import { type Config, configSchema } from './config.ts'
+import { CONFIG_FILES, type Config, configSchema, KNOWN_FILE } from './config.ts'
 import { filledText, OuterValue, type Read } from './values.ts'
 
 /** A flag, declared as a property with its name. */
@@ -145,23 +145,29 @@ export function buildCommand(argv: Argv, module: Command): Argv {
   return argv.epilogue(epilogueOf(module))
 }
 
-/** Refuses arguments in which a file to write is also the one of another flag, argument or word after `--`. */
+/**
+ * Refuses arguments in which a file to write is also the one of another flag, argument or word after `--`, a file in the
+ * folder of the fixture, or a file that commands read without a flag.
+ */
 export function requireDistinctFiles(module: Command, argv: Readonly<Record<string, unknown>>): void {
   const { command, flags = {}, positional = {} } = module
-  const sources = [...Object.keys(positional), 'otherCommand', ...Object.keys(flags)]
+  const sources = ['usual', ...Object.keys(positional), 'otherCommand', ...Object.keys(flags)]
+  const all = { ...argv, usual: [...CONFIG_FILES, KNOWN_FILE, configFile()] } as typeof argv
   const named = sources.flatMap(source =>
-    [argv[source]].flat().flatMap(text => (typeof text === 'string' && text !== '' ? [{ source, text }] : [])),
+    [all[source]].flat().flatMap(text => (typeof text === 'string' && text !== '' ? [{ source, text }] : [])),
   )
   // A value such as NAME=FILE names a file too.
-  const isWrittenBy = ({ source, text }: (typeof named)[number], other: string) =>
-    flags[source]?.isOutput &&
-    [other, other.slice(other.indexOf('=') + 1)].some(path => realPath(path) === realPath(text))
-  const nameOf = (source: string) => (flags[source] === undefined ? 'an argument' : `--${source}`)
+  const isWrittenBy = ({ source, text }: (typeof named)[number], other: (typeof named)[number]) =>
+    flags[source]?.isOutput === true &&
+    ([other.text, other.text.slice(other.text.indexOf('=') + 1)].some(path => realPath(path) === realPath(text)) ||
+      (other.source === 'fixtures' && realPath(text).startsWith(realPath(other.text) + sep)))
+  const nameOf = (source: string) =>
+    source === 'usual' ? 'a file of the project' : flags[source] === undefined ? 'an argument' : `--${source}`
   for (const [i, one] of named.entries()) {
-    const other = named.slice(0, i).find(before => isWrittenBy(one, before.text) || isWrittenBy(before, one.text))
+    const other = named.slice(0, i).find(before => isWrittenBy(one, before) || isWrittenBy(before, one))
     if (other === undefined) continue
     const both = `${nameOf(other.source)} and ${nameOf(one.source)}`
-    const advice = `name the same file '${other.text}'. Give each its own.`
+    const advice = `name the same file '${other.source === 'fixtures' ? one.text : other.text}'. Give each its own.`
     throw new UsageError(`Failed to ${String(command).split(' ', 1)[0]}: ${both} ${advice}`)
   }
 }

@@ -44,6 +44,21 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
     ['run', 'tsconfig.json', '--html', 'tsconfig.json'],
     ['replay', 'tsconfig.json', '--export', 'tsconfig.json'],
   ].map((args): [string[], string] => [args, "tsconfig.json'. Give each its own."]),
+  [
+    ['simulate', '--series', './modelhost-sim.config.yaml'],
+    "a file of the project and --series name the same file 'modelhost-sim.config.yaml'. Give each its own.",
+  ],
+  ...['explore.known.yaml', 'modelhost-sim.config.ts'].map((file): [string[], string] => [
+    ['explore', 'client.ts', '--junit', file],
+    `a file of the project and --junit name the same file '${file}'. Give each its own.`,
+  ]),
+  ...['simulate', 'explore'].map((command): [string[], string] => {
+    const [folder, output] = ['fixtures/worlds/two-nodes', command === 'simulate' ? '--series' : '--junit']
+    return [
+      [command, '--fixtures', `./${folder}`, output, `${folder}/new.csv`],
+      `name the same file '${folder}/new.csv'. Give each its own.`,
+    ]
+  }),
   [['--allow-host='], "Failed to read --allow-host '': it is empty. Give a value, or leave it out."],
   ...[['--cors='], ['--cors', '']].map((args): [string[], string] => [
     args,

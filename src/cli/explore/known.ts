@@ -6,12 +6,10 @@ import type { ExplainedFinding, FlowReport } from '../../workbench/explore/explo
 import { mergeFindings, splitFinding } from '../../workbench/explore/report/merged-findings.ts'
 import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
 import { UsageError } from '../command.ts'
+import { KNOWN_FILE } from '../config.ts'
 import { flag } from '../flags.ts'
 
-/** The file that is read if no other is given. */
-const DEFAULT_FILE = 'explore.known.yaml'
-
-export const KNOWN_FLAG = flag(`File of known findings, which do not fail. Default: ${DEFAULT_FILE}, if there is one`)
+export const KNOWN_FLAG = flag(`File of known findings, which do not fail. Default: ${KNOWN_FILE}, if there is one`)
 
 /** The findings of a flow beside those that its project accepts for now. */
 export interface SortedFindings {
@@ -37,7 +35,7 @@ export class KnownFindings {
    * @throws UsageError with a line for each mistake in the file
    */
   static async read(given: string | undefined, folder: string): Promise<KnownFindings> {
-    const file = given ?? DEFAULT_FILE
+    const file = given ?? KNOWN_FILE
     if (given === undefined && !existsSync(resolve(folder, file))) return new KnownFindings(file, [])
     // Loaded on demand: most explorations have no such file.
     const [{ readKnownFindings }, { DocumentError }] = await Promise.all([
