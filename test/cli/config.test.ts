@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { flags } from '../../src/cli/commands/serve.ts'
 import { type Config, configSchema, defineConfig } from '../../src/cli/config.ts'
+import { exploreFlows } from '../../src/cli/explore/explore-flows.ts'
 import { createSimulator } from '../../src/index.ts'
+import { commandOutput } from './command-output.ts'
 import { commanded } from './commanded.ts'
 
 function fileOf(name: string, text: string): string {
@@ -133,6 +135,28 @@ test.each([
 
 test.each([['replay'], ['judge']])('%s blames the configuration for invalid endpoints', async command => {
   const sim = createSimulator({ fixtures: 'empty' })
+test('explore -- COMMAND names the world that it explored when the configuration has another one', async () => {
+  const folder = process.cwd()
+  process.chdir(dirname(fileOf('modelhost-sim.config.yaml', 'fixtures: two-nodes\nseed: 7\n')))
+  const explored = async (world: object) => {
+    const { written, output } = commandOutput()
+    // Stopped before its first run.
+    const stop = new AbortController()
+    const io = { ...output, folder: process.cwd(), signal: stop.signal, playing: () => stop.abort() }
+    await exploreFlows({ flows: [], otherCommand: [process.execPath, '-e', ''], ...world }, io)
+    return written.out.replaceAll(/\s+/g, ' ')
+  }
+  try {
+    expect(await explored({})).toContain(
+      "The world was 'default'. Another one is configured, which explore does not read. To explore that one, give " +
+        '--fixtures two-nodes --seed 7.',
+    )
+    expect(await explored({ fixtures: 'empty', seed: '7' })).not.toContain('The world was')
+  } finally {
+    process.chdir(folder)
+  }
+})
+
   const recorded = sim.record()
   await sim.fetch('http://sim/models')
   recorded.stop()

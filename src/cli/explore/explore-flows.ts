@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import type { Duration } from '../../kernel/duration.ts'
 import { given } from '../../lib/fields.ts'
+import { shellQuote } from '../../lib/quote.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import { plural } from '../../lib/text/numbers.ts'
 import { hideSecrets } from '../../lib/text/secrets.ts'
@@ -29,7 +30,7 @@ import { guardProcess } from '../../workbench/scenario/runner/guards.ts'
 import { type LoadedFlow, loadFlowFile } from '../../workbench/scenario/runner/load-flow.ts'
 import { UsageError } from '../command.ts'
 import { requireWritable, writeTextFile } from '../files/output-file.ts'
-import { type ArgumentsOf, flag, output, toggle } from '../flags.ts'
+import { type ArgumentsOf, flag, fromOutside, output, toggle } from '../flags.ts'
 import { requirePageFile, writePageFile } from '../pages/page-file.ts'
 import { Progress } from '../progress.ts'
 import { hashOf, playSharded, readShardRequest, SHARD_FLAGS, type ShardIo, type ShardRequest } from '../shards/play.ts'
@@ -196,7 +197,8 @@ async function loadAll(args: ExploreArguments, folder: string): Promise<Explored
     const { readEndpoints } = await import('../read-config.ts')
     const options = await readEndpoints()
     const flow = commandFlow(otherCommand, { options, timeout, processes, cwd: folder })
-    return [{ flow: withOptions(flow, { fixtures, seed }), file: undefined, world: { fixtures, seed } }]
+    const world = { fixtures, seed }
+    return [{ flow: withOptions(flow, world), file: undefined, world, notes: notesOfWorld(world) }]
   }
   if (flows.length === 0) {
     throw new UsageError(
@@ -213,6 +215,16 @@ async function loadAll(args: ExploreArguments, folder: string): Promise<Explored
     loaded.push({ file, flow: withOptions(flow, { fixtures, seed }), world: { fixtures, seed } })
   }
   return loaded
+}
+
+/** Says which world a command had, if the configuration that has its endpoints names another one. */
+function notesOfWorld(world: Pick<ExploreArguments, 'fixtures' | 'seed'>): string[] {
+  const flags = (['fixtures', 'seed'] as const).flatMap(flag => {
+    const value = world[flag] === undefined ? fromOutside(flag) : undefined
+    return value === undefined ? [] : `--${flag} ${shellQuote(value.text)}`
+  })
+  const words = `The world was '${world.fixtures ?? 'default'}'. Another one is configured, which explore does not read.`
+  return flags.length === 0 ? [] : [`${words} To explore that one, give ${flags.join(' ')}.`]
 }
 
 /** Rejects modules and flags for them beside a command. */
@@ -254,7 +266,7 @@ async function exploreAll(
     io.playing?.(`the flow '${loaded.flow.name}'`)
     const progress = new Progress(io)
     const baseMs: number[] = []
-    const report = await explore(loaded.flow, {
+    const found = await explore(loaded.flow, {
       ...{ budget, faults, signal: io.signal },
       ...(args.require !== undefined && { invariants: { recovers: 'always' } }),
       onProgress: done => {
@@ -266,6 +278,7 @@ async function exploreAll(
         progress.update(formatProgress(done), done.runs, done.left ? done.runs + done.left : undefined)
       },
     }).finally(() => progress.clear())
+    const report = { ...found, notes: [...found.notes, ...(loaded.notes ?? [])] }
     const findings = known.sort(report)
     let files: ReadonlyMap<string, string> | undefined
     try {

@@ -18,6 +18,8 @@ export interface ExploredClient {
   readonly file: string | undefined
   /** The world that flags gave, in place of that of the module. */
   readonly world?: WorldChange | undefined
+  /** What its report says beside what the exploration does. */
+  readonly notes?: readonly string[]
 }
 
 /** The language of a written scenario. */
