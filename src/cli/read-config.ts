@@ -61,7 +61,8 @@ export async function readConfig(args: readonly string[]): Promise<void> {
   const result = schema.safeParse(config, WITHOUT_JIT)
   if (!result.success) {
     const [{ path, text }] = problemsOf(schema, config, result.error) as [Problem]
-    const reason = path[0] === 'controlToken' ? 'expected a text. Fix that value.' : text
+    const expected = { controlToken: 'a text', cors: "an origin, as in http://localhost:5173, or '*'" }[String(path[0])]
+    const reason = expected === undefined ? text : `expected ${expected}. Fix that value.`
     throw new UsageError(`Failed to read ${file}: ${jsonPath(path)}: ${reason}`)
   }
   const flags = result.data as Config

@@ -121,6 +121,8 @@ test.each([
   ['a.yaml', 'port: [', 'Fix the YAML there.'],
   ['a.json', '{"port": 1,', 'Fix the JSON there.'],
   ['a.json', '{"port": 1, "port": 2}', 'the key "port" is there twice. Fix the JSON there.'],
+  ['a.yaml', 'cors: true', "$.cors: expected an origin, as in http://localhost:5173, or '*'. Fix that value."],
+  ['a.json', '// a comment\n{ "seed": 7 }', 'line 1, column 1: JSON has no comments. Remove it.'],
   ['a.json', '[]', 'it holds no object. Give flags, as in { "fixtures": "empty" }.'],
   ['a.json', '{"endpoints":5}', '$.endpoints: expected an object, got 5. Fix that value.'],
   ['a.json', '{"endpoints":{"getPod":5}}', '$.endpoints.getPod: 5 is not an endpoint. Give the result of endpoint('],
@@ -133,8 +135,6 @@ test.each([
   expect(stderr).toContain(message)
 })
 
-test.each([['replay'], ['judge']])('%s blames the configuration for invalid endpoints', async command => {
-  const sim = createSimulator({ fixtures: 'empty' })
 test('explore -- COMMAND names the world that it explored when the configuration has another one', async () => {
   const folder = process.cwd()
   process.chdir(dirname(fileOf('modelhost-sim.config.yaml', 'fixtures: two-nodes\nseed: 7\n')))
@@ -157,6 +157,8 @@ test('explore -- COMMAND names the world that it explored when the configuration
   }
 })
 
+test.each([['replay'], ['judge']])('%s blames the configuration for invalid endpoints', async command => {
+  const sim = createSimulator({ fixtures: 'empty' })
   const recorded = sim.record()
   await sim.fetch('http://sim/models')
   recorded.stop()

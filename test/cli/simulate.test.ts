@@ -152,6 +152,10 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['--for', '1h', '--seed', ''], "Failed to read --seed '': the seed is empty. Give one, as in 7, or leave it out."],
   [['--for', '1h', '--step', '5m'], 'Failed to simulate: --step needs --series or --plot.'],
   [['--for', '1h', '--series', 'x.csv', '--step', '0s'], "Failed to read --step '0s': it must be longer than 0."],
+  [
+    ['--for', '1h', '--fixtures', 'default', '--trace', 'acme/assistant-support-tone=x.csv'],
+    'acme/assistant-support-tone has the type lora, and a trace is for a deployment of the type llm. Give NAME=FILE',
+  ],
   [['--for', '1h', '--series', 'no/such/x.csv'], "Failed to write --series 'no/such/x.csv': there is no folder"],
   [['--for', '1h', '--series', 'src'], "Failed to write --series 'src': it is a folder. Give a file in it."],
   [['--for', '1h', '--series', ''], "Failed to read --series '': it is empty. Give a value, or leave it out."],

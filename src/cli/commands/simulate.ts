@@ -266,10 +266,12 @@ function withTrace({ trace, fixtures, ...args }: SimulateArguments): FixtureInpu
   const [, name, path] = /^(?:([^=]+)=)?(.+)$/.exec(trace)!
   const fail = (reason: string) => new UsageError(`Failed to read --trace '${trace}': ${reason}.`)
   const target = deployments.findIndex(seed => seed.type === 'llm' && (name === undefined || seed.model_name === name))
-  if (target < 0)
-    throw fail(
-      `the world has no deployment${name === undefined ? '' : ` ${name}`}. Give NAME=FILE, or another --fixtures`,
-    )
+  if (target < 0) {
+    const other = deployments.find(seed => seed.model_name === name)
+    const reason = other && `${name} has the type ${other.type}, and a trace is for a deployment of the type llm`
+    const missing = `the world has no deployment${name === undefined ? '' : ` ${name}`}`
+    throw fail(`${reason ?? missing}. Give NAME=FILE, or another --fixtures`)
+  }
   let text: string
   try {
     text = readFileSync(path!, 'utf8')

@@ -37,6 +37,7 @@ export function parseDocumentText(content: string): unknown {
     const { line, column, reason } = json.fault
     throw new DocumentError(`line ${line}, column ${column}: ${reason}. Fix the JSON there.`)
   }
+  if (/^\s*\/[/*]/.test(content)) throw new DocumentError('line 1, column 1: JSON has no comments. Remove it.')
   const document = parseDocument(content, { merge: true })
   const [error] = document.errors
   if (error?.code === 'MULTIPLE_DOCS') {
