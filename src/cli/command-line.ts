@@ -42,7 +42,7 @@ export async function runCommandLine(args: readonly string[], module: Command, u
       if (error && error.name !== 'YError') throw error
       const declared = { help: 0, version: 0, debug: 0, ...config?.CONFIG_OPTIONS, ...module.flags }
       const words = parser.parsed ? parser.parsed.argv._.map(String) : []
-      const given = { args: own, words, flags: Object.keys(declared), module, options }
+      const given = { args: own, words, flags: Object.keys(declared), module, options, other }
       throw new UsageError(explainParseError(message ?? error.message, given))
     })
   let run: (() => void | Promise<void>) | undefined
@@ -93,9 +93,13 @@ function requireSwitchValues(args: readonly string[], argv: Readonly<Record<stri
 
 /** Converts a message of yargs, with a suggestion for a typo. */
 function explainParseError(message: string, given: Given): string {
-  const { args, flags, options } = given
+  const { args, flags, options, module, other } = given
   if (message.startsWith('Failed to ')) return message
   const unknown = /^Unknown arguments?: (.*)$/.exec(message)?.[1]?.split(', ')[0]
+  const [command, word] = given.words
+  if (unknown !== undefined && word && module.takesOtherCommand && !module.positional && !other) {
+    return `Failed to run '${word}': a command comes after --. Write it as in ${command} -- ${args.slice(args.indexOf(word)).join(' ')}.`
+  }
   // yargs shows an empty word in quotes.
   if (unknown !== undefined) return unknownArgument(unknown === '""' ? '' : unknown, args, flags)
   const choice = /^Invalid values:\s+Argument: (\S+), Given: "(.*?)", Choices: (.*)$/s.exec(message)
@@ -162,4 +166,6 @@ interface Given {
   readonly flags: readonly string[]
   readonly module: Command
   readonly options: typeof simulatorOptions
+  /** The words after `--`. */
+  readonly other: readonly string[] | undefined
 }

@@ -30,6 +30,12 @@ test.each([
   [['judge', 'x', '--rules', ''], 2, "Failed to read --rules '': it is empty. Give a value, or leave it out."],
   [['judge', plain, '--rules', folder], 2, `Failed to read --rules ${folder}: it is not a file. Give a module`],
   [['exec', ''], 2, "Failed to read '': unknown argument. See --help for the arguments."],
+  [['exec', 'sh', '-c', 'true'], 2, "Failed to run 'sh': a command comes after --. Write it as in exec -- sh -c true."],
+  [
+    ['mcp', '--url', 'x', 'python3'],
+    2,
+    "Failed to run 'python3': a command comes after --. Write it as in mcp -- python3.",
+  ],
   [['exec', '--', ''], 2, 'Failed to run a command: it is missing. Give it after --, as in exec -- npm test.'],
   [['explore', ''], 2, "Failed to load '': it is a folder. Give the module of a flow."],
   [['merge', ''], 2, "Failed to read '': the file or folder is missing. Give files of --out."],

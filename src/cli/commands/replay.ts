@@ -65,10 +65,10 @@ export async function handler(args: Arguments): Promise<void> {
   requireFittingFlags(args)
   if (args.record !== undefined) return playHarFile(args, args.record)
   const { file, partial, without, set, profile, weather } = args
-  if (args.export !== undefined) return exportRecording(file, args.export, partial)
   const isChanged = [without, set, profile, weather].some(change => change !== undefined)
   let recording: ParsedRecording
   try {
+    if (args.export !== undefined) return await exportRecording(file, args.export, partial)
     const read = isChanged ? readRecordingToEnd(file, partial) : readRecording(file)
     recording = await withProjectEndpoints(read, args.config)
   } catch (error) {

@@ -223,6 +223,16 @@ function withoutSpace(json: string): string {
 /** Actions that say nothing about the world. */
 const SILENT: readonly string[] = ['listControlRequest', 'setClock']
 
+/** What no scenario can do, in words. */
+const UNABLE: Readonly<Partial<Record<ControlAction['do'], string>>> = {
+  command: 'repeat a command',
+  startTimeline: 'start another one',
+  stopTimeline: 'stop another one',
+  settleWebhook: 'receive a webhook',
+  endInference: 'end a request to a model',
+  writeData: 'write to the data',
+}
+
 function toActionSteps(action: ControlAction, line: Numbered<ActionLine>, what: string): ScenarioStep[] {
   if (SILENT.includes(action.do)) return []
   switch (action.do) {
@@ -242,9 +252,8 @@ function toActionSteps(action: ControlAction, line: Numbered<ActionLine>, what: 
     case 'clearAnswers':
       return [{ clearAnswers: true }]
   }
-  const name = action.do === 'command' ? 'a command that repeats' : `'${action.do}'`
   throw new RecordingError(
-    `Failed to export ${what}: line ${line.line}: a scenario cannot do ${name}. Record without it, or replay the file.`,
+    `Failed to export ${what}: line ${line.line}: a scenario cannot ${UNABLE[action.do]}. Record without it, or replay the file.`,
   )
 }
 

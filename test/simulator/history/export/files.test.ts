@@ -260,10 +260,12 @@ test('replay leaves out the entries of a HAR file that cannot be sent, and says 
 test('replay says how to play a HAR file', async () => {
   const har = join(folder, 'site.har')
   writeFileSync(har, JSON.stringify({ log: { entries: [] } }))
-  expect(await commanded(['replay', har])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('it is a HAR file. To play it, give --record and a new file.'),
-  })
+  for (const more of [[], ['--export', join(folder, 'site.yaml')]]) {
+    expect(await commanded(['replay', har, ...more])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('it is a HAR file. To play it, give --record and a new file.'),
+    })
+  }
 })
 
 test.each([

@@ -248,7 +248,14 @@ describe('a start that is not that of the options', () => {
 test.each([
   ['nothing happens in it', async () => {}, 'yaml'],
   [
-    "a scenario cannot do 'writeData'",
+    'line 2: a scenario cannot start another one.',
+    async ({ sim }: Recorded) => {
+      sim.timelines.start({ name: 'a', title: 'A', acts: [], problems: [] })
+    },
+    'yaml',
+  ],
+  [
+    'line 2: a scenario cannot write to the data.',
     async ({ sim }: Recorded) => {
       const data = await sim.data()
       await data.voices.create({ user_id: 'user_1', voice_id: 'v', name: 'V', created_at: 0, updated_at: 0 } as never)
