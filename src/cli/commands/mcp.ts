@@ -5,6 +5,7 @@ import { quote } from '../../lib/quote.ts'
 import { formatCount } from '../../lib/text/numbers.ts'
 import { serve } from '../../server/http/server.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
+import { ScenarioLibrary } from '../../workbench/scenario/runner/library.ts'
 import { UsageError } from '../command.ts'
 import { type ArgumentsOf, flag } from '../flags.ts'
 import type { OwnTool } from '../mcp/explore-tool.ts'
@@ -12,6 +13,7 @@ import { createToolServer, missingPackageError } from '../mcp/tool-server.ts'
 import { optionFlags, optionsFromFlags } from '../option-flags.ts'
 import { exitProcess, onSignals } from '../process-end.ts'
 import { integer } from '../values.ts'
+import { scenarioFolders } from './serve.ts'
 
 export const command = 'mcp'
 export const describe = 'Offer the simulator to an AI assistant, by the Model Context Protocol over stdin and stdout'
@@ -62,7 +64,8 @@ export async function handler(argv: Arguments): Promise<void> {
     throw missingPackageError(error)
   })
   const sim = argv.url === undefined ? createSimulator({ ...optionsFromFlags(argv), clock: 'manual' }) : undefined
-  const own = sim && (await serve(sim, { port: argv.port, ownProcess: true }))
+  const scenarios = new ScenarioLibrary(scenarioFolders())
+  const own = sim && (await serve(sim, { port: argv.port, ownProcess: true, scenarios }))
   const url = (argv.url ?? own!.url).replace(/\/+$/, '')
   const ended = new AbortController()
   const server = await createToolServer({ url, controlToken: argv.controlToken }, await ownTool(argv, ended.signal))

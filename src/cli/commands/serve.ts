@@ -196,7 +196,7 @@ export async function startServer(argv: ServeArguments, onRequest?: (request: Se
 }
 
 /** Returns the folders of scenarios, the user's first: its scenarios take precedence over those of the package. */
-function scenarioFolders(folder: string | undefined): string[] {
+export function scenarioFolders(folder?: string): string[] {
   if (folder !== undefined && !existsSync(folder)) {
     throw new UsageError(
       `Failed to read ${sourceOf('scenarios', folder)} '${folder}': the folder is missing. Give one that holds scenarios in YAML or JSON.`,

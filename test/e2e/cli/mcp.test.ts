@@ -34,6 +34,7 @@ test('a world of its own, which other clients reach too, until the assistant clo
   expect(await call('advance_clock', { by: '1h' })).toContain('2026-01-01T01:00:00')
   const [world] = JSON.parse(await call('list_worlds')) as [{ fixtures: string; seed: string }]
   expect(world).toMatchObject({ fixtures: 'two-nodes', seed: '7' })
+  expect(await call('list_scenarios')).toContain('hub-outage')
   expect(await call('send_request', { method: 'GET', path: '/deploy/list' })).toContain('"status": 200')
   const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(printed())!
   expect((await fetch(`${url}/_sim/health`)).status).toBe(200)
