@@ -228,7 +228,7 @@ const complete = (context: FlowContext, prompt: string, max_tokens: number, mode
   read<Completion>(context, '/v1/completions', { model, prompt, max_tokens })
 const lost = ['noSilentLoss']
 
-test('an amount in place of 0 is no count of what is missing', { tags: 'slow' }, async () => {
+test('an amount in place of 0 does not count what is missing', { tags: 'slow' }, async () => {
   const report =
     (isTold: boolean) =>
     async (context: FlowContext): Promise<object> => {
@@ -264,7 +264,7 @@ test('the beginning of an answer is no other answer, even if a smaller one was a
   expect((await findingsOf(ask('The tide'), {}, ['status503'])).invariants).toEqual(lost)
 })
 
-test('the answer of another model to the same question is no loss, and to another question it is', {
+test('the answer of another model makes up for a loss if it was asked the same', {
   tags: 'slow',
 }, async () => {
   const race =

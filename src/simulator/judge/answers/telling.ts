@@ -33,9 +33,9 @@ const FAILURE =
   /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|found|received|complete|known|read|reached)|un(?:available|readable|reachable|usable|read|finished)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all)\b/i
 
 const COUNT_OF = /\b(\d+) ?(?:of|\/|out of) ?(\d+)\b/g
-/** A greater number that was 0 is no count of what is missing, unless its name says so. */
+/** A greater number that was 0 is an amount, unless its name speaks of what is missing. */
 const MOST_COUNTED = 1_000
-/** A version or a digest, which is no word of a sentence. */
+/** A version or a digest. */
 const VERSION = /^(?=.*\d.*\d)[\da-z.-]{6,}$/
 /** Places that words name. */
 const MOST_NAMED = 3
