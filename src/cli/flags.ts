@@ -109,7 +109,7 @@ export function epilogueOf(module: Command): string {
   if (outer.length === 0) return epilogue
   const others = Object.keys(flags).filter(name => !outer.includes(name))
   const but = others.length === 0 ? '' : ` but ${others.map(name => `--${name}`).join(', ')}`
-  return `Each flag${but} has an environment variable: MODELHOST_SIM_FLAG_NAME. A flag takes precedence.\n${epilogue}`
+  return `Each flag${but} has an environment variable: MODELHOST_SIM_FLAG_NAME for --flag-name. A flag takes precedence over it.\n${epilogue}`
 }
 
 /** Returns flags in the form that yargs takes. `outer` names those that can be given outside of the command line. */

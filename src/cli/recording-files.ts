@@ -14,7 +14,9 @@ export const ONLY_OWNER = 0o600
 export const partial = toggle('Accept a recording without an end, as a killed process leaves it')
 
 /** The file that has the own endpoints of the recorded world. */
-export const endpointsFile = flag('File with your own endpoints. Default: MODELHOST_SIM_CONFIG, or that of this folder')
+export const endpointsFile = flag(
+  'File with your own endpoints. Default: the file of MODELHOST_SIM_CONFIG, or the configuration file of the current folder',
+)
 
 /**
  * Reads a recording for a command that writes something of it. If an accepted recording has no end, stderr says so.

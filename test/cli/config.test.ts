@@ -148,8 +148,8 @@ test('explore -- COMMAND names the world that it explored when the configuration
   }
   try {
     expect(await explored({})).toContain(
-      "The world was 'default'. Another one is configured, which explore does not read. To explore that one, give " +
-        '--fixtures two-nodes --seed 7.',
+      "The world was 'default'. Explore does not read the variables and the configuration for it. " +
+        'To explore the configured world, give --fixtures two-nodes --seed 7.',
     )
     expect(await explored({ fixtures: 'empty', seed: '7' })).not.toContain('The world was')
   } finally {

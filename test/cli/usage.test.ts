@@ -179,7 +179,7 @@ test('a command takes the variables that its help names, and no others', () => {
       const untaken = names.filter(name => !taken.includes(name)).map(name => `--${name}`)
       const name = String(module.command).split(/[ ,]/)[0]!
       const but = untaken.length === 0 ? '' : ` but ${untaken.join(', ')}`
-      const help = `Each flag${but} has an environment variable: MODELHOST_SIM_FLAG_NAME.`
+      const help = `Each flag${but} has an environment variable: MODELHOST_SIM_FLAG_NAME for --flag-name.`
       expect(epilogueOf(module).includes(help), name).toBe(taken.length > 0)
       return [name, taken.length === 0 ? 'none' : untaken.join()]
     }),

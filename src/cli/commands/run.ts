@@ -37,7 +37,7 @@ export const positional = { scenarios: words('Files, folders or globs of scenari
 export const flags = {
   list: toggle('List the scenarios of these folders and of the package, and what they teach. None is played'),
   update: toggle('Write the traces instead of comparing with them'),
-  seed: flag('Seed to play with. Traces are compared only with the own seed of a scenario', seed),
+  seed: flag('Seed to play with. With another seed than that of a scenario, its trace is not compared', seed),
   reporter: flag(`Format of the results: ${REPORTERS.join(', ')}`, word(REPORTERS), 'pretty'),
   filter: flag('Only scenarios whose title, file name or tag contains this word'),
   tag: flag('Only scenarios with one of these tags: a,b', texts),

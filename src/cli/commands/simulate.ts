@@ -269,7 +269,7 @@ function withTrace({ trace, fixtures, ...args }: SimulateArguments): FixtureInpu
   if (target < 0) {
     const other = deployments.find(seed => seed.model_name === name)
     const reason = other && `${name} has the type ${other.type}, and a trace is for a deployment of the type llm`
-    const missing = `the world has no deployment${name === undefined ? '' : ` ${name}`}`
+    const missing = `the world has no deployment ${name ?? 'of the type llm'}`
     throw fail(`${reason ?? missing}. Give NAME=FILE, or another --fixtures`)
   }
   let text: string

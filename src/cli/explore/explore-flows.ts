@@ -132,7 +132,7 @@ export const EXPLORE_FLAGS = {
     `With --write: the language, ${SCENARIO_LANGUAGES.join(' or ')}. Default: yaml`,
     word(SCENARIO_LANGUAGES),
   ),
-  seeds: flag('With --out: run random plans alone, one for each seed, as in 1..1000'),
+  seeds: flag('With --out: run only random plans, one for each seed, as in 1..1000'),
   processes: flag(
     'With a command: processes at once. Default: the processors of the machine',
     integer({ min: 1, max: 256 }, 4),
@@ -223,8 +223,8 @@ function notesOfWorld(world: Pick<ExploreArguments, 'fixtures' | 'seed'>): strin
     const value = world[flag] === undefined ? fromOutside(flag) : undefined
     return value === undefined ? [] : `--${flag} ${shellQuote(value.text)}`
   })
-  const words = `The world was '${world.fixtures ?? 'default'}'. Another one is configured, which explore does not read.`
-  return flags.length === 0 ? [] : [`${words} To explore that one, give ${flags.join(' ')}.`]
+  const words = `The world was '${world.fixtures ?? 'default'}'. Explore does not read the variables and the configuration for it.`
+  return flags.length === 0 ? [] : [`${words} To explore the configured world, give ${flags.join(' ')}.`]
 }
 
 /** Rejects modules and flags for them beside a command. */

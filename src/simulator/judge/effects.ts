@@ -164,7 +164,7 @@ function isAsOrdered(sim: Conduct['sim'], { what, value, id }: Effect): boolean 
 
 /** Says that an order or a setting did not take effect. */
 function missingWords({ what, value }: Effect, label: string): string {
-  if (!ORDER.test(what)) return `${label} did not happen`
+  if (!ORDER.test(what)) return `${label} did not take effect`
   const kind = what.replace(ORDER, '')
   return `the order to ${value} the ${kindWord(kind)}${label.slice(what.length)} did not take effect`
 }

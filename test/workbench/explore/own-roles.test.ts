@@ -23,7 +23,7 @@ const resize =
 test('a setting that was swallowed is a finding, also if the service answered 204', { tags: 'slow' }, async () => {
   const { findings } = await reportOf(resize(false), {}, { classes: ['status503'] })
   expect(signaturesOf(findings)).toEqual(['doneAsSaid@patchPod/ok'])
-  expect(findings[0]!.why).toContain("the setting volumeGb of the pod 'chat' did not happen")
+  expect(findings[0]!.why).toContain("the setting volumeGb of the pod 'chat' did not take effect")
   const own = [{ on: 'patchPod', fault: { kind: 'status', status: 204 } }] as const
   const swallowed = await reportOf(resize(false), { faults: own }, { classes: ['latency'] })
   expect(signaturesOf(swallowed.findings)).toEqual(['doneAsSaid@patchPod/ok'])

@@ -22,7 +22,7 @@ const NO_ERROR = /"\w*error\w*": ?(?:null|""|\[\])/g
  * stopped nothing of others, unless it does so without faults or names it in its result.
  */
 export const doneAsSaid = defineRule({
-  summary: 'A client that returns as usual has changed what it usually changes, and deletes nothing of others.',
+  summary: 'A client that returns as usual has made its usual changes, and has deleted nothing of others.',
   advice:
     'Look at the status of each write, and read back what you set or deleted before you say that it is done. Repeat a ' +
     'delete until the thing is gone. Find your own thing by its name, and not by its place in a list.',
@@ -38,7 +38,7 @@ export const doneAsSaid = defineRule({
     if (taken !== undefined && !tellsTaken(comparison, things)) {
       const verb = taken.value === 'stop' ? 'stopped' : 'deleted'
       const thing = `${kindWord(taken.what.replace(/ order$/, ''))} ${taken.id}`
-      const words = `The client ${verb} the ${thing}, which was there before it. Without faults, it does not.`
+      const words = `The client ${verb} the ${thing}, which existed before the client. Without faults, the client does not do so.`
       return [violationAt(taken.request, words, { subject: taken.id })]
     }
     if (crashes > 0) return []
@@ -48,7 +48,7 @@ export const doneAsSaid = defineRule({
       const lost = newQuestions.length > 0 ? undefined : open.find(one => spoiltFile(observation, comparison, one))
       if (lost === undefined || tellsOfLoss(observation, comparison)) return []
       const { name, id } = spoiltFile(observation, comparison, lost)!
-      const words = `The client stored the file '${name}' with other content. ${startSentence(nameRequest(lost.open!))} was not answered whole.`
+      const words = `The file '${name}' that the client stored differs from that without faults. ${startSentence(nameRequest(lost.open!))} was not answered whole.`
       return [violationAt(lost.open, words, { subject: id })]
     }
     if (tellsOfLoss(observation, comparison)) return []
