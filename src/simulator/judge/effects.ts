@@ -3,7 +3,6 @@
 import { isRecord, tryParseJson } from '../../lib/json-text.ts'
 import type { JournalEntry } from '../simulator-interface.ts'
 import { textsIn } from './answers/leaves.ts'
-import { textOf } from './batch-rows.ts'
 import { namesInBody, stateOf } from './created-things.ts'
 import { isAbout, isPayment, isUsable, kindFor, knewId, lastStartOf } from './facts.ts'
 import type { Conduct, CreatedThing, Effect, Observation, ObservedRequest } from './observation.ts'
@@ -16,7 +15,8 @@ const SETTINGS = /\.(?:set|resized|renamed|edited|allowed|described|requested|ex
 const ORDERS = /\.(stop|start|cancel)(?:ping|ped|ing|ling|led)$/
 /** What may change the price of a thing, and is left behind only if the price rose. */
 const PRICED = /(?:\.resized|\.expanding| order)$/
-const ORDER = / order$/
+/** Orders to a thing whose status tells whether it follows them. */
+const ORDER = /^(?:deployment|adapter|hosted|container) order$/
 /** What has a price for as long as it goes on. */
 const RENTED = /^(?:hosted|container)/
 /** Things that rules look at one by one, or that are free to leave. */
@@ -68,7 +68,7 @@ export function effectsOf(
       const effect = touch(noun, name)
       effect.made += typeof entry.fields?.cents === 'number' ? entry.fields.cents : 1
       const file = noun === 'file' ? sim.world.files.get(id) : undefined
-      if (file !== undefined) Object.assign(effect, { hash: entry.fields?.hash, text: textOf(file.chunks()) })
+      if (file !== undefined) Object.assign(effect, { hash: entry.fields?.hash, chunks: file.chunks() })
     } else if (verb === 'deleted') touch(noun, name).deleted++
     else if (SETTINGS.test(entry.kind) && changes.length === 0) {
       // A request for a limit has an id of its own. What was there before the client has its id in the path.
@@ -158,14 +158,14 @@ export function missingEffects(
 
 /** Tells whether a thing is in the state of an order, or deleted. */
 function isAsOrdered(sim: Conduct['sim'], { what, value, id }: Effect): boolean {
-  const { status, isAlive } = stateOf(sim, what.replace(ORDER, ''), id)
-  return isAlive === (value === 'start') || status === 'deleted'
+  const { status, isAlive } = stateOf(sim, what.replace(' order', ''), id)
+  return (value === 'start' ? isAlive : value === 'stop' && !isAlive) || status === 'deleted'
 }
 
 /** Says that an order or a setting did not take effect. */
 function missingWords({ what, value }: Effect, label: string): string {
-  if (!ORDER.test(what)) return `${label} did not take effect`
-  const kind = what.replace(ORDER, '')
+  const kind = /^(\S+) order$/.exec(what)?.[1]
+  if (kind === undefined) return `${label} did not take effect`
   return `the order to ${value} the ${kindWord(kind)}${label.slice(what.length)} did not take effect`
 }
 
@@ -207,21 +207,25 @@ export function extraEffects(
 }
 
 /**
- * Returns what was there before the client and went on, and what the client deleted or stopped. Without faults, it does so
- * to nothing of that kind, and changes nothing of that thing.
+ * Returns what was there before the client and went on, and what the client deleted or stopped, once each. Without faults,
+ * it does so to nothing of that kind that others made, and changes nothing of that thing. What it made again is its own.
  */
 export function takenThings({ base, effects, sim }: Observation): Effect[] {
   if (base === undefined) return []
   const isTaking = ({ made, deleted, value }: Effect) => deleted > made || value === 'stop'
-  const usual = new Set([...base.effects.values()].filter(isTaking).map(({ what }) => what))
+  const own = new Set(base.created.map(({ id }) => id))
+  const usual = [...base.effects.values()].filter(one => isTaking(one) && !own.has(one.id)).map(({ what }) => what)
   const touched = new Set(Array.from(base.effects.values(), ({ id }) => id))
   const wentOn = ({ what, id }: Effect) => (RENTED.test(what) ? base.rates.has(id) : !base.ended.has(id))
+  const isMadeAgain = ({ id }: Effect) =>
+    madeUnder(sim.world.deployments.get(id)?.row.plan.modelName ?? '', effects) !== undefined
   const taken = [...effects.values()].filter(
-    one => isTaking(one) && !usual.has(one.what) && !touched.has(one.id) && wentOn(one),
+    one => isTaking(one) && !usual.includes(one.what) && !touched.has(one.id) && wentOn(one) && !isMadeAgain(one),
   )
   if (taken.length === 0) return []
   const entries = [...sim.journal.entries()].filter(({ kind }) => /\.(?:created|added|failed|stopped)$/.test(kind))
-  return taken.filter(({ id, request }) => !entries.some(one => one.cause !== request.seq && idIn(one) === id))
+  const isOver = ({ id, request }: Effect) => entries.some(one => one.cause !== request.seq && idIn(one) === id)
+  return [...new Map(taken.filter(one => !isOver(one)).map(one => [one.id, one])).values()]
 }
 
 /** What a client left behind although it removes it, or sets it back, without faults. */

@@ -224,7 +224,7 @@ export interface Effect {
   value: string | undefined
   /** What a file has, and its hash; undefined if it is deleted. */
   hash?: string
-  text?: string
+  chunks?: readonly Uint8Array[]
   /** The last request that changed it. */
   request: ObservedRequest
   /** The id of the thing. */

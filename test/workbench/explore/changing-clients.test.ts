@@ -1,6 +1,6 @@
 /** Careful clients beside clients with one defect: what they create, change, delete and set back. */
 import { describe, expect, test } from 'vitest'
-import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
+import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
 import { failedLineOf } from '../../../src/workbench/explore/plan/classes.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
@@ -522,42 +522,32 @@ test('a second batch of an earlier start is in place of the one that failed', { 
   expect(await brokenBy(explain, plan)).toEqual([])
 })
 
-describe('a client that deletes what was there before it', () => {
+describe('a client that deletes what was there before it', { tags: 'slow' }, () => {
   type Deployment = { deploy_id: string; model_name: string; status: string }
-  const options = { fixtures: 'default' } as const
+  const ASSISTANT = '2cZeTxVFN7tKxCCh'
   const list = (context: FlowContext) => must<Deployment[]>(context, 'GET', '/deploy/list')
-
-  /** Creates and deletes a deployment. If the create has no answer, it looks for its deployment in the list. */
-  const tryOut =
-    (isMine: (one: Deployment) => boolean, result: (id: string) => unknown = () => 'tried'): Run =>
-    async context => {
-      const body = { model_name: 'acme/tryout', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
-      const { value } = await ask(context, 'POST', '/deploy/llm', body)
-      const id = (value as Deployment | undefined)?.deploy_id ?? (await list(context)).find(isMine)?.deploy_id
-      if (id === undefined) throw new Error('No deployment was created')
-      await must(context, 'DELETE', `/deploy/${id}`)
-      return result(id)
-    }
-
-  const runs = ({ status }: Deployment) => status === 'running'
+  const broken = (run: Run, plan: Plan, more: FlowOptions = {}) => brokenBy(run, plan, { fixtures: 'default', ...more })
 
   test('breaks doneAsSaid if it takes it for its own', async () => {
+    /** Creates and deletes a deployment. If the create has no answer, it looks for its deployment in the list. */
+    const tryOut =
+      (isMine: (one: Deployment) => boolean, result: (id: string) => unknown): Run =>
+      async context => {
+        const body = { model_name: 'acme/tryout', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+        const { value } = await ask<Deployment>(context, 'POST', '/deploy/llm', body)
+        const id = value?.deploy_id ?? (await list(context)).find(isMine)?.deploy_id
+        if (id === undefined) throw new Error('No deployment was created')
+        await must(context, 'DELETE', `/deploy/${id}`)
+        return result(id)
+      }
+    const isOwn = (one: Deployment) => one.model_name === 'acme/tryout'
+    const runs = (one: Deployment) => one.status === 'running'
+    const done = () => 'tried'
     const plan = [first503('createLlmDeployment')]
-    expect(
-      await brokenBy(
-        tryOut(({ model_name }) => model_name === 'acme/tryout'),
-        plan,
-        options,
-      ),
-    ).toEqual([])
-    expect(await brokenBy(tryOut(runs), plan, options)).toEqual(['doneAsSaid'])
-    expect(
-      await brokenBy(
-        tryOut(runs, id => ({ id })),
-        plan,
-        options,
-      ),
-    ).toEqual(['doneAsSaid'])
+    expect(await broken(tryOut(isOwn, done), plan)).toEqual([])
+    expect(await broken(tryOut(runs, done), plan)).toEqual(['doneAsSaid'])
+    const byId = (id: string) => ({ id })
+    expect(await broken(tryOut(runs, byId), plan)).toEqual(['doneAsSaid'])
   })
 
   test('may delete what has failed, or say which one it deleted or how many', async () => {
@@ -571,44 +561,38 @@ describe('a client that deletes what was there before it', () => {
         await must(context, 'POST', '/v1/api-tokens', { name: 'reaped' })
         return result(olds.map(({ deploy_id }) => deploy_id))
       }
-    const first = (one: Deployment) => one.deploy_id === '2cZeTxVFN7tKxCCh'
+    const first = (one: Deployment) => one.deploy_id === ASSISTANT
     const plan = [first503('listServedModels')]
-    expect(
-      await brokenBy(
-        reap(first, ids => ({ ids })),
-        plan,
-        options,
-      ),
-    ).toEqual([])
-    expect(
-      await brokenBy(
-        reap(first, ({ length }) => ({ length })),
-        plan,
-        options,
-      ),
-    ).toEqual([])
-    expect(
-      await brokenBy(
-        reap(first, () => 'reaped'),
-        plan,
-        options,
-      ),
-    ).toEqual(['doneAsSaid'])
+    const [asList, asCount] = [(ids: string[]) => ({ ids }), ({ length }: string[]) => ({ length })]
+    const asText = ([id = 'nothing']: string[]) => `reaped ${id}`
+    for (const tells of [asList, asCount, asText]) expect(await broken(reap(first, tells), plan)).toEqual([])
+    const [silent, asRetries] = [() => 'reaped', ({ length }: string[]) => ({ retries: length })]
+    for (const hides of [silent, asRetries]) expect(await broken(reap(first, hides), plan)).toEqual(['doneAsSaid'])
+    expect(await broken(reap(first, silent), plan, { tells: () => true })).toEqual([])
     const isOver = ({ status }: Deployment) => status === 'failed' || status === 'stopped'
     for (const verb of ['deployment.fail', 'deployment.stop']) {
-      const over = { command: { verb, target: '2cZeTxVFN7tKxCCh' }, after: { kind: 'start' } } satisfies Plan[number]
-      expect(
-        await brokenBy(
-          reap(isOver, () => 'reaped'),
-          [...plan, over],
-          options,
-        ),
-      ).toEqual([])
+      const over = { command: { verb, target: ASSISTANT }, after: { kind: 'start' } } satisfies Plan[number]
+      expect(await broken(reap(isOver, silent), [...plan, over])).toEqual([])
     }
+  })
+
+  test('may delete its own one to make it again', async () => {
+    const renew: Run = async context => {
+      const { status } = await ask(context, 'GET', '/v1/models')
+      await must(context, 'POST', '/v1/api-tokens', { name: 'renewed' })
+      if (status === 200) return 'served'
+      const body = { model_name: 'acme/assistant', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+      await must(context, 'DELETE', `/deploy/${ASSISTANT}`)
+      await must(context, 'POST', '/deploy/llm', body)
+      return 'served'
+    }
+    expect(await broken(renew, [first503('listServedModels')])).not.toContain('doneAsSaid')
   })
 })
 
-test('a client that stores what it was answered stores it whole, or says in the file what is missing', async () => {
+test('a client that stores what it was answered stores it whole, or says in the file what is missing', {
+  tags: 'slow',
+}, async () => {
   type Read = (context: FlowContext) => Promise<string>
   const archive =
     (read: Read): Run =>
@@ -631,6 +615,17 @@ test('a client that stores what it was answered stores it whole, or says in the 
     const text = await download(context)
     return text === '' ? download(context) : text
   }
+  const rows =
+    (row: (text: string | undefined) => object): Read =>
+    async context => {
+      const { value } = await complete(context, MODELS[0], 'Tide')
+      return JSON.stringify({ prompt: 'Tide', ...row(value) })
+    }
+  const failing = [first503('createCompletion')]
+  const careless = rows(text => ({ text: text ?? '', failed: false, error: null }))
+  expect(await brokenBy(archive(careless), failing)).toEqual(['doneAsSaid'])
+  const careful = rows(text => ({ text: text ?? null, ok: text !== undefined }))
+  expect(await brokenBy(archive(careful), failing)).toEqual([])
   const options = { fixtures: 'default' } as const
   for (const kind of ['empty', 'garbled'] as const) {
     const plan = [{ fault: { on: 'getFileContent', nth: 1, fault: { kind } } }] satisfies Plan

@@ -300,3 +300,17 @@ test('a client that starts again asks for what was under way, or says that it do
   const { findings } = await findingsOf(answer(false), {}, ['status503'])
   expect(findings.map(({ signature }) => signature)).toEqual(['noSilentLoss@createCompletion/crash'])
 })
+
+test('the answer of another model does not make up for a number that is lost', { tags: 'slow' }, async () => {
+  const compare =
+    (missing: null | number) =>
+    async (context: FlowContext): Promise<object> => {
+      const models = [MODEL, 'harbor-ai/harbor-24b-instruct']
+      const answers = await Promise.all(models.map(model => complete(context, 'The ferry', 30, model)))
+      const [a, b] = answers.map(answer => answer?.choices[0].text.length ?? missing)
+      return { a, b }
+    }
+  const broken = async (missing: null | number) =>
+    (await findingsOf(compare(missing), {}, ['status503'])).findings.map(({ signature }) => signature)
+  expect(await broken(0)).toContain('noSilentLoss@createCompletion/ok')
+})

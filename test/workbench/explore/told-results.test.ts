@@ -376,3 +376,16 @@ test('the last event of a list tells of those that did not follow', { tags: 'slo
   expect(await brokenBy(play({ text: '' }))).toEqual(['noSilentLoss'])
   expect(await brokenBy(play(undefined))).toEqual(['noSilentLoss'])
 })
+
+test('a note about a retry does not tell of a loss', { tags: 'slow' }, async () => {
+  const askTwice =
+    (isCareful: boolean): Run =>
+    async context => {
+      const texts = [await describe(context, 'reef')]
+      if (texts[0] === undefined) texts.push(await describe(context, 'reef'))
+      const note = texts.length > 1 ? 'asked again' : ''
+      return { text: texts.at(-1) ?? '', note, ...(isCareful && { missing: texts.at(-1) === undefined }) }
+    }
+  expect(await brokenBy(askTwice(true))).toEqual([])
+  expect(await brokenBy(askTwice(false))).toEqual(['noSilentLoss'])
+})

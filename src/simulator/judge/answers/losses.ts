@@ -174,16 +174,17 @@ class LossSearch {
   #causeOf({ value }: Leaf): ObservedRequest | undefined {
     const [bad] = this.#badReads
     const [first] = this.#open
+    const { questions, forgotten } = this.#comparison.answers
     if (typeof value === 'number') {
       if (Math.abs(value) < LEAST_NUMBER && !hasDigits(value)) return undefined
       const source = this.#open.find(({ key }) => this.#said.questions.get(key)?.contents.numbers.has(value))
-      return (source ?? first)?.open ?? bad
+      const unasked = [...forgotten].find(([key]) => this.#said.questions.get(key)?.contents.numbers.has(value))
+      return (source ?? first)?.open ?? unasked?.[1] ?? bad
     }
     if (typeof value !== 'string') return undefined
     const text = this.#said.normalise(value)
     if (text.length < LEAST_TEXT) return undefined
     const sources = this.#sourcesOf(text)
-    const { questions, forgotten } = this.#comparison.answers
     const [unasked] = forgotten.values()
     if (sources.length === 0) return isDerived({ value }) ? (first?.open ?? unasked ?? bad) : undefined
     for (const { key } of sources) {
@@ -212,8 +213,9 @@ class LossSearch {
 
   /** Says what the client has in place of a number; undefined if it has the number. */
   #insteadOfNumber({ place, value }: Leaf): string | undefined {
-    if (this.#numbers.has(`${patternOf(place)} ${value}`) || this.#madeUp().length > 0) return undefined
+    if (this.#numbers.has(`${patternOf(place)} ${value}`) || this.#late().length > 0) return undefined
     const now = this.#valueAt(place)
+    if (this.#ofOtherModels().some(({ contents }) => contents.numbers.has(now as number))) return undefined
     if (now === undefined || now === null || now === '') return 'nothing'
     if (now === 0) return '0'
     if (this.#isAnsweredNow(value, now)) return undefined
@@ -285,7 +287,7 @@ class LossSearch {
     const text = answers.normalise(value)
     if (text.length < LEAST_TEXT) return false
     const sources = this.#sourcesOf(usual).flatMap(({ key }) => answers.questions.get(key) ?? [])
-    const whole = [...sources.filter(({ open }) => open === undefined), ...this.#madeUp()]
+    const whole = [...sources.filter(({ open }) => open === undefined), ...this.#late(), ...this.#ofOtherModels()]
     const halves = once(() => this.#halvesOf(usual))
     const hasHalf = (rest: string) => halves().some(half => isPieceOf(half, rest))
     const hasWhole = (said: string) =>
@@ -309,20 +311,21 @@ class LossSearch {
     return [...broken.texts].filter(half => half !== usual && usual.startsWith(half))
   }
 
-  /** The new questions that were answered after one failed, and those that another model answers at the same time. */
-  #madeUp(): readonly Question[] {
+  /** The new questions that were answered after one failed. */
+  readonly #late = once(() => {
     const begin = this.#open[0]?.open?.index ?? this.#badReads[0]?.index ?? 0
-    const { newQuestions, questions } = this.#comparison.answers
-    const late = newQuestions.filter(({ last }) => last.index > begin)
-    const others = [...questions.values()].filter(one => this.#isOfOtherModel(one) && !this.#isUsed(one))
-    return [...late, ...others]
-  }
+    return this.#comparison.answers.newQuestions.filter(({ last }) => last.index > begin)
+  })
 
-  /** Tells whether a question was answered whole, and is one that failed, asked of another model. */
-  #isOfOtherModel({ key, open, last }: Question): boolean {
-    const task = taskOf(last)
-    return open === undefined && this.#open.some(one => one.key !== key && task !== '' && taskOf(one.last) === task)
-  }
+  /** The questions that failed, as they were asked of another model: those with a whole answer that is not used otherwise. */
+  readonly #ofOtherModels = once(() => {
+    const tasks = new Set(this.#open.map(({ last }) => taskOf(last)))
+    return [...this.#comparison.answers.questions.values()].filter(one => {
+      if (one.open !== undefined) return false
+      const task = taskOf(one.last)
+      return task !== '' && tasks.has(task) && !this.#isUsed(one)
+    })
+  })
 
   /** Tells whether the result without faults has a text of the answer to a question. */
   #isUsed({ key }: Question): boolean {

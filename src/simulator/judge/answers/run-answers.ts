@@ -39,14 +39,20 @@ export class RunAnswers implements AnswersOfRun {
     const ids = newIds(observation, ofLastStart)
     this.normalise = normaliserOf(ids)
     for (const request of ofLastStart) this.#add(request, maskIds(keyOfQuestion(request), ids))
-    this.forgotten = this.#findForgotten(requests.slice(0, requests.length - ofLastStart.length), sim)
+    const earlier = requests.slice(0, requests.length - ofLastStart.length)
+    this.forgotten = earlier.length === 0 ? new Map() : this.#findForgotten(earlier, newIds(observation, earlier), sim)
   }
 
   /** Returns the requests that no start got an answer to and that the last start does not ask again, by question. */
-  #findForgotten(earlier: readonly ObservedRequest[], sim: Conduct['sim']): ReadonlyMap<string, ObservedRequest> {
-    const all = groupBy(earlier, keyOfQuestion)
+  #findForgotten(
+    earlier: readonly ObservedRequest[],
+    ids: ReadonlyMap<string, string>,
+    sim: Conduct['sim'],
+  ): ReadonlyMap<string, ObservedRequest> {
+    const all = groupBy(earlier, request => maskIds(keyOfQuestion(request), ids))
     const forgotten = [...all].flatMap(([key, asked]) => {
-      const isKnown = this.#base?.questions.has(key) === true && !this.questions.has(key)
+      const usual = this.#base?.questions.get(key)
+      const isKnown = usual !== undefined && usual.open === undefined && !this.questions.has(key)
       // What a create has made can be found in other ways.
       const isCreate = kindFor({ sim }, asked[0]!, 'create') !== undefined
       const isAnswered = asked.some(request => isAnsweredWhole(request, this.normalise, true))

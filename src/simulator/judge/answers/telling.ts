@@ -20,7 +20,7 @@ import { isLabel, type RunAnswers } from './run-answers.ts'
 
 /** Names that speak of completeness. */
 const COMPLETENESS =
-  /^(?:is|has|was|are)?_?(?:all|any)?_?(?:ok|okay|whole|full|fully|complete|completed|incomplete|done|finished|partial|more|missing|cached|cache|skipped|dropped|failed|failure|success|successful|succeeded|error|errors|stale|fresh|truncated|cut|degraded|lost|found|available|known|valid|fallback|pending|open|reached|answered|read|warning|timed_?out|un(?:read|answered|finished)|not_?\w+|gave_?up)|(?:complete|ok|failed|cached|cache|partial|missing|stale|more|truncated|cut|whole|skipped|degraded|incomplete|error|lost|fallback)$/i
+  /^(?:is|has|was|are)?_?(?:all|any)?_?(?:ok|okay|whole|full|fully|complete|completed|incomplete|done|finished|partial|more|missing|cached|cache|skipped|dropped|failed|failure|success|successful|succeeded|error|errors|stale|fresh|truncated|cut|degraded|lost|found|available|known|valid|fallback|pending|open|reached|answered|warning|timed_?out|un(?:read|answered|finished)|not_?(?:read|found|done|answered|reached|finished|known|complete|available)|gave_?up)|(?:complete|ok|failed|cached|cache|partial|missing|stale|more|truncated|cut|whole|skipped|degraded|incomplete|error|lost|fallback)$/i
 
 /** Names that speak of effort and time, not of a loss. */
 const EFFORT =
@@ -126,10 +126,10 @@ class TellerSearch {
   #add(place: Place, kind: string, tells: Teller['tells']): void {
     // A record that is new speaks of what is around it.
     const record = recordOf(this.#usual.result, place)
-    // Another text at one place tells another thing.
+    // Another label at one place tells another thing.
     const value = valueAt(this.#read.result, place)
-    const key = `${kind} ${patternOf(place)} ${typeof value === 'string' ? value.replace(/\d+/g, '#') : ''}`
-    const id = JSON.stringify([record, key, tells])
+    const key = `${kind} ${patternOf(place)} ${isLabel(value) ? value : ''}`
+    const id = JSON.stringify([record, kind, patternOf(place), tells])
     const named = this.#named.get(id) ?? new Set()
     if (named.size < MOST_NAMED && !named.has(formatPlace(place)))
       for (const one of [record, ...this.#restAfter(record)]) this.#tellers.push({ place, record: one, key, tells })
@@ -213,9 +213,10 @@ class TellerSearch {
     // Another answer tells nothing.
     if (isContent) return undefined
     if (typeof before !== 'string') {
-      // A word of the client in place of a record, too: a default has the form of the record.
+      // A word in place of a record may say so, too: a default has the form of the record.
       const isOwn = isRecord(before) && isLabel(value)
-      return isOwn || isFailure || PLACEHOLDER.test(value) ? ['value', 'always'] : undefined
+      if (isFailure || PLACEHOLDER.test(value)) return ['value', 'always']
+      return isOwn ? ['value', 'perhaps'] : undefined
     }
     if (this.#answers.isUsual(before) && !this.#answers.isOwnLabel(before, value)) {
       // A canned text in place of an answer tells nothing, and neither does the refusal itself.

@@ -2,17 +2,18 @@ import { isRecord, tryParseJson } from '../../../lib/json-text.ts'
 import { plural } from '../../../lib/text/numbers.ts'
 import { type Comparison, comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { LEAST_COUNTED } from '../answers/contents.ts'
-import { type Leaf, textsIn, valueAt } from '../answers/leaves.ts'
+import { type Leaf, type Place, valueAt } from '../answers/leaves.ts'
 import { lossesOf } from '../answers/losses.ts'
-import { speaksOfFailure } from '../answers/telling.ts'
+import { isEffort, speaksOfFailure } from '../answers/telling.ts'
+import { textOf } from '../batch-rows.ts'
 import { missingEffects, takenThings } from '../effects.ts'
 import { isUsable, violationAt } from '../facts.ts'
-import type { Effect, Observation, ObservedRequest, Question } from '../observation.ts'
+import type { Effect, Observation, ObservedRequest } from '../observation.ts'
 import { defineRule } from '../rule.ts'
 import { kindWord, nameRequest, startSentence } from '../words.ts'
 
-/** Says in a line of JSON that nothing failed. */
-const NO_ERROR = /"\w*error\w*": ?(?:null|""|\[\])/g
+/** A field of JSON that says nothing. */
+const EMPTY_FIELD = /"[^"]*": ?(?:null|false|0|""|\[\]|\{\})/g
 
 /**
  * A client that returned what it returns without faults has done what it does without faults: created, deleted, set, paid,
@@ -33,11 +34,11 @@ export const doneAsSaid = defineRule({
     const { base, crashes, requests } = observation
     const comparison = comparisonOf(observation)
     if (comparison === undefined || base === undefined) return []
-    const things = takenThings(observation)
+    const things = requests.some(({ fault }) => fault !== undefined) ? takenThings(observation) : []
     const [taken] = things
-    if (taken !== undefined && !tellsTaken(comparison, things)) {
+    if (taken !== undefined && !(observation.tells ?? tellsTaken(comparison, things))) {
       const verb = taken.value === 'stop' ? 'stopped' : 'deleted'
-      const thing = `${kindWord(taken.what.replace(/ order$/, ''))} ${taken.id}`
+      const thing = `${kindWord(taken.what.replace(' order', ''))} ${taken.id}`
       const words = `The client ${verb} the ${thing}, which existed before the client. Without faults, the client does not do so.`
       return [violationAt(taken.request, words, { subject: taken.id })]
     }
@@ -45,11 +46,11 @@ export const doneAsSaid = defineRule({
     const missing = missingEffects(observation, base.effects)
     const { open, newQuestions } = comparison.answers
     if (missing.length === 0) {
-      const lost = newQuestions.length > 0 ? undefined : open.find(one => spoiltFile(observation, comparison, one))
-      if (lost === undefined || tellsOfLoss(observation, comparison)) return []
-      const { name, id } = spoiltFile(observation, comparison, lost)!
-      const words = `The file '${name}' that the client stored differs from that without faults. ${startSentence(nameRequest(lost.open!))} was not answered whole.`
-      return [violationAt(lost.open, words, { subject: id })]
+      const spoilt = newQuestions.length > 0 ? undefined : spoiltFile(observation, comparison)
+      if (spoilt === undefined || tellsOfLoss(observation, comparison)) return []
+      const { file, request } = spoilt
+      const words = `The file '${file.name}' that the client stored differs from that without faults. ${startSentence(nameRequest(request))} was not answered whole.`
+      return [violationAt(request, words, { subject: file.id })]
     }
     if (tellsOfLoss(observation, comparison)) return []
     const repeated = requests.some(({ fault }) => fault?.kind === 'duplicate')
@@ -66,14 +67,19 @@ export const doneAsSaid = defineRule({
 })
 
 /**
- * Tells whether a result says which things of others the client took, beside what it says without faults, or how many in
- * place of 0. An id in the place of that of its own thing says nothing.
+ * Tells whether a result says which things of others the client took, or how many in place of 0. An id in the place of that
+ * of its own thing says nothing.
  */
 function tellsTaken({ usual, read }: Comparison, taken: readonly Effect[]): boolean {
-  const texts = textsIn(read.result)
-  const isNew = texts.length !== textsIn(usual.result).length
-  const isCount = ({ place, value }: Leaf) => value === taken.length && valueAt(usual.result, place) === 0
-  return (isNew && taken.every(({ id }) => texts.some(one => one.includes(id)))) || read.leaves.some(isCount)
+  const isNew = (place: Place) => typeof valueAt(usual.result, place) !== 'string'
+  const isListed = ({ id }: Effect) =>
+    read.leaves.some(({ place, value }) => {
+      const isText = typeof value === 'string' && value.includes(id) && (value !== id || isNew(place))
+      return isText || (place.includes(id) && isNew(place))
+    })
+  const isCount = ({ place, value }: Leaf) =>
+    value === taken.length && valueAt(usual.result, place) === 0 && !isEffort(place)
+  return taken.every(isListed) || read.leaves.some(isCount)
 }
 
 /** Returns a request that was not answered whole, also not later, before the client gave a setting another value than usual. */
@@ -88,27 +94,51 @@ function unansweredBefore({ effects, requests }: Observation, { answers }: Compa
 }
 
 /**
- * Returns a file that lacks what the client stores in it of an answer without faults: the bytes, or a text. A file that says
- * what is missing lacks nothing.
+ * Returns a file that lacks what the client stores in it of an answer without faults, the bytes or a text, and the request
+ * that was not answered whole. A file that says what is missing lacks nothing.
  */
-function spoiltFile({ effects, base }: Observation, { answers }: Comparison, { key }: Question): Effect | undefined {
-  const answer = base?.answers.questions.get(key)
-  const texts = Array.from(answer?.contents.texts ?? []).filter(text => text.length >= LEAST_COUNTED)
-  const pairs = [...(base?.effects ?? [])].map(([key, usual]) => ({ usual, now: effects.get(key) }))
-  return pairs.find(({ usual, now }) => {
-    if (now?.text === undefined || now.hash === usual.hash) return false
-    if (answer?.last.read?.isSoundOrPicture) return true
-    const [before, after] = [answers.normaliseUsual(usual.text ?? ''), answers.normalise(now.text)]
-    const lines = new Set(usual.text?.split('\n'))
-    const isJson = [...lines].some(isRow)
-    const isTold = (line: string) =>
-      !lines.has(line) && isRow(line) === isJson && speaksOfFailure(line.replaceAll(NO_ERROR, ''))
-    return !now.text.split('\n').some(isTold) && texts.some(text => before.includes(text) && !after.includes(text))
-  })?.now
+function spoiltFile({ effects, base }: Observation, { answers }: Comparison) {
+  if (answers.open.length === 0) return undefined
+  const changed = [...(base?.effects ?? [])].flatMap(([key, usual]) => {
+    const now = effects.get(key)
+    if (now?.chunks === undefined || usual.chunks === undefined || now.hash === usual.hash) return []
+    const texts = [textOf(usual.chunks), textOf(now.chunks)] as const
+    if (tellsLossIn(...texts)) return []
+    return [{ file: now, before: answers.normaliseUsual(texts[0]), after: answers.normalise(texts[1]) }]
+  })
+  for (const { key, open } of answers.open) {
+    const answer = base?.answers.questions.get(key)
+    const said = Array.from(answer?.contents.texts ?? []).filter(text => text.length >= LEAST_COUNTED)
+    const isSpoilt = ({ before, after }: (typeof changed)[number]) =>
+      answer?.last.read?.isSoundOrPicture === true || said.some(text => before.includes(text) && !after.includes(text))
+    const file = changed.find(isSpoilt)?.file
+    if (file !== undefined && open !== undefined) return { file, request: open }
+  }
+  return undefined
 }
 
-function isRow(line: string): boolean {
-  return isRecord(tryParseJson(line))
+/** Tells whether a line of a file that is new speaks of a failure, or has null or false where no usual line has it. */
+function tellsLossIn(before: string, after: string): boolean {
+  const lines = new Set(before.split('\n'))
+  const usualRows = [...lines].map(toRow).filter(row => row !== undefined)
+  const emptyFields = new Set(usualRows.flatMap(emptyFieldsOf))
+  return after.split('\n').some(line => {
+    if (lines.has(line)) return false
+    const row = toRow(line)
+    // A row that is cut, or a page in its place, says nothing.
+    if (row === undefined && usualRows.length > 0) return false
+    if (speaksOfFailure(line.replaceAll(EMPTY_FIELD, ''))) return true
+    return row !== undefined && emptyFieldsOf(row).some(field => !emptyFields.has(field))
+  })
+}
+
+function toRow(line: string): Readonly<Record<string, unknown>> | undefined {
+  const row = tryParseJson(line)
+  return isRecord(row) ? row : undefined
+}
+
+function emptyFieldsOf(row: Readonly<Record<string, unknown>>): string[] {
+  return Object.keys(row).filter(name => row[name] === null || row[name] === false)
 }
 
 /** Tells whether the result of a client says that something is missing, or shows the present state of a setting. */

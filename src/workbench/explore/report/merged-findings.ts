@@ -26,7 +26,7 @@ const ORDER: readonly string[] = [...RULE_NAMES, ...OPTIONAL_RULE_NAMES]
 /**
  * Returns findings by cause, in their order. Findings of one invariant have one cause if its rule says so, or if the same
  * happened at one operation and only the end of the client differs. So have findings at one operation if the plan of one
- * has the kinds of faults of the other and more: a crash before the fault does not make another defect. A client that
+ * has the faults of the other and a crash: a crash before the fault does not make another defect. A client that
  * polls for ever after the end of a thing has one cause, too, and its wait leads.
  */
 export function groupByCause<Finding extends OfCause>(findings: readonly Finding[]): [Finding, ...Finding[]][] {
@@ -44,7 +44,7 @@ export function groupByCause<Finding extends OfCause>(findings: readonly Finding
     groups.delete(key)
   }
   for (const [key, group] of groups) {
-    const simpler = [...groups.values()].find(([other]) => hasMoreFaults(group[0]!, other!))
+    const simpler = [...groups.values()].find(([other]) => addsCrash(group[0]!, other!))
     if (simpler === undefined) continue
     simpler.push(...group)
     groups.delete(key)
@@ -52,21 +52,20 @@ export function groupByCause<Finding extends OfCause>(findings: readonly Finding
   return [...groups.values()] as [Finding, ...Finding[]][]
 }
 
-/** Tells whether two findings are of one rule at one operation, and the plan of one has the faults of the other and more. */
-function hasMoreFaults({ signature, plan }: OfCause, simpler: OfCause): boolean {
-  if (plan === undefined || simpler.plan === undefined || simpler.plan.length === 0) return false
-  if (withoutEnd(signature) !== withoutEnd(simpler.signature) || plan.length <= simpler.plan.length) return false
-  const faults = new Set(plan.map(faultOf))
-  return simpler.plan.every(item => faults.has(faultOf(item)))
+/** Tells whether a finding has the rule, the operation and the faults of a simpler one, and a crash. */
+function addsCrash({ signature, plan = [] }: OfCause, simpler: OfCause): boolean {
+  const [faults, fewer] = [new Set(plan.map(faultOf)), new Set(simpler.plan?.map(faultOf))]
+  const isOfOnePlace = withoutEnd(signature) === withoutEnd(simpler.signature) && fewer.size > 0
+  return isOfOnePlace && faults.has('crash') && !fewer.has('crash') && [...fewer].every(fault => faults.has(fault))
 }
 
 function withoutEnd(signature: string): string {
   return signature.replace(/\/\w+$/, '')
 }
 
-/** Returns what an item of a plan does, without its moment and its operation. */
+/** Returns what an item of a plan does, without its moment and its operation, which can be any. */
 function faultOf(item: PlanItem): string {
-  if ('fault' in item) return item.fault.fault.kind
+  if ('fault' in item) return stableJson(item.fault.fault)
   return 'command' in item ? item.command.verb : 'crash'
 }
 
