@@ -33,13 +33,13 @@ export function handler(): void {
     ...(existsSync(scenario) ? [] : [[scenario, scenario].map(path => path.replace('.yaml', '.trace'))]),
   ] as [from: string, to: string][]
   for (const [, to] of copies) {
-    if (statSync(to, { throwIfNoEntry: false })?.isDirectory()) {
-      throw new UsageError(`Failed to write ${to}: it is a folder. Rename it, then run init again.`)
-    }
     if (isThere(dirname(to)) && statSync(dirname(to), { throwIfNoEntry: false })?.isDirectory() !== true) {
       throw new UsageError(
         `Failed to write ${to}: ${dirname(to)} is not a folder. Rename that file, then run init again.`,
       )
+    }
+    if (statSync(to, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new UsageError(`Failed to write ${to}: it is a folder. Rename it, then run init again.`)
     }
   }
   const lines = copies.map(([from, to]) => (copy(from, to) ? `wrote ${to}` : `kept ${to}, which exists already`))
