@@ -65,9 +65,8 @@ export function addFilePart(form: Json, { part = 'file', isList, optionalParts =
   return {
     ...form,
     properties: { ...(form.properties as Json), [part]: file, ...list, ...optionalFiles },
-    ...(list
-      ? { required, anyOf: [part, `${part}[]`].map(name => ({ required: [name] })) }
-      : { required: [...required, part] }),
+    // Generators of clients make no type of a choice between required fields, so a text of the page says that a list will do.
+    required: [...required, part],
   }
 }
 
