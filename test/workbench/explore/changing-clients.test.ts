@@ -619,7 +619,7 @@ test('a client that stores what it was answered stores it whole, or says in the 
     (row: (text: string | undefined) => object): Read =>
     async context => {
       const { value } = await complete(context, MODELS[0], 'Tide')
-      return JSON.stringify({ prompt: 'Tide', ...row(value) })
+      return JSON.stringify({ prompt: 'Tide', ...row(value as string | undefined) })
     }
   const failing = [first503('createCompletion')]
   const careless = rows(text => ({ text: text ?? '', failed: false, error: null }))
