@@ -64,8 +64,8 @@ export async function handler(argv: Arguments): Promise<void> {
     throw missingPackageError(error)
   })
   const sim = argv.url === undefined ? createSimulator({ ...optionsFromFlags(argv), clock: 'manual' }) : undefined
-  const scenarios = new ScenarioLibrary(scenarioFolders())
-  const own = sim && (await serve(sim, { port: argv.port, ownProcess: true, scenarios }))
+  const own =
+    sim && (await serve(sim, { port: argv.port, ownProcess: true, scenarios: new ScenarioLibrary(scenarioFolders()) }))
   const url = (argv.url ?? own!.url).replace(/\/+$/, '')
   const ended = new AbortController()
   const server = await createToolServer({ url, controlToken: argv.controlToken }, await ownTool(argv, ended.signal))

@@ -156,17 +156,22 @@ export function missingEffects(
   })
 }
 
+/** Returns the kind of the thing that was made, deleted, or given an order. */
+export function kindOf({ what }: Pick<Effect, 'what'>): string {
+  return what.replace(/ order$/, '')
+}
+
 /** Tells whether a thing is in the state of an order, or deleted. */
-function isAsOrdered(sim: Conduct['sim'], { what, value, id }: Effect): boolean {
-  const { status, isAlive } = stateOf(sim, what.replace(' order', ''), id)
+function isAsOrdered(sim: Conduct['sim'], effect: Effect): boolean {
+  const { value, id } = effect
+  const { status, isAlive } = stateOf(sim, kindOf(effect), id)
   return (value === 'start' ? isAlive : value === 'stop' && !isAlive) || status === 'deleted'
 }
 
 /** Says that an order or a setting did not take effect. */
 function missingWords({ what, value }: Effect, label: string): string {
-  const kind = /^(\S+) order$/.exec(what)?.[1]
-  if (kind === undefined) return `${label} did not take effect`
-  return `the order to ${value} the ${kindWord(kind)}${label.slice(what.length)} did not take effect`
+  if (!/^\S+ order$/.test(what)) return `${label} did not take effect`
+  return `the order to ${value} the ${kindWord(kindOf({ what }))}${label.slice(what.length)} did not take effect`
 }
 
 /** Returns the effect that made the thing of a name. */

@@ -213,10 +213,9 @@ class TellerSearch {
     // Another answer tells nothing.
     if (isContent) return undefined
     if (typeof before !== 'string') {
-      // A word in place of a record may say so, too: a default has the form of the record.
-      const isOwn = isRecord(before) && isLabel(value)
       if (isFailure || PLACEHOLDER.test(value)) return ['value', 'always']
-      return isOwn ? ['value', 'perhaps'] : undefined
+      // A word in place of a record may say so, too: a default has the form of the record.
+      return isRecord(before) && isLabel(value) ? ['value', 'perhaps'] : undefined
     }
     if (this.#answers.isUsual(before) && !this.#answers.isOwnLabel(before, value)) {
       // A canned text in place of an answer tells nothing, and neither does the refusal itself.

@@ -6,7 +6,7 @@ import { type Leaf, type Place, valueAt } from '../answers/leaves.ts'
 import { lossesOf } from '../answers/losses.ts'
 import { isEffort, speaksOfFailure } from '../answers/telling.ts'
 import { textOf } from '../batch-rows.ts'
-import { missingEffects, takenThings } from '../effects.ts'
+import { kindOf, missingEffects, takenThings } from '../effects.ts'
 import { isUsable, violationAt } from '../facts.ts'
 import type { Effect, Observation, ObservedRequest } from '../observation.ts'
 import { defineRule } from '../rule.ts'
@@ -38,7 +38,7 @@ export const doneAsSaid = defineRule({
     const [taken] = things
     if (taken !== undefined && !(observation.tells ?? tellsTaken(comparison, things))) {
       const verb = taken.value === 'stop' ? 'stopped' : 'deleted'
-      const thing = `${kindWord(taken.what.replace(' order', ''))} ${taken.id}`
+      const thing = `${kindWord(kindOf(taken))} ${taken.id}`
       const words = `The client ${verb} the ${thing}, which existed before the client. Without faults, the client does not do so.`
       return [violationAt(taken.request, words, { subject: taken.id })]
     }
