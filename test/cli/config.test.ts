@@ -148,7 +148,7 @@ test('explore -- COMMAND names the world that it explored when the configuration
   }
   try {
     expect(await explored({})).toContain(
-      "The world was 'default'. Explore does not read the variables and the configuration for it. " +
+      "The world was 'default'. For a world, explore reads neither variables nor the configuration. " +
         'To explore the configured world, give --fixtures two-nodes --seed 7.',
     )
     expect(await explored({ fixtures: 'empty', seed: '7' })).not.toContain('The world was')

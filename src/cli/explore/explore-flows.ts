@@ -223,7 +223,7 @@ function notesOfWorld(world: Pick<ExploreArguments, 'fixtures' | 'seed'>): strin
     const value = world[flag] === undefined ? fromOutside(flag) : undefined
     return value === undefined ? [] : `--${flag} ${shellQuote(value.text)}`
   })
-  const words = `The world was '${world.fixtures ?? 'default'}'. Explore does not read the variables and the configuration for it.`
+  const words = `The world was '${world.fixtures ?? 'default'}'. For a world, explore reads neither variables nor the configuration.`
   return flags.length === 0 ? [] : [`${words} To explore the configured world, give ${flags.join(' ')}.`]
 }
 

@@ -23,7 +23,7 @@ const EMPTY_FIELD = /"[^"]*": ?(?:null|false|0|""|\[\]|\{\})/g
  * stopped nothing of others, unless it does so without faults or names it in its result.
  */
 export const doneAsSaid = defineRule({
-  summary: 'A client that returns as usual has made its usual changes, and has deleted nothing of others.',
+  summary: 'A client that returns as usual has made its usual changes, and has deleted or stopped nothing of others.',
   advice:
     'Look at the status of each write, and read back what you set or deleted before you say that it is done. Repeat a ' +
     'delete until the thing is gone. Find your own thing by its name, and not by its place in a list.',
