@@ -5,9 +5,8 @@ import { delayUnlessAborted, monotonicMs, realDelay } from '../../../lib/real-ti
 import type { ServedWorld } from '../../../server/worlds/served-world.ts'
 import { toPathAndQuery } from '../../../service/http/request-context.ts'
 import { isStreamed, WireFaultResponse } from '../../../simulator/faults/wire-faults.ts'
-import { AnswerBody } from '../../../simulator/judge/answers/answer-body.ts'
 import type { FetchOptions, Simulator } from '../../../simulator/simulator.ts'
-import type { ClientExchange, RequestRecorder } from '../run/request-recorder.ts'
+import { type ClientExchange, noteBytes, type RequestRecorder } from '../run/request-recorder.ts'
 
 /** How long a client waits at least before it repeats a request, or tries again after a failure. */
 const ASSUMED_WAIT = 10 * SECOND
@@ -210,16 +209,12 @@ export class ServedClient {
 /** Reads the body that the client gets. */
 async function readAnswer(record: ClientExchange, response: Response): Promise<void> {
   const type = response.headers.get('content-type') ?? ''
-  const isText = type.includes('json') || type.startsWith('text/')
-  if (!isText) return
-  const text = await response.clone().text()
-  record.answer = text
-  record.read = AnswerBody.ofText(type, text)
+  noteBytes(record, type, await response.clone().arrayBuffer())
   // The page of a proxy: the service sends none.
   if (type.startsWith('text/html')) record.readError = 'an HTML page'
   if (!type.includes('json') || record.method === 'HEAD') return
   try {
-    record.answer = JSON.parse(text)
+    JSON.parse(record.read!.text)
   } catch (error) {
     record.readError = (error as Error).message
   }

@@ -85,28 +85,31 @@ export class RequestRecorder {
 /** Settles as a reading of the body does, or never. */
 type Settle = <Value>(reading: Promise<Value>) => Promise<Value>
 
+function noteText(request: ClientExchange, body: AnswerBody): void {
+  request.read = body
+  request.answer = parseJsonOrText(body.text)
+}
+
+/** Records a body that was read whole. */
+export function noteBytes(request: ClientExchange, type: string, bytes: ArrayBuffer): void {
+  const body = new AnswerBody(type)
+  body.add(new Uint8Array(bytes.slice(0)))
+  body.isWhole = true
+  if (body.isSoundOrPicture) request.read = body
+  else noteText(request, body)
+}
+
 /** Makes a response record what its client reads of the body, with a method or in pieces. */
 function recordReading(response: Response, request: ClientExchange, settle: Settle): Response {
   const type = response.headers.get('content-type') ?? ''
   const fail = (error: unknown) => {
     request.readError = error instanceof Error ? error.message : String(error)
   }
-  const takeText = (body: AnswerBody) => {
-    request.read = body
-    request.answer = parseJsonOrText(body.text)
-  }
   const text = response.text.bind(response)
   const readText = async () => {
     const value = await settle(text())
-    takeText(AnswerBody.ofText(type, value))
+    noteText(request, AnswerBody.ofText(type, value))
     return value
-  }
-  const takeBytes = (bytes: ArrayBuffer) => {
-    const body = new AnswerBody(type)
-    body.add(new Uint8Array(bytes.slice(0)))
-    body.isWhole = true
-    if (body.isSoundOrPicture) request.read = body
-    else takeText(body)
   }
   const readAs: Partial<Record<BodyReader, () => Promise<unknown>>> = {
     text: readText,
@@ -117,9 +120,9 @@ function recordReading(response: Response, request: ClientExchange, settle: Sett
       const value = await (readAs[name] ?? (() => settle(read())))()
       if (name in readAs) return value
       request.answer = `(${name})`
-      if (value instanceof Blob) takeBytes(await value.arrayBuffer())
-      else if (value instanceof ArrayBuffer) takeBytes(value)
-      else if (value instanceof Uint8Array) takeBytes(value.slice().buffer)
+      if (value instanceof Blob) noteBytes(request, type, await value.arrayBuffer())
+      else if (value instanceof ArrayBuffer) noteBytes(request, type, value)
+      else if (value instanceof Uint8Array) noteBytes(request, type, value.slice().buffer)
       return value
     } catch (error) {
       fail(error)
@@ -132,7 +135,7 @@ function recordReading(response: Response, request: ClientExchange, settle: Sett
     const record = new AnswerBody(type)
     request.read = record
     const onEnd = (error: unknown) => {
-      if (error === undefined) takeText(record)
+      if (error === undefined) noteText(request, record)
       else fail(error)
     }
     return recordBody(body, record, onEnd, settle)

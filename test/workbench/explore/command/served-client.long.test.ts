@@ -93,3 +93,36 @@ test.each([
   expect(request!.read?.text.startsWith(text)).toBe(true)
   expect(request!.read?.isWhole && request!.readError === undefined).toBe(isWhole)
 })
+
+test.each([
+  ['the content of a file', '/v1/files/$FILE/content', undefined],
+  ['a speech', '/v1/audio/speech', { model: 'larkspur-audio/lark-tts-2', input: 'Name the tides.', voice: 'alloy' }],
+])('%s is recorded as in a flow that is a function', async (_, path, spec) => {
+  const ask = async (send: typeof fetch, url: string, token: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const form = new FormData()
+    form.set('purpose', 'batch')
+    form.set('file', new File([JSON.stringify({ custom_id: 'tide' })], 'in.jsonl'))
+    const upload = await send(`${url}/v1/files`, { method: 'POST', headers, body: form })
+    const { id } = (await upload.json()) as { id: string }
+    const json = { ...headers, 'content-type': 'application/json' }
+    const init = spec === undefined ? { headers } : { method: 'POST', headers: json, body: JSON.stringify(spec) }
+    const answer = await send(url + path.replace('$FILE', id), init)
+    expect(answer.status).toBe(200)
+    await answer.arrayBuffer()
+  }
+  const { server } = await running({ clock: 'on-poll' })
+  const world = server.worlds.make()
+  const recorder = new RequestRecorder()
+  const client = new ServedClient({ world, recorder, ...UNWATCHED })
+  await ask(fetch, server.url, world.token!)
+  await client.settle()
+  const flow = createFlowRunner({ name: 'asks', options: {}, run: ({ fetch, url, token }) => ask(fetch, url, token) })
+  onTestFinished(() => flow.dispose())
+  const expected = (await flow.run([])).requests.at(-1)!
+  const read = recorder.requests.at(-1)!.read!
+  expect(read.text.length).toBeGreaterThan(10)
+  expect([read.isWhole, read.isSoundOrPicture]).toEqual([true, spec !== undefined])
+  expect(read.isSoundOrPicture).toBe(expected.read!.isSoundOrPicture)
+  if (spec === undefined) expect(read.text).toBe(expected.read!.text)
+})
