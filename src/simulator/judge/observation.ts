@@ -207,6 +207,8 @@ export interface LossReport {
   readonly noise: readonly string[]
   /** Whether a number differs because the service says another one now. */
   readonly showsState: boolean
+  /** Operations that never gave their answer, which the result shows neither without faults nor now: a loss cannot be seen. */
+  readonly unseen: readonly string[]
 }
 
 /** What requests did to one thing, one setting or the funds. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
 import type { FaultClassName } from '../../../src/workbench/explore/plan/classes.ts'
+import { describeCard } from '../../../src/workbench/explore/report/card-words.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
 import { findingsOf } from './findings-of.ts'
 import { ask, type Run } from './small-clients.ts'
@@ -388,4 +389,32 @@ test('a note about a retry does not tell of a loss', { tags: 'slow' }, async () 
     }
   expect(await brokenBy(askTwice(true))).toEqual([])
   expect(await brokenBy(askTwice(false))).toEqual(['noSilentLoss'])
+})
+
+test('the card says that a loss cannot be seen', async () => {
+  const speak =
+    (show: (bytes: number) => unknown): Run =>
+    async ({ fetch, url, token }) => {
+      const body = JSON.stringify({ model: 'larkspur-audio/lark-tts-2', input: 'The tide turns.', voice: 'alloy' })
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const answer = await fetch(`${url}/v1/audio/speech`, { method: 'POST', headers, body })
+      return show((await answer.arrayBuffer()).byteLength)
+    }
+  const blind = await findingsOf(
+    speak(() => 'speech written'),
+    { fixtures: 'default' },
+    ['status503'],
+  )
+  expect(blind.invariants).toEqual([])
+  expect(blind.card.unseen).toEqual([{ place: 'createSpeech', runs: 2, faults: ['status503', 'status503 for 60s'] }])
+  const [verdict, ...lines] = describeCard(blind.card, 0)
+  expect(verdict).toBe(
+    '  It is not known whether this client has a problem: some answers cannot be seen in its result.',
+  )
+  expect(lines.join(' ')).toContain('it returned the same without the answer to createSpeech (2 runs:')
+  const counted = await findingsOf(
+    speak(bytes => `speech written: ${bytes} bytes`),
+    { fixtures: 'default' },
+  )
+  expect(counted.card.unseen).toEqual([])
 })

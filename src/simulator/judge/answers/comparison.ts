@@ -1,8 +1,9 @@
 /** A run that returned, compared with the run without faults. */
 
-import { oncePer } from '../../../lib/once.ts'
+import { once, oncePer } from '../../../lib/once.ts'
 import { badEndsIn } from '../lifecycles.ts'
 import type { LearnedTelling, Observation } from '../observation.ts'
+import type { Normalise } from './contents.ts'
 import { withFigures } from './figures.ts'
 import type { Teller } from './leaves.ts'
 import { RunAnswers } from './run-answers.ts'
@@ -15,6 +16,8 @@ export interface Comparison {
   readonly read: ReadResult
   /** The places of the result that may tell of a loss. */
   readonly tellers: readonly Teller[]
+  /** Whether the result is that without faults, apart from ids. */
+  readonly isUsual: () => boolean
 }
 
 /** Returns the comparison of a run; undefined unless both runs returned. Without a base, the usual result is undefined. */
@@ -27,7 +30,13 @@ export const comparisonOf = oncePer((observation: Observation): Comparison | und
   const whole = readResult(usualEnd, text => base?.answers.texts.has(answers.normaliseUsual(text)) === true)
   const now = readResult(end, text => answers.has(answers.normalise(text)))
   const [usual, read] = withFigures(whole, now, answers)
-  return { answers, usual, read, tellers: findTellers(usual, read, answers, badEndsIn(observation), statuses) }
+  const tellers = findTellers(usual, read, answers, badEndsIn(observation), statuses)
+  const isUsual = once(() => {
+    const values = ({ leaves }: ReadResult, normalise: Normalise) =>
+      JSON.stringify(leaves.map(({ value }) => normalise(String(value))))
+    return base !== undefined && values(read, answers.normalise) === values(usual, base.answers.normalise)
+  })
+  return { answers, usual, read, tellers, isUsual }
 })
 
 /** Tells whether a place tells of a loss by itself: it does not differ so in runs in which nothing is lost. */

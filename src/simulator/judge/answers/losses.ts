@@ -6,7 +6,7 @@ import { stableJson } from '../../../lib/json-values.ts'
 import { groupBy } from '../../../lib/lists.ts'
 import { once, oncePer } from '../../../lib/once.ts'
 import { type AskedLine, askedLines } from '../batch-rows.ts'
-import { endsThing, lastStartOf } from '../facts.ts'
+import { endsThing, kindFor, lastStartOf } from '../facts.ts'
 import { firstStatusOf, isTerminalStatus, statusHistory, statusSince } from '../lifecycles.ts'
 import { tellsEnd } from '../list-reads.ts'
 import type {
@@ -25,7 +25,7 @@ import { changedTextsIn, mangledIn } from './mangled.ts'
 import { isTelling } from './run-answers.ts'
 import { isEffort, speaksOfFailure, tellersFor } from './telling.ts'
 
-const NOTHING: LossReport = { losses: [], isJudged: false, noise: [], showsState: false }
+const NOTHING: LossReport = { losses: [], isJudged: false, noise: [], showsState: false, unseen: [] }
 
 /** Values below it prove nothing, unless they have some digits after the point. */
 const LEAST_NUMBER = 2
@@ -92,7 +92,7 @@ class LossSearch {
     const losses = usual.flatMap(leaf => this.#judge(leaf) ?? [])
     const isJudged = usual.some(leaf => this.#causeOf(leaf) !== undefined)
     const showsState = usual.some(({ place, value }) => this.#isAnsweredNow(value, this.#valueAt(place)))
-    return { losses, isJudged, noise: [], showsState }
+    return { losses, isJudged, noise: [], showsState, unseen: this.#findUnseen() }
   }
 
   #reportWhole(): LossReport {
@@ -100,7 +100,21 @@ class LossSearch {
     const losses = mangledIn(this.#observation, this.#base, comparison)
     const keys = [...comparison.tellers.map(({ key }) => key), ...this.#changes(), ...changedTextsIn(comparison)]
     const noise = losses.length > 0 || this.#lacksText ? [] : keys
-    return { losses, isJudged: losses.length > 0, noise, showsState: false }
+    return { losses, isJudged: losses.length > 0, noise, showsState: false, unseen: [] }
+  }
+
+  /** Returns the operations whose answers are products, as a text of a model, if the client returned as usual without them. */
+  #findUnseen(): string[] {
+    const { usual, isUsual } = this.#comparison
+    if (this.#late().length > 0 || !isUsual()) return []
+    const isShown = ({ key }: Question) =>
+      usual.leaves.some(({ value }) =>
+        typeof value === 'number'
+          ? this.#said.questions.get(key)?.contents.numbers.has(value)
+          : this.#sourcesOf(this.#said.normalise(String(value))).some(source => source.key === key),
+      )
+    const unseen = this.#open.filter(one => isProduct(this.#observation, one.last) && !isShown(one))
+    return [...new Set(unseen.map(({ operation }) => operation))]
   }
 
   /** Whether a text of an answer is not in the result. What differs may then tell that, as a budget that was used up. */
@@ -346,6 +360,12 @@ function textKey({ place, value }: Leaf, normalise: Normalise): string {
 function timeIn(value: unknown): number {
   if (typeof value === 'number') return value >= LEAST_TIME ? value : Number.NaN
   return Date.parse(/\d{4}-\d\d-\d\dT[\d:.]+Z?/.exec(String(value))?.[0] ?? '')
+}
+
+/** Tells whether the answer is what a client asks for, as that of a model or the content of a file. Others may only steer it. */
+function isProduct({ sim }: Observation, request: ObservedRequest): boolean {
+  const isOfModel = sim.api.operations[request.operation]?.acceptsScopedTokens === true
+  return isOfModel || kindFor({ sim }, request, 'content') !== undefined
 }
 
 /** Returns what a request asks of its model, without the name of the model; '' if it names none. */

@@ -63,12 +63,8 @@ function findBadEnds(observation: Observation): Violation[] {
   if (comparison === undefined) return []
   const bad = badEndsOf(observation)
   if (bad.length === 0) return []
-  const { answers, usual, read, tellers } = comparison
+  const { answers, tellers, isUsual } = comparison
   const isSaid = tellers.some(teller => tellsLoss(teller, learned))
-  const isEqual =
-    base !== undefined &&
-    JSON.stringify(read.leaves.map(({ value }) => answers.normalise(String(value)))) ===
-      JSON.stringify(usual.leaves.map(({ value }) => base.answers.normalise(String(value))))
   return bad.flatMap(({ thing, shownBy }) => {
     const isMadeUp = answers.newQuestions.some(({ last }) => last.index > shownBy.index && !isAbout(last, thing.id))
     // A restarted client asks about the new thing as it asks about the first one without faults. An earlier start can have
@@ -80,7 +76,7 @@ function findBadEnds(observation: Observation): Violation[] {
         (request.index > shownBy.index || (request.start < shownBy.start && request.sentAt >= endedAt)) &&
         base?.created.some(one => one.kind === kind && one.status === status),
     )
-    if (isSaid || isMadeUp || !(owned.has(thing.id) || (isEqual && !isReplaced))) return []
+    if (isSaid || isMadeUp || !(owned.has(thing.id) || (isUsual() && !isReplaced))) return []
     const words =
       `The client returned ${thing.id} as if it were done. ${nameThing(thing)} had ended, and ` +
       `${nameRequest(shownBy)} had shown it ${formatSince(observation, shownBy.sentAt)} after the start.`

@@ -17,6 +17,8 @@ const WORDS = {
 } as const satisfies Readonly<Record<keyof Grades, string>>
 
 const AFTER = 'After faults of these operations, it ended with an error or did not end:'
+const UNSEEN = 'A loss cannot be seen: it returned the same without the answer to'
+const SHOW = 'If it uses the answer, let it return or print the answer, its length or its digest.'
 /** The grades whose counts are always there. */
 const ALWAYS: ReadonlySet<string> = new Set(['usual', 'said', 'gaveUp', 'raw', 'crash'])
 const MAX_PLACES = 3
@@ -28,7 +30,7 @@ const MAX_CRASHES = 5
  * @param untried the number of single faults that were not run, before the budget was spent or the user stopped
  */
 export function describeCard(card: Card, findings: number, untried = 0): string[] {
-  const { passing, others, several, crashes, printedOnly, ended, said, unclear } = card
+  const { passing, others, several, crashes, printedOnly, ended, unseen, said, unclear } = card
   const lines = [
     ...gradeLine(passing, 'temporary fault', '', true),
     ...(ended.length === 0 ? [] : wrapText(`${AFTER} ${places(ended)}.`, WIDTH, '  ')),
@@ -38,6 +40,7 @@ export function describeCard(card: Card, findings: number, untried = 0): string[
   for (const { error, ...of } of crashes.slice(0, MAX_CRASHES)) lines.push(`  Crash: ${withRuns(error, of)}`)
   if (crashes.length > MAX_CRASHES) lines.push(`  and ${crashes.length - MAX_CRASHES} more`)
   if (printedOnly.length > 0) lines.push(`  Left running, printed only: ${places(printedOnly)}.`)
+  if (unseen.length > 0) lines.push(...wrapText(`${UNSEEN} ${places(unseen)}. ${SHOW}`, WIDTH, '  '))
   if (said.length > 0) lines.push(`  It said what is missing in ${places(said)}.`)
   if (unclear.length > 0) {
     lines.push(
@@ -48,7 +51,7 @@ export function describeCard(card: Card, findings: number, untried = 0): string[
 }
 
 /** Says in one sentence how the client did. */
-function verdictOf({ passing, others, several }: Card, findings: number, untried: number): string {
+function verdictOf({ passing, others, several, unseen }: Card, findings: number, untried: number): string {
   const all = countRuns(passing)
   const errors = countGrades(passing, 'gaveUp', 'raw', 'crash')
   const bad = errors + passing.endless
@@ -64,6 +67,8 @@ function verdictOf({ passing, others, several }: Card, findings: number, untried
     const notRun = `${plural(untried, 'single fault')} ${untried === 1 ? 'was' : 'were'} not run`
     return `It is not known whether this client has a problem: ${notRun}.`
   }
+  if (unseen.length > 0)
+    return 'It is not known whether this client has a problem: some answers cannot be seen in its result.'
   return all === 0
     ? 'No problem was found, but no temporary fault was tried.'
     : `No problem was found: it returned, or said what is missing, in all of ${plural(all, 'run')} with a temporary fault.`

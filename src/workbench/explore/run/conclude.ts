@@ -84,7 +84,7 @@ export async function concludeRun(
   const observation = observe({ ...client, end }, endedAt, options, base)
   const entries = sim.journal.entries()
   const violations = judge(observation, invariants)
-  const { losses, noise } = lossesOf(observation)
+  const { losses, noise, unseen } = lossesOf(observation)
   const grade = gradeOf(
     observation,
     losses.some(({ verdict }) => verdict === 'said'),
@@ -108,7 +108,7 @@ export async function concludeRun(
     duration: endedAt - client.startedAt,
     telling: {
       ...tellingOf(losses, client.learned),
-      noise,
+      ...{ noise, unseen },
       ...{ grade, printedOnly: findPrintedOnly(observation) },
       crash: grade === 'crash' && end.kind === 'threw' ? hideSecretsIn(sim, describeCrash(end.error)) : undefined,
       judged: base === undefined ? [] : judgedIn(observation, invariants),

@@ -142,6 +142,8 @@ export interface RunTelling {
   readonly said: string | undefined
   /** The places that may tell of a loss, in words. */
   readonly unclear: string | undefined
+  /** Operations whose answers never came, and are not seen in the result in any case. */
+  readonly unseen?: readonly string[] | undefined
   /** The names of the invariants that the run could break. */
   readonly judged: readonly string[]
 }

@@ -31,6 +31,8 @@ export interface Card {
   readonly printedOnly: readonly FaultedPlace[]
   /** The places of the result that said of losses, each with the number of runs. */
   readonly said: readonly { readonly place: string; readonly runs: number }[]
+  /** The operations without whose answers the client returned as usual, and of which its result shows nothing. */
+  readonly unseen: readonly FaultedPlace[]
   /** The places that may have said of losses: only the user knows. */
   readonly unclear: readonly { readonly place: string; readonly runs: number }[]
 }
@@ -55,15 +57,17 @@ export class CardWriter {
   readonly #ended = new Map<string, string[]>()
   readonly #crashes = new Map<string, string[]>()
   readonly #printedOnly = new Map<string, string[]>()
+  readonly #unseen = new Map<string, string[]>()
   readonly #said = new Map<string, number>()
   readonly #unclear = new Map<string, number>()
 
   /** @param of the single fault of the run, or its plan with several faults */
-  add({ grade, crash, printedOnly = [], judged, said, unclear }: RunTelling, of: Point | Plan): void {
+  add({ grade, crash, printedOnly = [], unseen = [], judged, said, unclear }: RunTelling, of: Point | Plan): void {
     const point = 'item' in of ? of : undefined
     const fault = 'item' in of ? `${of.operation} ${of.class}` : of.map(nameItem).join(' + ')
     if (crash !== undefined) append(this.#crashes, crash, fault)
     for (const kind of printedOnly) append(this.#printedOnly, kind, fault)
+    for (const operation of unseen) append(this.#unseen, operation, point?.class ?? fault)
     const grades = point === undefined ? this.#several : passes(point) ? this.#passing : this.#others
     grades[grade]++
     if (point !== undefined && grades === this.#passing && grade !== 'usual' && grade !== 'said')
@@ -96,7 +100,7 @@ export class CardWriter {
     return {
       ...{ passing: this.#passing, others: this.#others, several: this.#several, invariants },
       ...{ ended: toFaultedPlaces(this.#ended), crashes, printedOnly: toFaultedPlaces(this.#printedOnly) },
-      ...{ said: toPlaces(this.#said), unclear: toPlaces(this.#unclear) },
+      ...{ unseen: toFaultedPlaces(this.#unseen), said: toPlaces(this.#said), unclear: toPlaces(this.#unclear) },
     }
   }
 }
