@@ -239,6 +239,31 @@ test('a client that starts a deployment reads whether it started, and how it end
   expect(await brokenBy(start(false), stopped, options)).toEqual(['readsEnd'])
 })
 
+test('a client with a deadline can say that a deployment was not ready when it last looked', {
+  tags: 'slow',
+}, async () => {
+  let subject = ''
+  const handOver =
+    (says: boolean): Run =>
+    async context => {
+      const spec = { model_name: 'acme/hand-over', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+      const { deploy_id } = await must<Deployment>(context, 'POST', '/deploy/llm', spec)
+      subject = deploy_id
+      let state = 'starting'
+      for (const until = context.now() + 640_000; context.now() < until; await context.sleep(70_000)) {
+        const { status } = await must<Deployment>(context, 'GET', `/deploy/${deploy_id}`)
+        state = { running: 'ready', failed: 'broken' }[status] ?? state
+        if (state !== 'starting') break
+      }
+      return { deploy_id, ...(says && { state }) }
+    }
+  await brokenBy(handOver(true), [])
+  const command = { verb: 'deployment.crash', args: { times: 20 }, target: subject } as const
+  const fails: Plan = [{ command, after: { kind: 'deployment.deploying', subject }, passes: false }]
+  expect(await brokenBy(handOver(true), fails)).toEqual([])
+  expect(await brokenBy(handOver(false), fails)).toEqual(['readsEnd'])
+})
+
 test('a client may look after each of its deletes whether a deployment is gone', { tags: 'slow' }, async () => {
   const remove =
     (looks: number): Run =>

@@ -361,6 +361,30 @@ test('a word of the client in place of a record tells of a loss', { tags: 'slow'
   expect(await brokenBy(countLines({ lines: 0 }), ['status503'], options)).toEqual(['noSilentLoss'])
 })
 
+test('a word or a mark in place of a number or a text tells of a loss', { tags: 'slow' }, async () => {
+  const readLimit =
+    (missing: unknown): Run =>
+    async context => {
+      const limits = await askOnce<{ rate_limit: number }>(context, '/v1/me/rate_limit')
+      return { account: 'acme', requests: limits?.rate_limit ?? missing }
+    }
+  for (const word of ['unbekannt', 'noch offen', '不明']) expect(await brokenBy(readLimit(word))).toEqual([])
+  for (const value of [0, 'NaN', 'undefined']) expect(await brokenBy(readLimit(value))).toEqual(['noSilentLoss'])
+  const describeReef =
+    (missing: string): Run =>
+    async context => ({ reef: (await describe(context, 'reef')) ?? missing })
+  for (const mark of ['—', '(ausstehend)', 'pending']) expect(await brokenBy(describeReef(mark))).toEqual([])
+  expect(await brokenBy(describeReef('A reef is a ridge.'))).toEqual(['noSilentLoss'])
+})
+
+test('null in place of a boolean says that it is not known', { tags: 'slow' }, async () => {
+  const checkLimit: Run = async context => {
+    const limit = (await askOnce<{ rate_limit: number }>(context, '/v1/me/rate_limit'))?.rate_limit ?? null
+    return { within: limit === null ? null : limit > 10, limit }
+  }
+  expect(await brokenBy(checkLimit)).toEqual([])
+})
+
 test('the last event of a list tells of those that did not follow', { tags: 'slow' }, async () => {
   const play =
     (last: object | undefined): Run =>

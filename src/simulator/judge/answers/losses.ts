@@ -233,9 +233,8 @@ class LossSearch {
     if (now === undefined || now === null || now === '') return 'nothing'
     if (now === 0) return '0'
     if (this.#isAnsweredNow(value, now)) return undefined
-    return typeof now === 'number' && typeof value === 'number' && now < value
-      ? `${now}`
-      : `another ${isDigest(value) ? 'digest' : 'number'}`
+    if (typeof now !== 'number') return isDigest(value) ? 'another digest' : 'another value'
+    return typeof value === 'number' && now < value ? `${now}` : 'another number'
   }
 
   /** Tells whether a question was answered whole, and has another number now in place of the usual one. */

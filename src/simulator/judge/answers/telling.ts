@@ -44,6 +44,10 @@ const LONGEST_WORD = 100
 const MARKS = /[\s,;|"]+/
 /** Marks that stand for a value in a text. */
 const PLACEHOLDER = /^(?:[-–—?…]|\p{So}\p{M}*|n\/a|\(.*\)|\[.*\])$/iu
+/** Such a mark, or words in brackets, in place of a whole text. */
+const MARK = /^(?:[-–—?…]|\p{So}\p{M}*|[([](?!object )\p{L}[\p{L}\s.,'’-]*[)\]])$/u
+/** What languages print in place of a number that is missing. */
+const NO_VALUE = /^(?:nan|undefined|null|none|infinity|true|false)$/i
 
 type Returned = Pick<Extract<ClientEnd, { kind: 'returned' }>, 'result' | 'blobs'>
 
@@ -177,6 +181,7 @@ class TellerSearch {
   #differenceOf({ place, value }: Leaf, before: unknown): Difference | undefined {
     if (before === value) return undefined
     const name = String(place.findLast(key => typeof key === 'string') ?? '')
+    if (value === null && typeof before === 'boolean') return ['turn', 'perhaps']
     if (typeof value === 'boolean') {
       const isTurn = typeof before === 'boolean' || before === undefined || before === null
       return isTurn ? ['turn', COMPLETENESS.test(name) ? 'always' : 'perhaps'] : undefined
@@ -213,14 +218,17 @@ class TellerSearch {
     // Another answer tells nothing.
     if (isContent) return undefined
     if (typeof before !== 'string') {
-      if (isFailure || PLACEHOLDER.test(value)) return ['value', 'always']
+      const isWord = typeof before === 'number' && isLabel(value) && !NO_VALUE.test(value)
+      if (isFailure || PLACEHOLDER.test(value) || isWord) return ['value', 'always']
       // A word in place of a record may say so, too: a default has the form of the record.
       return isRecord(before) && isLabel(value) ? ['value', 'perhaps'] : undefined
     }
     if (this.#answers.isUsual(before) && !this.#answers.isOwnLabel(before, value)) {
       // A canned text in place of an answer tells nothing, and neither does the refusal itself.
       const isSaid = !this.#answers.isOfRefusal(value) && FAILURE.test(withoutSaid(value, before))
-      return isSaid ? ['words', 'always'] : undefined
+      if (isSaid || MARK.test(value)) return ['words', 'always']
+      // One word in place of a sentence may say so, too.
+      return isLabel(value) && /\s/.test(before) && !/\s/.test(value) ? ['words', 'perhaps'] : undefined
     }
     if (isLabel(value) && isLabel(before)) return ['label', isFailure ? 'always' : 'ifQuiet']
     return !isDigest(value) && this.#hasOwnWords(before, value) ? ['words', 'always'] : undefined
@@ -302,8 +310,8 @@ function isShare(before: unknown, value: number, name: string): boolean {
 /** Tells whether a number means a failure: none, a negative one, or another HTTP status in place of a 2xx. */
 function isSign(before: unknown, value: number, name: string): boolean {
   if (typeof before !== 'number') return false
-  const isStatus = value < 600 && /status(?:_?code)?$/i.test(name)
-  const isOther = (value >= 300 && value < 600) || (before === 200 && (value === 0 || isStatus))
+  const isStatus = value < 600 && /^$|status|codes?$|http/i.test(name)
+  const isOther = (value >= 300 && value < 600) || (before === 200 && isStatus)
   const isRefusal = before >= 200 && before < 300 && isOther
   return Number.isNaN(value) || (value < 0 && before >= 0) || isRefusal
 }

@@ -12,7 +12,8 @@ const MAX_DEPTH = 12
 /** The end of a line, or a list or an object of JSON in it. Other brackets, as in `[info]`, begin with a word. */
 const LINE_OR_JSON = /\n+|([[{](?=["{[]).*[\]}])/
 const LONG_WORD = /[\w+/=:-]{22,}/g
-const NUMBER = /\d+(?:\.\d+)?/g
+/** How long something took, and the world in a token of a server. */
+const TIMING = /\d+\.\d+|\d+(?=\s?(?:[mnµu]?s|min|seconds?|minutes?)\b)|(?<=\.w)\d+\b/g
 
 /**
  * A client whose answers all have another form that the interface allows ends as it does without. More fields, other
@@ -60,7 +61,7 @@ function repeatsFields(observation: Observation): boolean {
 
 /**
  * Returns a value in which equal contents are equal: sets and maps as objects, texts of JSON and JSON in lines parsed, lines
- * as a list without an order, one mark for all digests, and one for all numbers in texts.
+ * as a list without an order, one mark for all digests, and one for all times in texts.
  */
 function plain(value: unknown, depth = 0): unknown {
   if (value instanceof Uint8Array) return plain(new TextDecoder().decode(value), depth)
@@ -69,7 +70,7 @@ function plain(value: unknown, depth = 0): unknown {
     if (typeof parsed === 'object') return plain(parsed, depth + 1)
     const pieces = value.split(LINE_OR_JSON).filter(Boolean)
     if (pieces.length > 1) return { count: `${pieces.length}`, pieces: pieces.map(piece => plain(piece, depth + 1)) }
-    return value.replace(LONG_WORD, word => (isDigest(word) ? 'a digest' : word)).replace(NUMBER, '0')
+    return value.replace(LONG_WORD, word => (isDigest(word) ? 'a digest' : word)).replace(TIMING, '0')
   }
   // Each run has functions of its own.
   if (typeof value === 'function') return 'a function'

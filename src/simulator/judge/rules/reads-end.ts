@@ -1,5 +1,6 @@
 import { DEPLOYMENT_LIFECYCLE } from '../../../data/records/enums.ts'
 import type { Micros } from '../../../kernel/duration.ts'
+import { comparisonOf } from '../answers/comparison.ts'
 import { repeatedEffects } from '../created-things.ts'
 import {
   endsThing,
@@ -14,10 +15,11 @@ import {
 } from '../facts.ts'
 import { isOwnKind, isTerminalStatus, showsEnd, statusHistory, statusInAnswer, statusSince } from '../lifecycles.ts'
 import { listedStatus, tellsEnd } from '../list-reads.ts'
-import type { Conduct, CreatedKind, CreatedThing, ObservedRequest } from '../observation.ts'
+import type { Conduct, CreatedKind, CreatedThing, Observation, ObservedRequest } from '../observation.ts'
 import { isRead, splitAtWrites } from '../retries.ts'
 import { defineRule, type Violation } from '../rule.ts'
 import { formatSince, nameRequest, nameThing, operationOf, startSentence } from '../words.ts'
+import { tellsOfLoss } from './done-as-said.ts'
 
 /** Reads that may follow the one that showed the end, to see its details again. */
 const FURTHER_READS = 2
@@ -41,7 +43,7 @@ export const readsEnd = defineRule({
     'Poll a batch until it is completed, failed, expired or cancelled. Poll a deployment until it is running, failed, ' +
     'stopped or deleted.',
   detail:
-    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After it read the terminal status, the client may read the thing two more times. If the client writes to the thing, it may do so again. A list with this status is enough as its reading of the end, and so is the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further. In `explore`, records of the tables that you define count, too. If the client reads their end without faults, it must read it with faults.',
+    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After it read the terminal status, the client may read the thing two more times. If the client writes to the thing, it may do so again. A list with this status is enough as its reading of the end, and so is the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further. In `explore`, this also holds if its result says that the thing was not ready when it last looked. Records of the tables that you define count in `explore`, too. If the client reads their end without faults, it must read it with faults.',
   source:
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',
@@ -83,13 +85,10 @@ function findUnread(
       listedStatus(observation, request, thing) !== undefined,
   )
   const last = lastPoll ?? created.find(({ id }) => id === thing.id)?.request
-  if (
-    last === undefined ||
-    repeatedEffects(observation)
-      .flat()
-      .some(({ id }) => id === thing.id)
-  )
-    return undefined
+  const repeated = repeatedEffects(observation).flat()
+  if (last === undefined || repeated.some(({ id }) => id === thing.id)) return undefined
+  // A client with a deadline can say that the thing was not ready when it last looked.
+  if (lastPoll !== undefined && isUsable(lastPoll) && saysLess(observation)) return undefined
   const what = lastPoll ? 'Its last poll was' : 'It never polled it after'
   const words =
     `${nameThing(thing)} ended ${formatSince(observation, endedAt)} after the start, and the client returned ` +
@@ -99,6 +98,12 @@ function findUnread(
     subject: thing.id,
     evidence: [...requestEvidence(last), ...entryEvidence(observation, thing.id)],
   })
+}
+
+/** Tells whether the result says less than that without faults, which only a run of explore knows. */
+function saysLess(conduct: Conduct | Observation): boolean {
+  const comparison = conduct.base && 'output' in conduct ? comparisonOf(conduct) : undefined
+  return comparison !== undefined && tellsOfLoss(conduct as Observation, comparison)
 }
 
 /** An answer showed the end, and the client polled on. */
