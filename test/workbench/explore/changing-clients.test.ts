@@ -239,6 +239,77 @@ test('a client that starts a deployment reads whether it started, and how it end
   expect(await brokenBy(start(false), stopped, options)).toEqual(['readsEnd'])
 })
 
+describe('a client that tries to change two settings, of which one is refused,', () => {
+  const change =
+    (show: (limit: boolean, topup: boolean) => unknown): Run =>
+    async context => {
+      const limit = await ask(context, 'POST', '/payment/config', { limit: 900 })
+      const topup = await ask(context, 'POST', '/payment/topup', { amount: 30_000, threshold: 7_000, enabled: true })
+      return show(limit.status === 200, topup.status === 200)
+    }
+  const refused: Plan = [first503('setTopup')]
+  const namesOf = (limit: boolean, topup: boolean) => [...(limit ? ['limit'] : []), ...(topup ? ['topup'] : [])]
+
+  test.each<[form: string, show: (limit: boolean, topup: boolean) => unknown]>([
+    ['two booleans', (limit, topup) => [limit, topup]],
+    ['one boolean', (limit, topup) => limit && topup],
+    [
+      'a boolean under a name of its own',
+      (limit, topup) => ({ limit: { confirmed: limit }, topup: { confirmed: topup } }),
+    ],
+    ['a shorter list', (limit, topup) => ({ applied: namesOf(limit, topup) })],
+    [
+      'a line for each',
+      (limit, topup) =>
+        namesOf(limit, topup)
+          .map(name => `✓ ${name}`)
+          .join('\n'),
+    ],
+    ['another word', (limit, topup) => ({ limit: limit ? 'gesetzt' : 'offen', topup: topup ? 'gesetzt' : 'offen' })],
+  ])('says so by %s', { tags: 'slow' }, async (_, show) => {
+    expect(await brokenBy(change(show), refused)).toEqual([])
+  })
+
+  test.each<[form: string, show: (limit: boolean, topup: boolean) => unknown]>([
+    ['says what it always says', () => ({ applied: ['limit', 'topup'] })],
+    ['says nothing', (_, topup) => ({ topup: topup ? 'set' : undefined })],
+    ['counts its tries', (_, topup) => ({ applied: 2, tries: topup ? 1 : 3 })],
+  ])('and %s is found', { tags: 'slow' }, async (_, show) => {
+    expect(await brokenBy(change(show), refused)).toEqual(['doneAsSaid'])
+  })
+
+  test('reads back what holds now', { tags: 'slow' }, async () => {
+    const path = '/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc'
+    const rename: Run = async context => {
+      await ask(context, 'PATCH', path, { name: 'labelling' })
+      return { name: (await must<{ name: string }>(context, 'GET', path)).name }
+    }
+    const limit: Run = async context => {
+      await ask(context, 'POST', '/payment/config', { limit: 900 })
+      return { limit: (await must<{ limit: number }>(context, 'GET', '/payment/config')).limit }
+    }
+    const options = { fixtures: 'default' } as const
+    expect(await brokenBy(rename, [first503('renameHosted')], options)).toEqual([])
+    expect(await brokenBy(limit, [first503('setPaymentConfig')], options)).toEqual([])
+  })
+})
+
+test('the errors of an AggregateError name what goes on', { tags: 'slow' }, async () => {
+  const quiz =
+    (isCareful: boolean): Run =>
+    async context => {
+      const spec = { model_name: 'acme/quiz', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+      const { deploy_id } = await must<Deployment>(context, 'POST', '/deploy/llm', spec)
+      const { status } = await ask(context, 'DELETE', `/deploy/${deploy_id}`)
+      const left = new Error(isCareful ? `${deploy_id} goes on` : 'something goes on')
+      if (status !== 200) throw new AggregateError([new Error(`DELETE: ${status}`), left], 'no clean end')
+      return 'done'
+    }
+  const refused: Plan = [first503('deleteDeployment')]
+  expect(await brokenBy(quiz(true), refused)).toEqual([])
+  expect(await brokenBy(quiz(false), refused)).toEqual(['cleansUpOnThrow'])
+})
+
 test('a client with a deadline can say that a deployment was not ready when it last looked', {
   tags: 'slow',
 }, async () => {

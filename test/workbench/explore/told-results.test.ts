@@ -368,13 +368,29 @@ test('a word or a mark in place of a number or a text tells of a loss', { tags: 
       const limits = await askOnce<{ rate_limit: number }>(context, '/v1/me/rate_limit')
       return { account: 'acme', requests: limits?.rate_limit ?? missing }
     }
-  for (const word of ['unbekannt', 'noch offen', '不明']) expect(await brokenBy(readLimit(word))).toEqual([])
-  for (const value of [0, 'NaN', 'undefined']) expect(await brokenBy(readLimit(value))).toEqual(['noSilentLoss'])
+  for (const word of ['unbekannt', 'noch offen', '不明', 'none', 'GET /limits: HTTP 503'])
+    expect(await brokenBy(readLimit(word))).toEqual([])
+  for (const value of [0, 'NaN', 'None']) expect(await brokenBy(readLimit(value))).toEqual(['noSilentLoss'])
   const describeReef =
     (missing: string): Run =>
     async context => ({ reef: (await describe(context, 'reef')) ?? missing })
-  for (const mark of ['—', '(ausstehend)', 'pending']) expect(await brokenBy(describeReef(mark))).toEqual([])
+  for (const mark of ['—', '[…]', '(ausstehend)', 'wird nachgereicht', 'HTTP 503', 'pending'])
+    expect(await brokenBy(describeReef(mark))).toEqual([])
   expect(await brokenBy(describeReef('A reef is a ridge.'))).toEqual(['noSilentLoss'])
+})
+
+test('a word of a failure in another language is in place of a status', { tags: 'slow' }, async () => {
+  const readStatus =
+    (missing: string): Run =>
+    async context => {
+      const running = await askOnce<readonly { readonly status: string }[]>(context, '/deploy/list?status=running')
+      return { status: running?.[0]?.status ?? missing }
+    }
+  const options = { fixtures: 'default' }
+  for (const word of ['unbekannt', 'desconocido', '不明', 'TBD', '❌']) {
+    expect(await brokenBy(readStatus(word), ['status503'], options)).toEqual([])
+  }
+  expect(await brokenBy(readStatus('paused'), ['status503'], options)).toEqual(['noSilentLoss'])
 })
 
 test('null in place of a boolean says that it is not known', { tags: 'slow' }, async () => {

@@ -80,7 +80,7 @@ function readChildren(value: object): readonly (readonly [string | number, unkno
 }
 
 function fieldsOf(value: object): (readonly [string | number, unknown])[] {
-  const names = [...(value instanceof Error ? ['message', 'cause'] : []), ...Object.keys(value), ...gettersOf(value)]
+  const names = [...(value instanceof Error ? ['message', 'cause', 'errors'] : []), ...Object.keys(value), ...gettersOf(value)]
   return names.map(name => [name, attempt(() => (value as Readonly<Record<string, unknown>>)[name])] as const)
 }
 

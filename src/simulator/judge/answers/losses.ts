@@ -240,7 +240,7 @@ class LossSearch {
   /** Tells whether a question was answered whole, and has another number now in place of the usual one. */
   #isAnsweredNow(usual: unknown, now: unknown): boolean {
     if (typeof usual !== 'number' || typeof now !== 'number' || now === usual) return false
-    if (Math.min(Math.abs(usual), Math.abs(now)) < LEAST_NUMBER) return false
+    if (Math.abs(usual) < LEAST_NUMBER || (now >= 0 && now < LEAST_NUMBER)) return false
     return [...this.#said.questions.values()].some(({ key, contents }) => {
       const question = this.#comparison.answers.questions.get(key)
       const isWhole = question !== undefined && question.open === undefined

@@ -30,8 +30,11 @@ const SHARE = /coverage|ratio|share|percent|progress|complete|quota|rate|fractio
 
 /** Words of a failure. */
 const FAILURE =
-  /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|found|received|complete|known|read|reached)|un(?:available|readable|reachable|usable|read|finished)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all)\b/i
+  /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|found|received|complete|known|read|reached)|un(?:available|readable|reachable|usable|read|finished)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all|HTTP[ \/:]?[45]\d\d|E_[A-Z_]+)\b/i
 
+/** Such words in other languages, and those that put off. */
+const ELSEWHERE =
+  /(?<!\p{L})(?:tbd|pending|unclear|to be (?:determined|announced)|unbekannt|unklar|ausstehend|fehlt|fehlgeschlagen|fehler|nicht \p{L}+|wird nachgereicht|inconnu\p{L}*|indispon\p{L}+|échec|échoué|erreur|desconocid\p{L}+|fallid\p{L}|fallad\p{L}|sconosciut\p{L}|errore|desconhecid\p{L}|неизвестн\p{L}+|ошибка|不明|未知|失敗|失败)(?!\p{L})/iu
 const COUNT_OF = /\b(\d+) ?(?:of|\/|out of) ?(\d+)\b/g
 /** A greater number that was 0 is an amount, unless its name speaks of what is missing. */
 const MOST_COUNTED = 1_000
@@ -45,9 +48,11 @@ const MARKS = /[\s,;|"]+/
 /** Marks that stand for a value in a text. */
 const PLACEHOLDER = /^(?:[-–—?…]|\p{So}\p{M}*|n\/a|\(.*\)|\[.*\])$/iu
 /** Such a mark, or words in brackets, in place of a whole text. */
-const MARK = /^(?:[-–—?…]|\p{So}\p{M}*|[([](?!object )\p{L}[\p{L}\s.,'’-]*[)\]])$/u
+const MARK = /^(?:[-–—?…]|\p{So}\p{M}*|[([](?:…|(?!object )\p{L}[\p{L}\s.,'’-]*)[)\]])$/u
+/** Words in place of a number. A page and JSON begin with marks. */
+const WORDS = /^\p{L}[^<{]{0,99}$/u
 /** What languages print in place of a number that is missing. */
-const NO_VALUE = /^(?:nan|undefined|null|none|infinity|true|false)$/i
+const NO_VALUE = /^(?:NaN|undefined|null|None|-?Infinity|inf|nan|true|false|True|False)$/
 
 type Returned = Pick<Extract<ClientEnd, { kind: 'returned' }>, 'result' | 'blobs'>
 
@@ -75,7 +80,7 @@ export function isEffort(place: Place): boolean {
 
 /** Tells whether a text speaks of a failure. */
 export function speaksOfFailure(text: string): boolean {
-  return FAILURE.test(text)
+  return FAILURE.test(text) || ELSEWHERE.test(text)
 }
 
 /**
@@ -203,7 +208,7 @@ class TellerSearch {
     // An entry of a list that moved up tells nothing.
     if (value.trim() === '' || this.#usualValues.has(toKey({ place, value }))) return undefined
     const isContent = this.#answers.has(this.#answers.normalise(value))
-    const isFailure = FAILURE.test(value)
+    const isFailure = speaksOfFailure(value)
     if (this.#badEnds.has(value)) {
       // A status that the client made up in place of one that it lost may say that it lost it.
       const isShown = isContent || this.#statuses.has(value) || value === 'failed'
@@ -218,14 +223,14 @@ class TellerSearch {
     // Another answer tells nothing.
     if (isContent) return undefined
     if (typeof before !== 'string') {
-      const isWord = typeof before === 'number' && isLabel(value) && !NO_VALUE.test(value)
+      const isWord = typeof before === 'number' && WORDS.test(value) && !NO_VALUE.test(value)
       if (isFailure || PLACEHOLDER.test(value) || isWord) return ['value', 'always']
       // A word in place of a record may say so, too: a default has the form of the record.
       return isRecord(before) && isLabel(value) ? ['value', 'perhaps'] : undefined
     }
     if (this.#answers.isUsual(before) && !this.#answers.isOwnLabel(before, value)) {
       // A canned text in place of an answer tells nothing, and neither does the refusal itself.
-      const isSaid = !this.#answers.isOfRefusal(value) && FAILURE.test(withoutSaid(value, before))
+      const isSaid = !this.#answers.isOfRefusal(value) && speaksOfFailure(withoutSaid(value, before))
       if (isSaid || MARK.test(value)) return ['words', 'always']
       // One word in place of a sentence may say so, too.
       return isLabel(value) && /\s/.test(before) && !/\s/.test(value) ? ['words', 'perhaps'] : undefined
@@ -275,10 +280,10 @@ class TellerSearch {
   /** Null is an entry of a list that has kept its length, or of a map of answers. */
   #findNulls(): void {
     for (const { place, value } of this.#read.leaves) {
-      if (value !== null || place.length === 0) continue
+      if ((value ?? null) !== null || place.length === 0) continue
       const [now, usual] = [this.#read.result, this.#usual.result].map(result => valueAt(result, place.slice(0, -1)))
       const isKept = Array.isArray(now) && Array.isArray(usual) && now.length === usual.length
-      if (isKept ? usual[place.at(-1) as number] !== null : this.#isMapOfAnswers(usual))
+      if (isKept ? (usual[place.at(-1) as number] ?? null) !== null : value === null && this.#isMapOfAnswers(usual))
         this.#tellers.push({ place, record: place, key: '', tells: 'always' })
     }
   }

@@ -55,8 +55,10 @@ export const doneAsSaid = defineRule({
     if (tellsOfLoss(observation, comparison)) return []
     const repeated = requests.some(({ fault }) => fault?.kind === 'duplicate')
     const [first] = missing as [(typeof missing)[number]]
-    const asked = open.find(({ operation }) => operation === first.effect.request.operation) ?? open[0]
-    const cause = asked?.open ?? unansweredBefore(observation, comparison, first.effect)
+    const tried = open.find(({ operation }) => operation === first.effect.request.operation)
+    // What was not tried may be missing because a reading failed, and the result may not know that.
+    if (tried !== undefined && observation.tells === undefined && differsInWords(comparison)) return []
+    const cause = (tried ?? open[0])?.open ?? unansweredBefore(observation, comparison, first.effect)
     if (cause === undefined || repeated) return []
     const more = missing.length > 1 ? ` ${plural(missing.length - 1, 'more change')} did not happen.` : ''
     const words =
@@ -80,6 +82,30 @@ function tellsTaken({ usual, read }: Comparison, taken: readonly Effect[]): bool
   const isCount = ({ place, value }: Leaf) =>
     value === taken.length && valueAt(usual.result, place) === 0 && !isEffort(place)
   return taken.every(isListed) || read.leaves.some(isCount)
+}
+
+/** Tells whether a result says something else than without faults: another word or boolean, a value of an answer, another list. */
+function differsInWords({ usual, read, answers }: Comparison): boolean {
+  const isOther = ({ place, value }: Leaf) => {
+    const before = valueAt(usual.result, place)
+    if (isEffort(place) || value === before) return false
+    if (typeof value === 'boolean') return typeof before === 'boolean' || isRecord(before)
+    if (typeof value === 'number') return typeof before === 'number' && answers.hasNumber(value)
+    if (typeof value !== 'string' || value.trim() === '') return false
+    if (before === undefined) return typeof place.at(-1) === 'number' && answers.has(answers.normalise(value))
+    if (typeof before !== 'string') return false
+    const isSaid = answers.isOfRefusal(value) || answers.normalise(value) === answers.normaliseUsual(before)
+    return !isSaid && value.replaceAll(/\d/g, '') !== before.replaceAll(/\d/g, '')
+  }
+  const isLeftOut = ({ place }: Leaf) => {
+    const list = place.slice(
+      0,
+      place.findLastIndex(key => typeof key === 'number'),
+    )
+    const [now, whole] = [read.result, usual.result].map(result => valueAt(result, list))
+    return Array.isArray(now) && Array.isArray(whole) && now.length < whole.length
+  }
+  return read.leaves.some(isOther) || usual.leaves.some(isLeftOut)
 }
 
 /** Returns a request that was not answered whole, also not later, before the client gave a setting another value than usual. */
