@@ -1,5 +1,6 @@
 /** What the batches of a client were asked and what their files answer, by `custom_id`. */
 
+import { attempt } from '../../lib/errors.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { stableJson } from '../../lib/json-values.ts'
 import { groupBy } from '../../lib/lists.ts'
@@ -65,6 +66,12 @@ export function askedLines({ sim, created, requests }: Observation): ReadonlyMap
     }
   }
   return lines
+}
+
+/** Returns the lines that have an error and no answer; none if the files cannot be read. */
+export function failedLines(observation: Observation): readonly AskedLine[] {
+  const lines = attempt(() => [...askedLines(observation).values()]) ?? []
+  return lines.filter(({ outputRows, errorRows }) => outputRows.length === 0 && errorRows.length > 0)
 }
 
 /** Returns the text of the input of a batch, also if its file is deleted; '' for an unknown batch. */

@@ -294,6 +294,69 @@ describe('a client that tries to change two settings, of which one is refused,',
   })
 })
 
+test('the id of a line that failed, and the code of its error, tell of the loss', { tags: 'slow' }, async () => {
+  type Row = { custom_id: string; response: { body: { choices: [{ text: string }] } }; error: { code: string } | null }
+  type Batch = { id: string; status: string; output_file_id: string | null; error_file_id: string | null }
+  type Failed = readonly { id: string; code: string | undefined }[]
+  const answer =
+    (show: (answered: Record<string, string>, failed: Failed) => unknown): Run =>
+    async context => {
+      const form = new FormData()
+      form.set('purpose', 'batch')
+      const body = { model: MODELS[0], max_tokens: 9 }
+      const lines = ['k1', 'k2', 'k3'].map(id =>
+        JSON.stringify({
+          custom_id: id,
+          method: 'POST',
+          url: '/v1/completions',
+          body: { ...body, prompt: `Explain ${id}.` },
+        }),
+      )
+      form.set('file', new File([lines.join('\n')], 'in.jsonl'))
+      const input = await must<{ id: string }>(context, 'POST', '/v1/files', form)
+      const spec = { input_file_id: input.id, endpoint: '/v1/completions', completion_window: '24h' }
+      let batch = await must<Batch>(context, 'POST', '/v1/batches', spec)
+      while (batch.status !== 'completed') {
+        await context.sleep(60_000)
+        batch = await must<Batch>(context, 'GET', `/v1/batches/${batch.id}`)
+      }
+      const rowsOf = async (file: string | null) => {
+        if (file === null) return []
+        const headers = { authorization: `Bearer ${context.token}` }
+        const text = await (await context.fetch(`${context.url}/v1/files/${file}/content`, { headers })).text()
+        return text
+          .split('\n')
+          .filter(Boolean)
+          .map(row => JSON.parse(row) as Row)
+      }
+      const done = await rowsOf(batch.output_file_id)
+      const failed = await rowsOf(batch.error_file_id)
+      return show(
+        Object.fromEntries(done.map(row => [row.custom_id, row.response.body.choices[0].text])),
+        failed.map(({ custom_id, error }) => ({ id: custom_id, code: error?.code })),
+      )
+    }
+  const fails: Plan = [{ fault: { ...failedLineOf(3), name: 'line' } }]
+  expect(
+    await brokenBy(
+      answer((answered, failed) => ({ answered, resubmit: failed.map(({ id }) => id) })),
+      fails,
+    ),
+  ).toEqual([])
+  expect(
+    await brokenBy(
+      answer((answered, failed) => ({ answered, open: failed.map(({ code }) => code) })),
+      fails,
+    ),
+  ).toEqual([])
+  expect(
+    await brokenBy(
+      answer(answered => ({ answered, resubmit: [] })),
+      fails,
+    ),
+  ).toEqual(['noSilentLoss'])
+})
+
 test('the errors of an AggregateError name what goes on', { tags: 'slow' }, async () => {
   const quiz =
     (isCareful: boolean): Run =>

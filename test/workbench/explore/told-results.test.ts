@@ -376,7 +376,9 @@ test('a word or a mark in place of a number or a text tells of a loss', { tags: 
     async context => ({ reef: (await describe(context, 'reef')) ?? missing })
   for (const mark of ['—', '[…]', '(ausstehend)', 'wird nachgereicht', 'HTTP 503', 'pending'])
     expect(await brokenBy(describeReef(mark))).toEqual([])
-  expect(await brokenBy(describeReef('A reef is a ridge.'))).toEqual(['noSilentLoss'])
+  for (const text of ['A reef is a ridge.', 'undefined', '(null)']) {
+    expect(await brokenBy(describeReef(text))).toEqual(['noSilentLoss'])
+  }
 })
 
 test('a word of a failure in another language is in place of a status', { tags: 'slow' }, async () => {
@@ -399,6 +401,11 @@ test('null in place of a boolean says that it is not known', { tags: 'slow' }, a
     return { within: limit === null ? null : limit > 10, limit }
   }
   expect(await brokenBy(checkLimit)).toEqual([])
+  const copyFields: Run = async context => {
+    const account = await askOnce<Record<string, unknown>>(context, '/payment/checklist')
+    return { suspended: account?.suspended ?? null, topup_amount: account?.topup_amount ?? null }
+  }
+  expect(await brokenBy(copyFields, ['status503'], { fixtures: 'default' })).toEqual(['noSilentLoss'])
 })
 
 test('the last event of a list tells of those that did not follow', { tags: 'slow' }, async () => {

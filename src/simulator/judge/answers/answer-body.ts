@@ -46,7 +46,7 @@ export class AnswerBody {
   }
 
   get #bytes(): Uint8Array<ArrayBuffer> {
-    this.#parts = [concatBytes(this.#parts)]
+    if (this.#parts.length !== 1) this.#parts = [concatBytes(this.#parts)]
     return this.#parts[0]!
   }
 }

@@ -1,13 +1,15 @@
 /** A run that returned, compared with the run without faults. */
 
+import { isRecord } from '../../../lib/json-text.ts'
 import { once, oncePer } from '../../../lib/once.ts'
+import { type AskedLine, failedLines } from '../batch-rows.ts'
 import { badEndsIn } from '../lifecycles.ts'
 import type { LearnedTelling, Observation } from '../observation.ts'
 import type { Normalise } from './contents.ts'
 import { withFigures } from './figures.ts'
 import type { Teller } from './leaves.ts'
 import { RunAnswers } from './run-answers.ts'
-import { findTellers, type ReadResult, readResult } from './telling.ts'
+import { findTellers, isEffort, type ReadResult, readResult } from './telling.ts'
 
 export interface Comparison {
   readonly answers: RunAnswers
@@ -30,14 +32,20 @@ export const comparisonOf = oncePer((observation: Observation): Comparison | und
   const whole = readResult(usualEnd, text => base?.answers.texts.has(answers.normaliseUsual(text)) === true)
   const now = readResult(end, text => answers.has(answers.normalise(text)))
   const [usual, read] = withFigures(whole, now, answers)
-  const tellers = findTellers(usual, read, answers, badEndsIn(observation), statuses)
+  const badEnds = new Set([...badEndsIn(observation), ...failedLines(observation).flatMap(namesOfFailure)])
+  const tellers = findTellers(usual, read, answers, badEnds, statuses)
   const isUsual = once(() => {
     const values = ({ leaves }: ReadResult, normalise: Normalise) =>
-      JSON.stringify(leaves.map(({ value }) => normalise(String(value))))
+      JSON.stringify(leaves.map(({ place, value }) => (isEffort(place) ? '' : normalise(String(value)))))
     return base !== undefined && values(read, answers.normalise) === values(usual, base.answers.normalise)
   })
   return { answers, usual, read, tellers, isUsual }
 })
+
+/** Returns what names a line that failed: its id, and the codes of its errors. */
+function namesOfFailure({ customId, errorRows }: AskedLine): string[] {
+  return [customId, ...errorRows.flatMap(({ error }) => (isRecord(error) ? String(error.code) : []))]
+}
 
 /** Tells whether a place tells of a loss by itself: it does not differ so in runs in which nothing is lost. */
 export function tellsLoss({ key, tells }: Teller, learned: LearnedTelling | undefined): boolean {

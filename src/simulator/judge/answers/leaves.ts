@@ -80,8 +80,9 @@ function readChildren(value: object): readonly (readonly [string | number, unkno
 }
 
 function fieldsOf(value: object): (readonly [string | number, unknown])[] {
-  const names = [...(value instanceof Error ? ['message', 'cause', 'errors'] : []), ...Object.keys(value), ...gettersOf(value)]
-  return names.map(name => [name, attempt(() => (value as Readonly<Record<string, unknown>>)[name])] as const)
+  const ofErrors = value instanceof Error ? ['message', 'cause', 'errors'] : []
+  const names = new Set([...ofErrors, ...Object.keys(value), ...gettersOf(value)])
+  return Array.from(names, name => [name, attempt(() => (value as Readonly<Record<string, unknown>>)[name])] as const)
 }
 
 /** Returns what an object of a class answers to `toJSON`, else its fields and what it iterates over, else the object itself. */

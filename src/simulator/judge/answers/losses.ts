@@ -1,11 +1,10 @@
 /** What a client lost: values of the result without faults that this result lacks, because the service did not say them. */
 
-import { attempt } from '../../../lib/errors.ts'
 import { isRecord } from '../../../lib/json-text.ts'
 import { stableJson } from '../../../lib/json-values.ts'
 import { groupBy } from '../../../lib/lists.ts'
 import { once, oncePer } from '../../../lib/once.ts'
-import { type AskedLine, askedLines } from '../batch-rows.ts'
+import { failedLines } from '../batch-rows.ts'
 import { endsThing, kindFor, lastStartOf } from '../facts.ts'
 import { firstStatusOf, isTerminalStatus, statusHistory, statusSince } from '../lifecycles.ts'
 import { tellsEnd } from '../list-reads.ts'
@@ -33,7 +32,7 @@ const LEAST_TEXT = 4
 /** A smaller number is in many answers. */
 const LEAST_SOURCED = 100
 /** Seconds and milliseconds since 1970 are greater. */
-const LEAST_TIME = 1e9
+export const LEAST_TIME = 1e9
 
 /** Returns what a client lost that returned. */
 export const lossesOf = oncePer((observation: Observation): LossReport => {
@@ -106,15 +105,20 @@ class LossSearch {
   /** Returns the operations whose answers are products, as a text of a model, if the client returned as usual without them. */
   #findUnseen(): string[] {
     const { usual, isUsual } = this.#comparison
-    if (this.#late().length > 0 || !isUsual()) return []
-    const isShown = ({ key }: Question) =>
-      usual.leaves.some(({ value }) =>
-        typeof value === 'number'
-          ? this.#said.questions.get(key)?.contents.numbers.has(value)
-          : this.#sourcesOf(this.#said.normalise(String(value))).some(source => source.key === key),
-      )
-    const unseen = this.#open.filter(one => isProduct(this.#observation, one.last) && !isShown(one))
-    return [...new Set(unseen.map(({ operation }) => operation))]
+    const asked = this.#open.filter(one => this.#said.questions.has(one.key) && isProduct(this.#observation, one.last))
+    const isSaid = this.#observation.tells === true || this.#isPrinted
+    if (asked.length === 0 || isSaid || this.#late().length > 0 || !isUsual()) return []
+    // Small numbers are in many answers.
+    const values = usual.leaves.filter(({ value }) => typeof value !== 'number' || Math.abs(value) >= LEAST_NUMBER)
+    const texts = values
+      .map(({ value }) => this.#said.normalise(String(value)))
+      .filter(text => text.length >= LEAST_TEXT)
+    const shown = new Set(texts.flatMap(text => this.#sourcesOf(text).map(({ key }) => key)))
+    const isShown = ({ key }: Question) => {
+      const { numbers } = this.#said.questions.get(key)!.contents
+      return shown.has(key) || values.some(({ value }) => typeof value === 'number' && numbers.has(value))
+    }
+    return [...new Set(asked.filter(one => !isShown(one)).map(({ operation }) => operation))]
   }
 
   /** Whether a text of an answer is not in the result. What differs may then tell that, as a budget that was used up. */
@@ -420,9 +424,7 @@ export function badEndsOf(observation: Observation): BadEnd[] {
 
 /** Returns a read about the batch of each line that failed, and has an answer without faults. */
 function readsOfFailedLines(observation: Observation): ObservedRequest[] {
-  const hasFailed = ({ outputRows, errorRows }: AskedLine) => outputRows.length === 0 && errorRows.length > 0
-  const failed = attempt(() => [...askedLines(observation).values()].filter(hasFailed)) ?? []
-  return failed.some(({ customId }) => observation.base?.answered.has(customId))
+  return failedLines(observation).some(({ customId }) => observation.base?.answered.has(customId))
     ? observation.requests.filter(({ method, outcome }) => method === 'GET' && outcome === 'answered').slice(-1)
     : []
 }

@@ -127,6 +127,11 @@ export class RunAnswers implements AnswersOfRun {
     return this.#contents.fields
   }
 
+  /** Tells whether a whole answer of the run without faults has a field. */
+  isUsualField(name: string): boolean {
+    return (this.#base ?? this).fields.has(name)
+  }
+
   /** Normalises a text of the run without faults. */
   normaliseUsual(text: string): string {
     return (this.#base ?? this).normalise(text)

@@ -30,11 +30,15 @@ const SHARE = /coverage|ratio|share|percent|progress|complete|quota|rate|fractio
 
 /** Words of a failure. */
 const FAILURE =
-  /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|found|received|complete|known|read|reached)|un(?:available|readable|reachable|usable|read|finished)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all|HTTP[ \/:]?[45]\d\d|E_[A-Z_]+)\b/i
+  /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|found|received|complete|known|read|reached)|un(?:available|readable|reachable|usable|read|finished)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all|HTTP[ /:]?[45]\d\d)\b/i
 
-/** Such words in other languages, and those that put off. */
+/** Such words in other languages. */
 const ELSEWHERE =
-  /(?<!\p{L})(?:tbd|pending|unclear|to be (?:determined|announced)|unbekannt|unklar|ausstehend|fehlt|fehlgeschlagen|fehler|nicht \p{L}+|wird nachgereicht|inconnu\p{L}*|indispon\p{L}+|échec|échoué|erreur|desconocid\p{L}+|fallid\p{L}|fallad\p{L}|sconosciut\p{L}|errore|desconhecid\p{L}|неизвестн\p{L}+|ошибка|不明|未知|失敗|失败)(?!\p{L})/iu
+  /(?<!\p{L})(?:unbekannt|unklar|ausstehend|fehlt|fehlgeschlagen|fehler|nicht \p{L}+|kein\p{L}* \p{L}+|wird nachgereicht|inconnu\p{L}*|indispon\p{L}+|échec|échoué|erreur|desconocid\p{L}+|fallid\p{L}|fallad\p{L}|sconosciut\p{L}|errore|desconhecid\p{L}|неизвестн\p{L}+|ошибка)(?!\p{L})|不明|未知|失敗|失败/iu
+/** A code of an error, as in `E_UPSTREAM`. */
+const CODE = /\bE_[A-Z][A-Z_]+\b/
+/** Words that put off. A client may also use them as a default. */
+const PUT_OFF = /^(?:tbd|pending|later|unclear|deferred|to be (?:determined|announced))$/i
 const COUNT_OF = /\b(\d+) ?(?:of|\/|out of) ?(\d+)\b/g
 /** A greater number that was 0 is an amount, unless its name speaks of what is missing. */
 const MOST_COUNTED = 1_000
@@ -46,13 +50,14 @@ const MOST_NAMED = 3
 const LONGEST_WORD = 100
 const MARKS = /[\s,;|"]+/
 /** Marks that stand for a value in a text. */
-const PLACEHOLDER = /^(?:[-–—?…]|\p{So}\p{M}*|n\/a|\(.*\)|\[.*\])$/iu
+const PLACEHOLDER = /^(?:[-–—?….]+|\p{So}\p{M}*|n\/a|\(.*\)|\[.*\])$/iu
 /** Such a mark, or words in brackets, in place of a whole text. */
-const MARK = /^(?:[-–—?…]|\p{So}\p{M}*|[([](?:…|(?!object )\p{L}[\p{L}\s.,'’-]*)[)\]])$/u
+const MARK =
+  /^(?:[-–—?….]+|\p{So}\p{M}*|[([](?:…|(?!(?:object .*|null|none|undefined|nil|nan)[)\]])\p{L}[\p{L}\s.,'’-]*)[)\]])$/iu
 /** Words in place of a number. A page and JSON begin with marks. */
 const WORDS = /^\p{L}[^<{]{0,99}$/u
 /** What languages print in place of a number that is missing. */
-const NO_VALUE = /^(?:NaN|undefined|null|None|-?Infinity|inf|nan|true|false|True|False)$/
+const NO_VALUE = /^(?:NaN|nil|undefined|null|None|-?Infinity|inf|nan|true|false|True|False)$/
 
 type Returned = Pick<Extract<ClientEnd, { kind: 'returned' }>, 'result' | 'blobs'>
 
@@ -80,7 +85,12 @@ export function isEffort(place: Place): boolean {
 
 /** Tells whether a text speaks of a failure. */
 export function speaksOfFailure(text: string): boolean {
-  return FAILURE.test(text) || ELSEWHERE.test(text)
+  return FAILURE.test(text) || ELSEWHERE.test(text) || CODE.test(text)
+}
+
+/** Tells whether a text is a mark in place of another one, as `—` or `(none)`. */
+export function isMark(text: string): boolean {
+  return MARK.test(text)
 }
 
 /**
@@ -186,7 +196,9 @@ class TellerSearch {
   #differenceOf({ place, value }: Leaf, before: unknown): Difference | undefined {
     if (before === value) return undefined
     const name = String(place.findLast(key => typeof key === 'string') ?? '')
-    if (value === null && typeof before === 'boolean') return ['turn', 'perhaps']
+    // A field that is copied becomes null by itself.
+    if (value === null && typeof before === 'boolean')
+      return this.#answers.isUsualField(name) ? undefined : ['turn', 'perhaps']
     if (typeof value === 'boolean') {
       const isTurn = typeof before === 'boolean' || before === undefined || before === null
       return isTurn ? ['turn', COMPLETENESS.test(name) ? 'always' : 'perhaps'] : undefined
@@ -232,8 +244,10 @@ class TellerSearch {
       // A canned text in place of an answer tells nothing, and neither does the refusal itself.
       const isSaid = !this.#answers.isOfRefusal(value) && speaksOfFailure(withoutSaid(value, before))
       if (isSaid || MARK.test(value)) return ['words', 'always']
-      // One word in place of a sentence may say so, too.
-      return isLabel(value) && /\s/.test(before) && !/\s/.test(value) ? ['words', 'perhaps'] : undefined
+      // One word in place of a sentence may say so, too, if it is not of this sentence.
+      const isSentence = /\s/.test(before) && !before.toLowerCase().includes(value.toLowerCase())
+      const isWord = isLabel(value) && !/\s/.test(value) && isSentence && !NO_VALUE.test(value)
+      return isWord || PUT_OFF.test(value) ? ['words', 'perhaps'] : undefined
     }
     if (isLabel(value) && isLabel(before)) return ['label', isFailure ? 'always' : 'ifQuiet']
     return !isDigest(value) && this.#hasOwnWords(before, value) ? ['words', 'always'] : undefined
@@ -284,7 +298,7 @@ class TellerSearch {
       const [now, usual] = [this.#read.result, this.#usual.result].map(result => valueAt(result, place.slice(0, -1)))
       const isKept = Array.isArray(now) && Array.isArray(usual) && now.length === usual.length
       if (isKept ? (usual[place.at(-1) as number] ?? null) !== null : value === null && this.#isMapOfAnswers(usual))
-        this.#tellers.push({ place, record: place, key: '', tells: 'always' })
+        this.#tellers.push({ place, record: place, key: '', tells: value === null ? 'always' : 'perhaps' })
     }
   }
 
@@ -315,7 +329,7 @@ function isShare(before: unknown, value: number, name: string): boolean {
 /** Tells whether a number means a failure: none, a negative one, or another HTTP status in place of a 2xx. */
 function isSign(before: unknown, value: number, name: string): boolean {
   if (typeof before !== 'number') return false
-  const isStatus = value < 600 && /^$|status|codes?$|http/i.test(name)
+  const isStatus = value < 600 && /status|codes?$|http/i.test(name)
   const isOther = (value >= 300 && value < 600) || (before === 200 && isStatus)
   const isRefusal = before >= 200 && before < 300 && isOther
   return Number.isNaN(value) || (value < 0 && before >= 0) || isRefusal

@@ -13,7 +13,8 @@ const MAX_DEPTH = 12
 const LINE_OR_JSON = /\n+|([[{](?=["{[]).*[\]}])/
 const LONG_WORD = /[\w+/=:-]{22,}/g
 /** How long something took, and the world in a token of a server. */
-const TIMING = /\d+\.\d+|\d+(?=\s?(?:[mnµu]?s|min|seconds?|minutes?)\b)|(?<=\.w)\d+\b/g
+const TIMING =
+  /\d+(?:\.\d+)?(?=\s?(?:[mnµu]?s|m?secs?|(?:milli)?seconds?|min|minutes?|h|hours?)\b)|(?<=\b\w*(?:ms|time|seconds|duration|elapsed)\W{1,3})\d+(?:\.\d+)?|(?<=\.w)\d+\b/g
 
 /**
  * A client whose answers all have another form that the interface allows ends as it does without. More fields, other

@@ -2,9 +2,9 @@ import { isRecord, tryParseJson } from '../../../lib/json-text.ts'
 import { plural } from '../../../lib/text/numbers.ts'
 import { type Comparison, comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { LEAST_COUNTED } from '../answers/contents.ts'
-import { type Leaf, type Place, valueAt } from '../answers/leaves.ts'
-import { lossesOf } from '../answers/losses.ts'
-import { isEffort, speaksOfFailure } from '../answers/telling.ts'
+import { childrenOf, formatPlace, type Leaf, type Place, patternOf, valueAt } from '../answers/leaves.ts'
+import { LEAST_TIME, lossesOf } from '../answers/losses.ts'
+import { isEffort, isMark, speaksOfFailure } from '../answers/telling.ts'
 import { textOf } from '../batch-rows.ts'
 import { kindOf, missingEffects, takenThings } from '../effects.ts'
 import { isUsable, violationAt } from '../facts.ts'
@@ -17,8 +17,8 @@ const EMPTY_FIELD = /"[^"]*": ?(?:null|false|0|""|\[\]|\{\})/g
 
 /**
  * A client that returned what it returns without faults has done what it does without faults: created, deleted, set, paid,
- * started and stopped. The end counts, not the way: what has failed need not be stopped. If a result differs, and tells so
- * or shows the present state of a setting, nothing is judged. A change counts as missing only if a request was not
+ * started and stopped. The end counts, not the way: what has failed need not be stopped. If a result tells of it or shows
+ * the present state of a setting, nothing is judged; after a change that was tried in vain, if it differs at all. A change counts as missing only if a request was not
  * answered whole, also later. A wrong value of a setting needs only that it was not answered until then. It has deleted or
  * stopped nothing of others, unless it does so without faults or names it in its result.
  */
@@ -27,8 +27,10 @@ export const doneAsSaid = defineRule({
   advice:
     'Look at the status of each write, and read back what you set or deleted before you say that it is done. Repeat a ' +
     'delete until the thing is gone. Find your own thing by its name, and not by its place in a list.',
-  premise: ({ end, base, requests }) =>
-    end.kind === 'returned' && (base?.effects.size ?? 0) > 0 && requests.some(({ fault }) => fault !== undefined),
+  premise: ({ end, base, effects, requests }) =>
+    end.kind === 'returned' &&
+    effects.size + (base?.effects.size ?? 0) > 0 &&
+    requests.some(({ fault }) => fault !== undefined),
   otherwise: 'no run changed something, met a fault and returned',
   check(observation) {
     const { base, crashes, requests } = observation
@@ -57,7 +59,7 @@ export const doneAsSaid = defineRule({
     const [first] = missing as [(typeof missing)[number]]
     const tried = open.find(({ operation }) => operation === first.effect.request.operation)
     // What was not tried may be missing because a reading failed, and the result may not know that.
-    if (tried !== undefined && observation.tells === undefined && differsInWords(comparison)) return []
+    if (tried !== undefined && observation.tells === undefined && differsInWords(observation, comparison)) return []
     const cause = (tried ?? open[0])?.open ?? unansweredBefore(observation, comparison, first.effect)
     if (cause === undefined || repeated) return []
     const more = missing.length > 1 ? ` ${plural(missing.length - 1, 'more change')} did not happen.` : ''
@@ -84,28 +86,41 @@ function tellsTaken({ usual, read }: Comparison, taken: readonly Effect[]): bool
   return taken.every(isListed) || read.leaves.some(isCount)
 }
 
-/** Tells whether a result says something else than without faults: another word or boolean, a value of an answer, another list. */
-function differsInWords({ usual, read, answers }: Comparison): boolean {
-  const isOther = ({ place, value }: Leaf) => {
-    const before = valueAt(usual.result, place)
-    if (isEffort(place) || value === before) return false
-    if (typeof value === 'boolean') return typeof before === 'boolean' || isRecord(before)
-    if (typeof value === 'number') return typeof before === 'number' && answers.hasNumber(value)
+/**
+ * Tells whether a result says something else than without faults: another word, false, a smaller count, a value of an
+ * answer, or another list. What differs by itself says nothing.
+ */
+function differsInWords({ base, learned }: Observation, { usual, read, answers }: Comparison): boolean {
+  const usualAt = new Map(usual.leaves.map(({ place, value }) => [formatPlace(place), value]))
+  const isNoise = ({ place }: Leaf) =>
+    ['number', 'text'].some(kind => learned?.noise.has(`${kind} ${patternOf(place)}`)) || isEffort(place)
+  const isOther = (leaf: Leaf) => {
+    const { place, value } = leaf
+    const before = usualAt.get(formatPlace(place)) ?? valueAt(usual.result, place)
+    if (value === before || isNoise(leaf)) return false
+    if (typeof value === 'boolean') return value ? before === false : Boolean(before)
+    if (typeof value === 'number') {
+      if (typeof before !== 'number' || !Number.isInteger(value) || value >= LEAST_TIME) return false
+      const isFewer = value >= 0 && value < before && before <= (base?.effects.size ?? 0)
+      return isFewer || answers.hasNumber(value)
+    }
     if (typeof value !== 'string' || value.trim() === '') return false
     if (before === undefined) return typeof place.at(-1) === 'number' && answers.has(answers.normalise(value))
     if (typeof before !== 'string') return false
-    const isSaid = answers.isOfRefusal(value) || answers.normalise(value) === answers.normaliseUsual(before)
-    return !isSaid && value.replaceAll(/\d/g, '') !== before.replaceAll(/\d/g, '')
+    const isNoNews = answers.isOfRefusal(value) || answers.normalise(value) === answers.normaliseUsual(before)
+    return !isNoNews && value.replaceAll(/\d/g, '') !== before.replaceAll(/\d/g, '')
   }
-  const isLeftOut = ({ place }: Leaf) => {
-    const list = place.slice(
-      0,
-      place.findLastIndex(key => typeof key === 'number'),
-    )
-    const [now, whole] = [read.result, usual.result].map(result => valueAt(result, list))
-    return Array.isArray(now) && Array.isArray(whole) && now.length < whole.length
-  }
+  const sizeOf = (value: unknown) => (isList(value) ? childrenOf(value).length : undefined)
+  const isLeftOut = ({ place }: Leaf) =>
+    place.some((_, depth) => {
+      const [now, whole] = [read.result, usual.result].map(result => sizeOf(valueAt(result, place.slice(0, depth))))
+      return now !== undefined && whole !== undefined && now < whole
+    })
   return read.leaves.some(isOther) || usual.leaves.some(isLeftOut)
+}
+
+function isList(value: unknown): boolean {
+  return Array.isArray(value) || value instanceof Set || value instanceof Map
 }
 
 /** Returns a request that was not answered whole, also not later, before the client gave a setting another value than usual. */
@@ -154,7 +169,9 @@ function tellsLossIn(before: string, after: string): boolean {
     // A row that is cut, or a page in its place, says nothing.
     if (row === undefined && usualRows.length > 0) return false
     if (speaksOfFailure(line.replaceAll(EMPTY_FIELD, ''))) return true
-    return row !== undefined && emptyFieldsOf(row).some(field => !emptyFields.has(field))
+    if (row === undefined) return false
+    const isMarked = Object.values(row).some(value => typeof value === 'string' && isMark(value))
+    return isMarked || emptyFieldsOf(row).some(field => !emptyFields.has(field))
   })
 }
 

@@ -87,8 +87,9 @@ function findUnread(
   const last = lastPoll ?? created.find(({ id }) => id === thing.id)?.request
   const repeated = repeatedEffects(observation).flat()
   if (last === undefined || repeated.some(({ id }) => id === thing.id)) return undefined
-  // A client with a deadline can say that the thing was not ready when it last looked.
-  if (lastPoll !== undefined && isUsable(lastPoll) && saysLess(observation)) return undefined
+  // A client with a deadline can say of the one thing that it polls that it was not ready when it last looked.
+  const isOnly = polledThings(observation).size === 1 && reads.some(isUsable)
+  if (lastPoll !== undefined && isOnly && saysLess(observation)) return undefined
   const what = lastPoll ? 'Its last poll was' : 'It never polled it after'
   const words =
     `${nameThing(thing)} ended ${formatSince(observation, endedAt)} after the start, and the client returned ` +
@@ -101,8 +102,8 @@ function findUnread(
 }
 
 /** Tells whether the result says less than that without faults, which only a run of explore knows. */
-function saysLess(conduct: Conduct | Observation): boolean {
-  const comparison = conduct.base && 'output' in conduct ? comparisonOf(conduct) : undefined
+function saysLess(conduct: Conduct): boolean {
+  const comparison = conduct.base && comparisonOf(conduct as Observation)
   return comparison !== undefined && tellsOfLoss(conduct as Observation, comparison)
 }
 

@@ -208,6 +208,7 @@ export class ServedClient {
 
 /** Reads the body that the client gets. */
 async function readAnswer(record: ClientExchange, response: Response): Promise<void> {
+  if (response.body === null) return
   const type = response.headers.get('content-type') ?? ''
   noteBytes(record, type, await response.clone().arrayBuffer())
   // The page of a proxy: the service sends none.
