@@ -23,7 +23,7 @@ test('docs/metrics.md lists every metric with its type, and no other', () => {
     ...[ENGINE_METRICS, GPU_METRICS, DEPLOYMENT_METRICS],
     ...[SIMULATOR_METRICS, REQUEST_METRICS, PROCESS_METRICS, WORLD_METRICS, EVENT_METRICS],
   ]
-  expect(listed).toEqual(tables.flatMap(({ metrics }) => metrics.map(({ name, type }) => ({ name, type }))))
+  expect(listed).toEqual(tables.flat().map(({ name, type }) => ({ name, type })))
 })
 
 test('the configuration for Prometheus names the address of the page, which answers', async () => {

@@ -13,10 +13,14 @@ import type { ServingSegment } from '../../../simulation/recording/history-recor
 import type { World } from '../../../simulation/world.ts'
 
 /**
- * Returns the load of each of these instances of a deployment since its engine started. Engines that always had full
- * speed share a reader, since each of them gets the same.
+ * Returns the histograms of the offered load that each of these instances of a deployment has taken on since its engine
+ * started. Counts are real numbers. Engines that always had full speed share a reader, since each of them gets the same.
  */
-export function* readEngineLoads(world: World, deployment: number, instances: readonly number[]): Steps<LoadTotals[]> {
+export function* readEngineLoads(
+  world: World,
+  deployment: number,
+  instances: readonly number[],
+): Steps<HistogramCounts[]> {
   const rows = instances.map(instance => world.instances.read(instance))
   // A reader only goes forward, so starts and ends of all engines are read in their order.
   const reads = rows
@@ -32,36 +36,19 @@ export function* readEngineLoads(world: World, deployment: number, instances: re
   })
   const from = reads.find(({ index }) => own[index] === undefined)?.at ?? 0
   const shared = new LoadReader(world, deployment, from)
-  const starts: LoadTotals[] = []
-  const totals: LoadTotals[] = []
+  const starts: HistogramCounts[] = []
+  const totals: HistogramCounts[] = []
   for (const { index, at } of reads) {
     const start = starts[index]
     const reading = yield* (own[index] ?? shared).readAt(at)
     if (start === undefined) starts[index] = reading
-    else totals[index] = difference(start, reading)
+    else totals[index] = reading.map((count, i) => count - start[i]!)
   }
   return totals
 }
 
-function difference(start: LoadTotals, end: LoadTotals): LoadTotals {
-  return {
-    requests: end.requests - start.requests,
-    promptTokens: end.promptTokens - start.promptTokens,
-    generationTokens: end.generationTokens - start.generationTokens,
-    histograms: end.histograms.map((count, i) => count - start.histograms[i]!),
-  }
-}
-
 /** A queue shorter than this is a rounding error: it has no request. */
 const NEGLIGIBLE_BACKLOG = 1e-6
-
-/** The requests of an offered load that one engine would have taken on. Counts are real numbers. */
-export interface LoadTotals {
-  readonly requests: number
-  readonly promptTokens: number
-  readonly generationTokens: number
-  readonly histograms: HistogramCounts
-}
 
 /** A segment that is read, and the stretch that is not complete. */
 interface OpenSegment {
@@ -81,15 +68,12 @@ interface OpenSegment {
 class LoadReader {
   readonly #queueLimit: number
   readonly #slowdownAt: (at: Micros) => number
-  /** The totals of complete stretches. */
-  #requests = 0
-  #promptTokens = 0
-  #generationTokens = 0
+  /** Of complete stretches. */
   readonly #histograms = createHistograms()
   #open: OpenSegment | undefined
   /** Segments that begin after the last reading, newest first. */
   readonly #next: ServingSegment[] = []
-  #newest: { readonly at: Micros; readonly totals: LoadTotals } | undefined
+  #newest: { readonly at: Micros; readonly counts: HistogramCounts } | undefined
 
   /**
    * @param from the first time that is read
@@ -105,27 +89,20 @@ class LoadReader {
     }
   }
 
-  /** Returns the totals at a time that is neither before the last one nor in the future. */
-  *readAt(at: Micros): Steps<LoadTotals> {
-    if (this.#newest?.at === at) return this.#newest.totals
+  /** Returns the histograms at a time that is neither before the last one nor in the future. */
+  *readAt(at: Micros): Steps<HistogramCounts> {
+    if (this.#newest?.at === at) return this.#newest.counts
     for (let next = this.#next.at(-1); next !== undefined && next.at <= at; next = this.#next.at(-1)) {
       this.#next.pop()
       this.#enter(next)
       yield
     }
     this.#completeUntil(at)
-    const histograms = this.#histograms.slice()
+    const counts = this.#histograms.slice()
     const { stretch, segment } = this.#open ?? {}
-    const part = stretch && segment ? this.#addTo(histograms, segment, stretch, Math.min(stretch.to, at)) : 0
-    const { promptTokens, outputTokens } = segment?.load?.speed ?? { promptTokens: 0, outputTokens: 0 }
-    const totals = {
-      requests: this.#requests + part,
-      promptTokens: this.#promptTokens + part * promptTokens,
-      generationTokens: this.#generationTokens + part * outputTokens,
-      histograms,
-    }
-    this.#newest = { at, totals }
-    return totals
+    if (stretch && segment) this.#addTo(counts, segment, stretch, Math.min(stretch.to, at))
+    this.#newest = { at, counts }
+    return counts
   }
 
   #enter(segment: ServingSegment): void {
@@ -142,7 +119,7 @@ class LoadReader {
     this.#completeUntil(at)
     const { segment, headWait, stretch } = this.#open
     if (stretch) {
-      this.#complete(segment, stretch, at)
+      this.#addTo(this.#histograms, segment, stretch, at)
       return stretch.wait + stretch.waitSlope * (at - stretch.from)
     }
     const { load, served } = segment
@@ -156,26 +133,18 @@ class LoadReader {
   #completeUntil(at: Micros): void {
     const open = this.#open
     while (open?.stretch && open.stretch.to <= at) {
-      this.#complete(open.segment, open.stretch, open.stretch.to)
+      this.#addTo(this.#histograms, open.segment, open.stretch, open.stretch.to)
       open.stretch = open.stretches.next().value ?? undefined
     }
   }
 
-  #complete(segment: ServingSegment, stretch: ServedStretch, to: number): void {
-    const { promptTokens, outputTokens } = segment.load!.speed
-    const requests = this.#addTo(this.#histograms, segment, stretch, to)
-    this.#requests += requests
-    this.#promptTokens += requests * promptTokens
-    this.#generationTokens += requests * outputTokens
-  }
-
-  /** Adds the requests of a stretch up to a time to histograms. Returns their number. */
-  #addTo(counts: HistogramCounts, segment: ServingSegment, stretch: ServedStretch, to: number): number {
+  /** Adds the requests of a stretch up to a time to histograms. */
+  #addTo(counts: HistogramCounts, segment: ServingSegment, stretch: ServedStretch, to: number): void {
     const slowdown = this.#slowdownAt(segment.at)
     const { promptTokens, outputTokens } = segment.load!.speed
     const weight = 1 / slowdown / segment.effectiveInstances
     const requests = weight * requestsIn(stretch, stretch.from, to)
-    if (!(requests > 0)) return 0
+    if (!(requests > 0)) return
     const { wait, waitSlope } = stretch
     const [perToken, perTokenSlope] = [stretch.tokenTime * slowdown, stretch.tokenSlope * slowdown]
     const furtherTokens = Math.max(0, outputTokens - 1)
@@ -197,7 +166,6 @@ class LoadReader {
     }
     observe(counts, 'promptTokens', promptTokens, requests)
     observe(counts, 'generationTokens', outputTokens, requests)
-    return requests
   }
 }
 

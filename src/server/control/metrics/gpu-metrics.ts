@@ -7,34 +7,47 @@ import { hardwareOf } from '../../../simulation/deployments/instance-speed.ts'
 import type { GpuError, NodeRow } from '../../../simulation/fleet/node-row.ts'
 import { toRentalOrdinal } from '../../../simulation/fleet/tenants.ts'
 import type { World } from '../../../simulation/world.ts'
-import { engineWork, RequestsInFlight } from './engine-values.ts'
-import { counter, gauge, type Labels, MetricTable, type MetricValues } from './metric.ts'
-import { type ServingState, servingState } from './serving-state.ts'
+import { counter, gauge, type Labels, type Metric, type MetricValues, readMetrics } from './metric.ts'
+import { engineWork, RequestsInFlight, type ServingState, servingState } from './serving-state.ts'
 
 const UUID = purpose('metrics.gpuUuid')
 const MIB = 1024 * 1024
 
-export const GPU_METRICS = new MetricTable([
-  gauge('DCGM_FI_DEV_GPU_TEMP', 'GPU temperature (in C).'),
-  gauge('DCGM_FI_DEV_POWER_USAGE', 'Power draw (in W).'),
-  gauge('DCGM_FI_DEV_GPU_UTIL', 'GPU utilization (in %).'),
-  gauge('DCGM_FI_DEV_XID_ERRORS', 'Value of the last XID error encountered.'),
-  gauge('DCGM_FI_DEV_FB_FREE', 'Framebuffer memory free (in MiB).'),
-  gauge('DCGM_FI_DEV_FB_USED', 'Framebuffer memory used (in MiB).'),
-  ecc('DCGM_FI_DEV_ECC_SBE_VOL_TOTAL', 'Total number of single-bit volatile ECC errors.'),
-  ecc('DCGM_FI_DEV_ECC_DBE_VOL_TOTAL', 'Total number of double-bit volatile ECC errors.'),
-  ecc('DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS', 'Number of remapped rows for uncorrectable errors.'),
-  gauge('DCGM_FI_DEV_ROW_REMAP_FAILURE', 'Whether remapping of rows has failed.'),
-])
-
-function ecc(name: string, help: string) {
-  return counter(name, help, { hasBareName: true })
+/** What is known of a GPU at one time. */
+interface GpuFigures {
+  /** From 0 to 1. */
+  readonly utilisation: number
+  /** The power limit in watts. */
+  readonly watts: number
+  readonly errors: readonly GpuError[]
+  /** MiB. */
+  readonly memory: number
+  readonly usedMemory: number
 }
 
-/** XID errors that report a double-bit error, a remapped row, and a failed remapping. */
-const DOUBLE_BIT_XIDS: readonly number[] = [48, 94, 95]
-const REMAPPED_ROW_XID = 63
-const FAILED_REMAPPING_XID = 64
+export const GPU_METRICS: readonly Metric<GpuFigures>[] = [
+  gauge('DCGM_FI_DEV_GPU_TEMP', 'GPU temperature (in C).', ({ utilisation }) =>
+    Math.round(IDLE_TEMPERATURE + (FULL_TEMPERATURE - IDLE_TEMPERATURE) * utilisation),
+  ),
+  gauge('DCGM_FI_DEV_POWER_USAGE', 'Power draw (in W).', ({ watts, utilisation }) =>
+    Math.round(watts * (IDLE_POWER_SHARE + (1 - IDLE_POWER_SHARE) * utilisation)),
+  ),
+  gauge('DCGM_FI_DEV_GPU_UTIL', 'GPU utilization (in %).', ({ utilisation }) => Math.round(100 * utilisation)),
+  gauge('DCGM_FI_DEV_XID_ERRORS', 'Value of the last XID error encountered.', ({ errors }) => errors.at(-1)?.xid ?? 0),
+  gauge('DCGM_FI_DEV_FB_FREE', 'Framebuffer memory free (in MiB).', ({ memory, usedMemory }) => memory - usedMemory),
+  gauge('DCGM_FI_DEV_FB_USED', 'Framebuffer memory used (in MiB).', ({ usedMemory }) => usedMemory),
+  ecc('DCGM_FI_DEV_ECC_SBE_VOL_TOTAL', 'Total number of single-bit volatile ECC errors.', []),
+  ecc('DCGM_FI_DEV_ECC_DBE_VOL_TOTAL', 'Total number of double-bit volatile ECC errors.', [48, 94, 95]),
+  ecc('DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS', 'Number of remapped rows for uncorrectable errors.', [63]),
+  gauge('DCGM_FI_DEV_ROW_REMAP_FAILURE', 'Whether remapping of rows has failed.', ({ errors }) =>
+    Math.min(1, countXids(errors, [64])),
+  ),
+]
+
+/** Counts XID errors: 48, 94 and 95 are double-bit errors, 63 is a remapped row, 64 a failed remapping. */
+function ecc(name: string, help: string, xids: readonly number[]) {
+  return counter<GpuFigures>(name, help, ({ errors }) => countXids(errors, xids), { hasBareName: true })
+}
 
 /** The name that the driver reports, and the power limit in watts, from the data sheets of NVIDIA. */
 const MODELS: Readonly<Record<Exclude<GpuType, 'other'>, readonly [name: string, watts: number]>> = {
@@ -125,33 +138,18 @@ function podLabels(pod: string): Labels {
 
 function valuesOf(world: World, node: Readonly<NodeRow>, gpu: number, use: GpuUse): MetricValues {
   const type = node.group.gpu as Exclude<GpuType, 'other'>
+  const { memoryBytes } = gpuSpec(type)
   const [modelName, watts] = MODELS[type]
   const isBroken = (node.broken & (1 << gpu)) !== 0
   const { utilisation, usedBytes, labels } = isBroken ? UNUSED : use
-  const errors = node.gpuErrors.filter(error => error.gpu === gpu)
-  const memory = Math.round(gpuSpec(type).memoryBytes / MIB)
-  const used = Math.round(Math.min(gpuSpec(type).memoryBytes, usedBytes) / MIB)
-  const values = new Float64Array(GPU_METRICS.width)
-  const set = (name: string, value: number) => {
-    values[GPU_METRICS.offsetOf(name)] = value
+  const figures = {
+    ...{ utilisation, watts, errors: node.gpuErrors.filter(error => error.gpu === gpu) },
+    ...{ memory: Math.round(memoryBytes / MIB), usedMemory: Math.round(Math.min(memoryBytes, usedBytes) / MIB) },
   }
-  set('DCGM_FI_DEV_GPU_TEMP', Math.round(IDLE_TEMPERATURE + (FULL_TEMPERATURE - IDLE_TEMPERATURE) * utilisation))
-  set('DCGM_FI_DEV_POWER_USAGE', Math.round(watts * (IDLE_POWER_SHARE + (1 - IDLE_POWER_SHARE) * utilisation)))
-  set('DCGM_FI_DEV_GPU_UTIL', Math.round(100 * utilisation))
-  set('DCGM_FI_DEV_XID_ERRORS', errors.at(-1)?.xid ?? 0)
-  set('DCGM_FI_DEV_FB_FREE', memory - used)
-  set('DCGM_FI_DEV_FB_USED', used)
-  set('DCGM_FI_DEV_ECC_DBE_VOL_TOTAL', countXids(errors, DOUBLE_BIT_XIDS))
-  set('DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS', countXids(errors, [REMAPPED_ROW_XID]))
-  set('DCGM_FI_DEV_ROW_REMAP_FAILURE', Math.min(1, countXids(errors, [FAILED_REMAPPING_XID])))
-  return {
-    table: GPU_METRICS,
-    labels: {
-      ...{ gpu: String(gpu), UUID: uuidOf(world, `${node.id} ${gpu}`), device: `nvidia${gpu}` },
-      ...{ modelName, Hostname: node.id, ...labels },
-    },
-    values,
-  }
+  return readMetrics(GPU_METRICS, figures, {
+    ...{ gpu: String(gpu), UUID: uuidOf(world, `${node.id} ${gpu}`), device: `nvidia${gpu}` },
+    ...{ modelName, Hostname: node.id, ...labels },
+  })
 }
 
 function countXids(errors: readonly GpuError[], xids: readonly number[]): number {

@@ -1,14 +1,17 @@
-/** What a metric is: its declaration, and its values for one source. */
+/** What a metric is: its declaration, with how it is read, and its values for one source. */
 
 export type Labels = Readonly<Record<string, string>>
 
-export type MetricType = 'gauge' | 'counter' | 'histogram' | 'info'
-
-/** A metric. A counter and an info are named without the suffix of their samples, `_total` and `_info`. */
-export interface Metric {
+/** A metric of sources of one kind. A counter and an info are named without the suffix of their samples. */
+export interface Metric<Source> {
   readonly name: string
-  readonly type: MetricType
+  readonly type: 'gauge' | 'counter' | 'histogram' | 'info'
   readonly help: string
+  /**
+   * Returns the value of a source, or one for each variant. A histogram has the counts up to each bound, the count of all,
+   * and the sum. NaN: the source does not have the sample.
+   */
+  readonly read: (source: Source) => number | readonly number[]
   /** The unit, which is the end of the name. */
   readonly unit?: 'seconds' | 'bytes'
   /** The samples of a metric that has several: the labels of each. Default: one sample. */
@@ -17,62 +20,37 @@ export interface Metric {
   readonly bounds?: readonly number[]
   /** Whether a counter has no suffix, as DCGM names them. OpenMetrics has no such counter, so there its type is unknown. */
   readonly hasBareName?: boolean
-  /** Whether each source adds labels to it that can change. */
-  readonly hasOwnLabels?: boolean
+  /** Returns labels of a source that this metric alone has. */
+  readonly ownLabels?: (source: Source) => Labels
 }
 
 /** Returns a metric. */
-function metricOf(type: MetricType) {
-  return (name: string, help: string, more: Omit<Metric, 'name' | 'type' | 'help'> = {}): Metric => ({
-    name,
-    type,
-    help,
-    ...more,
-  })
+function metricOf(type: Metric<never>['type']) {
+  return <Source>(
+    name: string,
+    help: string,
+    read: Metric<Source>['read'],
+    more: Omit<Metric<Source>, 'name' | 'type' | 'help' | 'read'> = {},
+  ): Metric<Source> => ({ name, type, help, read, ...more })
 }
 
 export const gauge = metricOf('gauge')
 export const counter = metricOf('counter')
 export const info = metricOf('info')
 
-/** Returns the numbers that a metric takes among the values of a source. A histogram has its buckets and its sum. */
-export function widthOf({ variants, bounds }: Metric): number {
-  return bounds === undefined ? (variants?.length ?? 1) : bounds.length + 2
-}
-
-/** The metrics of one kind of source, and where the values of each begin. */
-export class MetricTable {
-  readonly metrics: readonly Metric[]
-  readonly width: number
-  readonly #offsets: ReadonlyMap<string, number>
-
-  constructor(metrics: readonly Metric[]) {
-    const offsets = new Map<string, number>()
-    let width = 0
-    for (const metric of metrics) {
-      offsets.set(metric.name, width)
-      width += widthOf(metric)
-    }
-    this.metrics = metrics
-    this.width = width
-    this.#offsets = offsets
-  }
-
-  offsetOf(name: string): number {
-    const offset = this.#offsets.get(name)
-    if (offset === undefined) throw new Error(`Failed to find the metric '${name}': its table does not have it.`)
-    return offset
-  }
-}
-
 /** The values of one source at one time: an engine, a GPU, a deployment, a world. */
 export interface MetricValues {
-  readonly table: MetricTable
+  readonly metrics: readonly Metric<never>[]
   readonly labels: Labels
-  /** NaN: the source does not have the sample. */
-  readonly values: Float64Array
-  /** Labels that one metric of the source has beside these. */
-  readonly ownLabels?: Readonly<Record<string, Labels>>
-  /** The highest bound that its histograms of tokens have. Default: all. */
-  readonly maxTokenBound?: number
+  /** The numbers and the own labels of each metric. */
+  readonly values: readonly { readonly numbers: readonly number[]; readonly ownLabels: Labels | undefined }[]
+}
+
+/** Reads the metrics of a source. */
+export function readMetrics<Source>(metrics: readonly Metric<Source>[], source: Source, labels: Labels): MetricValues {
+  const values = metrics.map(({ read, ownLabels }) => ({
+    numbers: [read(source)].flat(),
+    ownLabels: ownLabels?.(source),
+  }))
+  return { metrics, labels, values }
 }

@@ -2,8 +2,7 @@
 
 import { parseAccept } from 'hono/utils/accept'
 import { groupBy } from '../../../lib/lists.ts'
-import { HISTOGRAM_OF_METRIC } from './engine-metrics.ts'
-import { type Labels, type Metric, type MetricValues, widthOf } from './metric.ts'
+import type { Labels, Metric, MetricValues } from './metric.ts'
 
 export const TEXT_FORMATS = {
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
@@ -15,7 +14,7 @@ export type TextFormat = keyof typeof TEXT_FORMATS
 const PIECE_CHARACTERS = 60_000
 
 /**
- * Yields the page of metrics of sources, in pieces. Sources with the same table follow each other in their order.
+ * Yields the page of metrics of sources, in pieces. Sources with the same metrics follow each other in their order.
  *
  * @param hide hides secrets in labels, which have texts of clients. Default: they stay
  */
@@ -26,18 +25,15 @@ export function* metricsPage(
 ): Generator<string> {
   const labelTexts = new Map<Labels, string>()
   let text = ''
-  for (const [table, ofTable] of groupBy(sources, ({ table }) => table)) {
-    for (const metric of table.metrics) {
-      const offset = table.offsetOf(metric.name)
+  for (const [metrics, sourcesOfKind] of groupBy(sources, one => one.metrics)) {
+    for (const [index, metric] of metrics.entries()) {
       let isFirst = true
-      for (const source of ofTable) {
-        const { values, labels, ownLabels, maxTokenBound } = source
-        const own = metric.hasOwnLabels
-          ? hide(formatLabels({ ...labels, ...ownLabels?.[metric.name] }))
-          : (labelTexts.get(labels) ?? hide(formatLabels(labels)))
-        if (!metric.hasOwnLabels) labelTexts.set(labels, own)
-        const numbers = values.subarray(offset, offset + widthOf(metric))
-        const samples = samplesOf(metric, own, numbers, format, maxTokenBound)
+      for (const { labels, values } of sourcesOfKind) {
+        const { numbers, ownLabels } = values[index]!
+        const known = ownLabels === undefined ? labelTexts.get(labels) : undefined
+        const labelText = known ?? hide(formatLabels({ ...labels, ...ownLabels }))
+        if (ownLabels === undefined) labelTexts.set(labels, labelText)
+        const samples = samplesOf(metric, labelText, numbers, format)
         if (samples === '') continue
         text += isFirst ? header(metric, format) + samples : samples
         isFirst = false
@@ -51,7 +47,7 @@ export function* metricsPage(
 }
 
 /** Returns the lines of metadata of a metric. */
-function header(metric: Metric, format: TextFormat): string {
+function header(metric: Metric<never>, format: TextFormat): string {
   const { type, help, unit, hasBareName } = metric
   const isOpenMetrics = format === 'openmetrics'
   const name = isOpenMetrics ? metric.name : sampleName(metric)
@@ -63,49 +59,30 @@ function header(metric: Metric, format: TextFormat): string {
   )
 }
 
-/**
- * Returns the samples of a metric of one source. A value of NaN has no sample.
- *
- * @param maxTokenBound the highest bound of a histogram of tokens
- */
-function samplesOf(
-  metric: Metric,
-  labelText: string,
-  numbers: ArrayLike<number>,
-  format: TextFormat,
-  maxTokenBound = Number.POSITIVE_INFINITY,
-): string {
+/** Returns the samples of a metric of one source. A value of NaN has no sample. */
+function samplesOf(metric: Metric<never>, labelText: string, numbers: readonly number[], format: TextFormat): string {
   const { name, variants, bounds } = metric
+  let lines = ''
   if (bounds === undefined) {
-    let lines = ''
-    for (let i = 0; i < numbers.length; i++) {
-      if (Number.isNaN(numbers[i])) continue
+    for (const [i, value] of numbers.entries()) {
+      if (Number.isNaN(value)) continue
       const all = variants ? joinLabels(labelText, formatLabels(variants[i]!)) : labelText
-      lines += `${sampleName(metric)}${braces(all)} ${formatValue(numbers[i]!)}\n`
+      lines += `${sampleName(metric)}${braces(all)} ${formatValue(value)}\n`
     }
     return lines
   }
-  const count = numbers[bounds.length]!
-  if (Number.isNaN(count)) return ''
-  const highest = hasTokenBounds(name) ? maxTokenBound : Number.POSITIVE_INFINITY
-  let lines = ''
   const bucket = `${name}_bucket{${joinLabels(labelText, 'le="')}`
   for (const [i, bound] of bounds.entries()) {
-    if (bound > highest) break
-    lines += `${bucket}${formatBound(bound)}"} ${formatValue(numbers[i]!)}\n`
+    if (!Number.isNaN(numbers[i])) lines += `${bucket}${formatBound(bound)}"} ${formatValue(numbers[i]!)}\n`
   }
+  const count = numbers[bounds.length]!
   const end = `${bucket}+Inf"} ${formatValue(count)}\n`
   const countLine = `${name}_count${braces(labelText)} ${formatValue(count)}\n`
   const sumLine = `${name}_sum${braces(labelText)} ${formatValue(numbers[bounds.length + 1]!)}\n`
   return format === 'openmetrics' ? lines + end + countLine + sumLine : lines + end + sumLine + countLine
 }
 
-function hasTokenBounds(name: string): boolean {
-  const histogram = HISTOGRAM_OF_METRIC.get(name)
-  return histogram === 'promptTokens' || histogram === 'generationTokens'
-}
-
-function sampleName({ name, type, hasBareName }: Metric): string {
+function sampleName({ name, type, hasBareName }: Metric<never>): string {
   if (type === 'counter' && !hasBareName) return `${name}_total`
   return type === 'info' ? `${name}_info` : name
 }

@@ -7,8 +7,7 @@ import { toRentalOrdinal } from '../../../simulation/fleet/tenants.ts'
 import type { World } from '../../../simulation/world.ts'
 import { WAIT_CAUSES } from '../../../simulator/explain/waits.ts'
 import { control } from '../endpoint.ts'
-import { engineUtilisation, RequestsInFlight } from '../metrics/engine-values.ts'
-import { servingState } from '../metrics/serving-state.ts'
+import { engineUtilisation, RequestsInFlight, servingState } from '../metrics/serving-state.ts'
 import { findFleetWaits, UNAVAILABLE_CAUSES } from './fleet-waits.ts'
 
 /** The most waiting deployments that are listed. */
