@@ -12,7 +12,7 @@ import { toPathAndQuery } from '../../../service/http/request-context.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { Worlds } from '../../worlds/worlds.ts'
 import { controlOperations, createControl } from '../index.ts'
-import { type ControlEvent, EventIterator, type EventsOptions, eventsQuery } from './events.ts'
+import { type ControlEvent, type EventsOptions, eventsQuery, readEvents } from './events.ts'
 
 /** A running server. */
 export interface ControlAddress {
@@ -64,7 +64,7 @@ export function createControlClient(target: ControlAddress | Simulator): Control
         throw new RangeError(`Failed to read events: the signal is ${quote(signal)}. Give an AbortSignal.`)
       }
       const url = `${baseUrl}/_sim/events${eventsQuery(options)}`
-      return new EventIterator(async () => send(new Request(url, signal && { signal })), signal)
+      return readEvents(async () => send(new Request(url, signal && { signal })), signal)
     },
   }
 }

@@ -47,71 +47,48 @@ export function eventsQuery({ kind, subject, after, follow }: EventsOptions): st
 }
 
 /** Reads events. The request is sent by the first `next`. `return`, as by a `break`, ends the connection. */
-export class EventIterator implements AsyncIterableIterator<ControlEvent> {
-  readonly #open: () => Promise<Response>
-  readonly #signal: AbortSignal | undefined
-  readonly #parser = new ServerSentEventParser()
-  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
-  #opening: Promise<void> | undefined
-  #events: ControlEvent[] = []
-  #isOver = false
-
-  constructor(open: () => Promise<Response>, signal: AbortSignal | undefined) {
-    this.#open = open
-    this.#signal = signal
-    signal?.addEventListener('abort', this.#cancel, { once: true })
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  async next(): Promise<IteratorResult<ControlEvent>> {
-    for (;;) {
-      this.#signal?.throwIfAborted()
-      const event = this.#events.shift()
-      if (event !== undefined) return { done: false, value: event }
-      if (this.#isOver) return { done: true, value: undefined }
-      this.#opening ??= this.#connect()
-      await this.#opening
-      const read = await this.#reader?.read()
-      if (read === undefined || read.done) this.#end()
-      else this.#parse(read.value)
-    }
-  }
-
-  async return(): Promise<IteratorResult<ControlEvent>> {
-    this.#cancel()
-    return { done: true, value: undefined }
-  }
-
-  async #connect(): Promise<void> {
-    const response = await this.#open()
-    if (!response.ok || response.body === null) {
-      this.#end()
-      throw new Refusal('events', response.status, parseJsonOrText(await response.text()), response.headers)
-    }
-    if (this.#isOver) return response.body.cancel()
-    this.#reader = response.body.getReader()
-  }
-
-  #parse(piece: Uint8Array): void {
-    for (const { type, id, data } of this.#parser.read(piece))
-      this.#events.push(toControlEvent(type, id, JSON.parse(data)))
-  }
-
-  readonly #cancel = (): void => {
-    const reader = this.#reader
-    this.#end()
-    this.#events = []
+export function readEvents(
+  open: () => Promise<Response>,
+  signal: AbortSignal | undefined,
+): AsyncIterableIterator<ControlEvent> {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+  let isOver = false
+  const end = () => {
+    isOver = true
     reader?.cancel().catch(() => {})
   }
-
-  #end(): void {
-    this.#isOver = true
-    this.#reader = undefined
-    this.#signal?.removeEventListener('abort', this.#cancel)
+  async function* read() {
+    try {
+      signal?.throwIfAborted()
+      signal?.addEventListener('abort', end)
+      const response = await open()
+      if (!response.ok || response.body === null) {
+        throw new Refusal('events', response.status, parseJsonOrText(await response.text()), response.headers)
+      }
+      reader = response.body.getReader()
+      const parser = new ServerSentEventParser()
+      while (!isOver) {
+        const { done, value } = await reader.read()
+        if (done) return
+        for (const { type, id, data } of parser.read(value)) {
+          if (!isOver) yield toControlEvent(type, id, JSON.parse(data))
+        }
+      }
+    } finally {
+      signal?.removeEventListener('abort', end)
+      end()
+      signal?.throwIfAborted()
+    }
   }
+  const events = read()
+  const conclude = events.return.bind(events)
+  // That of the generator alone would wait for the next event.
+  return Object.assign(events, {
+    return() {
+      end()
+      return conclude(undefined)
+    },
+  })
 }
 
 function toControlEvent(type: string, id: string, value: object): ControlEvent {
