@@ -12,7 +12,7 @@ import { parseMoment } from '../../../simulator/requests/find.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../world-view.ts'
-import { LIFE_KINDS, type Life, readLives } from './lives.ts'
+import { beginOf, LIFE_KINDS, type Life, readLives } from './lives.ts'
 
 const MarkSchema = z.object({
   time: z.int(),
@@ -78,7 +78,7 @@ export const getLifecycles = control({
     return {
       ...{ now: clock.iso(), now_time: clock.now, matched: lives.length, dropped: journal.dropped },
       rows: lives.slice(0, limit).map(life => toRow(sim, life)),
-      world_marks: worldMarks.slice(-LIMITS.listedMarks).map(entry => toMark(entry)),
+      world_marks: worldMarks.slice(-LIMITS.listedMarks).map(toMark),
     }
   },
 })
@@ -93,18 +93,14 @@ function readKinds(text: string | undefined): ReadonlySet<string> {
   return new Set(kinds)
 }
 
-function toRow(sim: Simulator, { id, kind, lifecycle, requests }: Life) {
-  const { segments, marks, last } = lifecycle
-  const begin = segments[0]?.begin ?? marks[0]!.time
+function toRow(sim: Simulator, life: Life): z.input<typeof RowSchema> {
+  const { id, kind, segments, marks, end, requests } = life
   return {
     ...{ id, kind, name: nameOfThing(sim.world, id) },
     owner: kind === 'instance' ? id.slice(0, id.lastIndexOf('-')) : null,
-    ...{ state: last?.name ?? '', begin, end: last?.isFinal ? last.begin : null },
-    segments: segments.map(({ name, begin, end, entry }) => ({
-      ...{ state: name, begin, end: end ?? null, seq: entry?.seq ?? 0 },
-    })),
+    ...{ state: segments.at(-1)?.state ?? '', begin: beginOf(life), end, segments },
     replicas: kind === 'deployment' ? replicasOf(sim, id) : [],
-    marks: marks.slice(-LIMITS.listedMarks).map(entry => toMark(entry)),
+    marks: marks.slice(-LIMITS.listedMarks).map(toMark),
     requests,
   }
 }

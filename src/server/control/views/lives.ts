@@ -21,11 +21,25 @@ const KIND_OF_FAMILY: Readonly<Record<string, LifeKind>> = {
 const WORLD_KINDS =
   /^(?:zone|pool|hub|registry|autoscaler|provisioning|account|funds|card|price|limit|rateLimit|spendingLimit|topup|fault|scenario)\./
 
+/** A state of a thing. */
+interface Segment {
+  readonly state: string
+  readonly begin: Micros
+  /** Null: it lasts. */
+  end: Micros | null
+  /** Position of the entry that began it; 0 if the state is from before the journal. */
+  readonly seq: number
+}
+
 /** The life of a thing. */
 export interface Life {
   readonly id: string
   readonly kind: LifeKind
-  readonly lifecycle: Lifecycle
+  readonly segments: Segment[]
+  /** The entries that changed no state. */
+  readonly marks: Entry[]
+  /** When it reached a final state; null while it lasts. */
+  end: Micros | null
   /** The kept requests that name it. */
   requests: number
 }
@@ -51,11 +65,10 @@ export function readLives(
   const entries = journal.entries()
   const isWanted = (kind: LifeKind) => filter.kinds.size === 0 || filter.kinds.has(kind)
   const begin = (id: string, kind: LifeKind, first?: Entry) => {
-    const life = { id, kind, lifecycle: new Lifecycle(), requests: 0 }
     const prior = stateBefore(kind, id, first)
-    if (prior !== undefined) life.lifecycle.beginIn(prior.name, prior.begin)
-    else if (first === undefined) return
-    lives.set(id, life)
+    if (prior === undefined && first === undefined) return
+    const segments = prior === undefined ? [] : [{ ...prior, end: null, seq: 0 }]
+    lives.set(id, { id, kind, segments, marks: [], end: null, requests: 0 })
   }
   // First come the things that have no entry in the journal.
   const mentioned = new Set(entries.map(({ subject }) => subject))
@@ -76,7 +89,7 @@ export function readLives(
       if (WORLD_KINDS.test(kind)) worldMarks.push(entry)
     } else if (isWanted(lifeKind)) {
       if (!lives.has(subject)) begin(subject, lifeKind, entry)
-      lives.get(subject)!.lifecycle.add(entry)
+      addEntry(lives.get(subject)!, entry)
     }
   }
   for (let number = requestLog.dropped + 1; number <= requestLog.total; number++) {
@@ -85,13 +98,32 @@ export function readLives(
       if (life !== undefined) life.requests++
     }
   }
-  return { lives: [...lives.values()].filter(life => isWithin(life, filter)), worldMarks }
+  return { lives: [...lives.values()].filter(life => overlaps(life, filter)), worldMarks }
 }
 
-function isWithin({ lifecycle: { segments, marks, last } }: Life, { from, to }: LifeFilter): boolean {
-  const begin = Math.min(segments[0]?.begin ?? Number.POSITIVE_INFINITY, marks[0]?.time ?? Number.POSITIVE_INFINITY)
-  const end = last?.isFinal ? last.begin : Number.POSITIVE_INFINITY
-  return begin <= to && end >= from
+/** Adds the next entry of a thing. */
+function addEntry(life: Life, entry: Entry): void {
+  const { kind, time, seq } = entry
+  if (!isState(kind)) {
+    life.marks.push(entry)
+    return
+  }
+  const state = FIRST_STATES[kind] ?? kind.slice(kind.indexOf('.') + 1)
+  const last = life.segments.at(-1)
+  if (last?.state === state) return
+  if (last !== undefined) last.end = time
+  life.segments.push({ state, begin: time, end: null, seq })
+  life.end = FINAL.test(kind) ? time : null
+}
+
+function overlaps({ segments, marks, end }: Life, { from, to }: LifeFilter): boolean {
+  const begins = [segments[0]?.begin, marks[0]?.time].map(time => time ?? Number.POSITIVE_INFINITY)
+  return Math.min(...begins) <= to && (end ?? Number.POSITIVE_INFINITY) >= from
+}
+
+/** Returns when the first thing is known of a life. */
+export function beginOf({ segments, marks }: Life): Micros {
+  return segments[0]?.begin ?? marks[0]!.time
 }
 
 /** Entries that tell neither a client nor an operator anything: the progress of work, and the caches of nodes. */
@@ -118,67 +150,20 @@ const FIRST_STATES: Readonly<Record<string, string>> = {
 /** Kinds after which their subject is not at work any more. */
 const FINAL = /^(?:instance\.crashed|.*\.(?:deleted|failed|completed|cancelled|expired|lost|stopped|gone|removed))$/
 
-/** A state of a thing. */
-export interface Segment {
-  readonly name: string
-  readonly begin: Micros
-  /** Undefined: it lasts. */
-  end: Micros | undefined
-  readonly isFinal: boolean
-  /** The entry that began it; undefined if the state is from before the journal. */
-  readonly entry: Entry | undefined
-}
-
-export class Lifecycle {
-  readonly segments: Segment[] = []
-  /** The entries that changed no state. */
-  readonly marks: Entry[] = []
-
-  /** The present state. */
-  get last(): Segment | undefined {
-    return this.segments.at(-1)
-  }
-
-  /** Adds the next entry of the thing. */
-  add(entry: Entry): void {
-    const { kind, time } = entry
-    if (!isState(kind)) {
-      this.marks.push(entry)
-      return
-    }
-    const name = FIRST_STATES[kind] ?? kind.slice(kind.indexOf('.') + 1)
-    if (this.last?.name === name) return
-    this.#begin({ name, begin: time, end: undefined, isFinal: FINAL.test(kind), entry })
-  }
-
-  /** Begins with a state from before the first entry. */
-  beginIn(name: string, begin: Micros): void {
-    this.#begin({ name, begin, end: undefined, isFinal: false, entry: undefined })
-  }
-
-  #begin(segment: Segment): void {
-    if (this.last !== undefined) this.last.end = segment.begin
-    this.segments.push(segment)
-  }
-}
-
 function isState(kind: string): boolean {
   const states = STATES[kind.slice(0, kind.indexOf('.'))]
   if (states === undefined) return kind !== 'fault.hit'
   return kind in FIRST_STATES || states.has(kind.slice(kind.indexOf('.') + 1))
 }
 
-interface PriorState {
-  readonly name: string
-  /** At the earliest the start of the world. */
-  readonly begin: Micros
-}
+/** A state that began before the journal; at the earliest at the start of the world. */
+type PriorState = Pick<Segment, 'state' | 'begin'>
 
 /**
  * Returns a function that looks up the state that a thing had before an entry. Undefined: it did not exist, or its state is
  * unknown. Without an entry, its present state is meant. It reads the instances of a world once.
  */
-export function priorStatesOf(world: World) {
+function priorStatesOf(world: World) {
   let instances: ReadonlyMap<string, Readonly<InstanceRow>> | undefined
   return (kind: LifeKind, id: string, entry?: Entry): PriorState | undefined => {
     if (entry !== undefined && /\.(?:created|pending|provisioning)$/.test(entry.kind)) return undefined
@@ -195,7 +180,7 @@ export function priorStatesOf(world: World) {
       case 'container':
         return entry === undefined ? rentalState(world, id) : undefined
       case 'node':
-        return { name: 'ready', begin: 0 }
+        return { state: 'ready', begin: 0 }
     }
   }
 }
@@ -204,7 +189,7 @@ function deploymentState({ deployments, history }: World, id: string, before: Mi
   const row = deployments.findById(id)
   if (row === undefined) return undefined
   for (const { at, status } of history.statuses(row)) {
-    if (at < before) return { name: status, begin: Math.max(0, at) }
+    if (at < before) return { state: status, begin: Math.max(0, at) }
   }
   return undefined
 }
@@ -215,11 +200,11 @@ function instanceState(
   entry: Entry | undefined,
 ): PriorState | undefined {
   // If it is gone, its loss says what it was.
-  if (row === undefined) return { name: String(entry?.fields?.state ?? 'ready'), begin: 0 }
+  if (row === undefined) return { state: String(entry?.fields?.state ?? 'ready'), begin: 0 }
   const { timeline, state } = row
   const newest = INSTANCE_STATES.filter(name => timeline[name] >= 0 && timeline[name] < before).at(-1)
-  if (newest !== undefined) return { name: newest, begin: timeline[newest] }
-  return { name: entry === undefined ? state : 'ready', begin: 0 }
+  if (newest !== undefined) return { state: newest, begin: timeline[newest] }
+  return { state: entry === undefined ? state : 'ready', begin: 0 }
 }
 
 function batchState({ batches }: World, id: string, before: Micros): PriorState | undefined {
@@ -227,13 +212,13 @@ function batchState({ batches }: World, id: string, before: Micros): PriorState 
     if (other !== id) continue
     const times = Object.entries(statusTimes) as [string, Micros][]
     const [newest] = times.filter(([, time]) => time < before).sort(([, a], [, b]) => b - a)
-    const [name, begin] = newest ?? ['validating', createdAt]
-    return { name, begin: Math.max(0, begin) }
+    const [state, begin] = newest ?? ['validating', createdAt]
+    return { state, begin: Math.max(0, begin) }
   }
   return undefined
 }
 
 function rentalState({ rentals }: World, id: string): PriorState | undefined {
   const row = rentals.findById(id)
-  return row && { name: row.state, begin: Math.max(0, row.since) }
+  return row && { state: row.state, begin: Math.max(0, row.since) }
 }
