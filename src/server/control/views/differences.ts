@@ -2,7 +2,6 @@ import * as z from 'zod'
 import type { Micros } from '../../../kernel/duration.ts'
 import type { Entry, RequestEntry } from '../../../kernel/journal.ts'
 import { refuse } from '../../../service/refusals.ts'
-import type { World } from '../../../simulation/world.ts'
 import { compareMoney, compareStates } from '../../../simulator/history/replay/consequences.ts'
 import { isControlRequest } from '../../../simulator/observer.ts'
 import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
@@ -54,21 +53,24 @@ export const compareWorlds = control({
   handle: async ({ query, sim, worlds }) => {
     const own = worlds.findBySimulator(sim)
     await using other = await beforeOf(query, sim, own, worlds)
-    const { divergence, ...compared } = compareNow(other.sim, sim, other.lastShared)
-    const toSide = (of: Simulator, entry: Entry | undefined) =>
-      entry === undefined ? null : toDescribedEntry(entry, of)
-    const time = divergence && Math.min(...[divergence.before, divergence.after].flatMap(entry => entry?.time ?? []))
-    return hideSecretsIn(other.sim, {
-      ...{ world: own?.name ?? '', with: other.name, ...compared },
-      diverged:
-        divergence === undefined || time === undefined
-          ? null
-          : {
-              ...{ time, at: sim.world.clock.iso(time) },
-              before: toSide(other.sim, divergence.before),
-              after: toSide(sim, divergence.after),
-            },
-    })
+    const [one, after] = [presentOf(other.sim), presentOf(sim)]
+    const requests = compareRequests(other.sim, sim, other.lastShared)
+    const hasSameTime = one.now === after.now
+    const differences: WorldDifference[] = [
+      ...(hasSameTime ? [] : [{ kind: 'time' as const, subject: 'now', before: one.now, after: after.now }]),
+      ...(compareStates(one, after) as WorldDifference[]),
+      ...compareTexts('state', one.nodes, after.nodes),
+      ...(compareMoney(one, after) as WorldDifference[]),
+      ...compareTexts('count', one.counts, after.counts),
+      // Last: a read that only one world got changes nothing else.
+      ...(requests ?? []),
+    ]
+    const answer = {
+      ...{ world: own?.name ?? '', with: other.name, equal: hasSameTime && other.sim.digest === sim.digest },
+      ...{ same_time: hasSameTime, differences, requests_compared: requests !== undefined },
+      diverged: findDivergence(other.sim, sim),
+    }
+    return hideSecretsIn(other.sim, answer)
   },
 })
 
@@ -117,39 +119,8 @@ async function beforeOf(
  */
 type LastShared = number | 'unknown'
 
-/**
- * Compares two worlds. Journals are compared from the time on that both have, and requests since a fork of the one from
- * the other.
- *
- * @param lastShared the newest entry of `after` that came before `before`, if that is an earlier state of `after`, or
- *   `unknown`
- */
-function compareNow(before: Simulator, after: Simulator, lastShared?: LastShared) {
-  const hasSameTime = before.world.clock.now === after.world.clock.now
-  const [one, other] = [present(before), present(after)]
-  const requests = compareRequests(before, after, lastShared)
-  return {
-    equal: hasSameTime && before.digest === after.digest,
-    same_time: hasSameTime,
-    differences: [
-      ...(hasSameTime
-        ? []
-        : [{ kind: 'time' as const, subject: 'now', before: before.clock.iso, after: after.clock.iso }]),
-      ...(compareStates(one, other) as WorldDifference[]),
-      ...compareTexts('state', nodeStates(before.world), nodeStates(after.world)),
-      ...(compareMoney(one, other) as WorldDifference[]),
-      ...compareTexts('count', countsOf(before), countsOf(after)),
-      // Last: a read that only one world got changes nothing else.
-      ...(requests ?? []),
-    ] satisfies WorldDifference[],
-    /** No, if requests before a fork cannot be distinguished from those after it. */
-    requests_compared: requests !== undefined,
-    divergence: findDivergence(before, after),
-  }
-}
-
-/** Returns the states that things went through, and the money, as far as two plays are compared by them. */
-function present({ world, ledger }: Simulator) {
+/** Returns the states that things went through, the money and counts, as far as two worlds are compared by them. */
+function presentOf({ world, ledger, clock }: Simulator) {
   const states = new Map<string, readonly { readonly at: Micros; readonly became: string }[]>()
   for (const [, row] of world.deployments.entries()) {
     const statuses = [...world.history.statuses(row)].reverse()
@@ -168,25 +139,18 @@ function present({ world, ledger }: Simulator) {
   }
   const postings = new Map<string, number>()
   for (const { kind, microcents } of ledger.entries()) postings.set(kind, (postings.get(kind) ?? 0) + microcents)
-  return { states, balance: ledger.balance, postings }
-}
-
-function nodeStates({ nodes }: World): Map<string, string> {
-  return new Map(
-    nodes.list().map(({ name, state, free, broken, slowdown }) => {
-      const more = [broken > 0 ? `${broken} broken` : '', slowdown === 1 ? '' : `slower by ${slowdown}`]
-      return [name, [state, `${free} free`, ...more].filter(Boolean).join(', ')]
-    }),
-  )
-}
-
-function countsOf({ world: { deployments, instances, batches, files } }: Simulator): Map<string, string> {
-  return new Map([
-    ['deployments', String(deployments.count)],
-    ['instances', String(instances.count)],
-    ['batches', String([...batches.entries()].length)],
-    ['files', String(files.list().length)],
-  ])
+  const nodes = world.nodes.list().map(({ name, state, free, broken, slowdown }) => {
+    const more = [broken > 0 ? `${broken} broken` : '', slowdown === 1 ? '' : `slower by ${slowdown}`]
+    return [name, [state, `${free} free`, ...more].filter(Boolean).join(', ')] as const
+  })
+  const counts = {
+    ...{ deployments: world.deployments.count, instances: world.instances.count },
+    ...{ batches: [...world.batches.entries()].length, files: world.files.list().length },
+  }
+  return {
+    ...{ now: clock.iso, states, balance: ledger.balance, postings, nodes: new Map(nodes) },
+    counts: new Map(Object.entries(counts).map(([name, count]) => [name, String(count)])),
+  }
 }
 
 /** Compares the requests of clients. A fork has none of those that its origin got before. */
@@ -235,7 +199,7 @@ function compareTexts(
   })
 }
 
-/** Compares what happened at the times that both journals have, without reads and requests to the control plane. */
+/** Finds the first difference of what happened at the times that both journals have, without reads and requests to the control plane. */
 function findDivergence(before: Simulator, after: Simulator) {
   const lists = [before, after].map(sim =>
     sim.journal.entries().filter(entry => !isControlRequest(entry) && !isRead(entry)),
@@ -251,9 +215,13 @@ function findDivergence(before: Simulator, after: Simulator) {
   const right = common(other, journals[0].lastBeforeFork(journals[1]))
   for (let index = 0; index < Math.max(left.length, right.length); index++) {
     const [first, second] = [left[index], right[index]]
-    if (keyOf(first) !== keyOf(second)) return { before: first, after: second }
+    if (keyOf(first) === keyOf(second)) continue
+    const time = Math.min(...[first, second].flatMap(entry => entry?.time ?? []))
+    const toSide = (sim: Simulator, entry: Entry | undefined) =>
+      entry === undefined ? null : toDescribedEntry(entry, sim)
+    return { time, at: after.world.clock.iso(time), before: toSide(before, first), after: toSide(after, second) }
   }
-  return undefined
+  return null
 }
 
 function isRead({ kind, subject }: Entry): boolean {
