@@ -24,20 +24,16 @@ export function toJournalView(
 }
 
 /** A journal entry with what happened, in one to three sentences. */
-export const DescribedEntrySchema = JournalEntrySchema.extend({ sentence: z.string() })
+export const DescribedEntrySchema = JournalEntrySchema.extend({
+  sentence: z.string().describe('What happened, in one to three sentences'),
+})
 
 export function toDescribedEntry(entry: Entry, sim: Simulator): z.input<typeof DescribedEntrySchema> {
   return { ...toJournalView(entry, sim), sentence: describeEntry(entry) }
 }
 
 /** A journal entry by what happened. */
-export const EntrySentenceSchema = z.object({
-  seq: z.int().describe('Position in the journal'),
-  at: z.string().describe('The time as ISO 8601'),
-  kind: z.string(),
-  subject: z.string(),
-  sentence: z.string().describe('What happened, in one to three sentences'),
-})
+export const EntrySentenceSchema = DescribedEntrySchema.omit({ time: true, cause: true, fields: true })
 
 /** The data of the event `entries`. Each list has one item for each entry, in the order of entries. */
 export interface EntryColumns {
@@ -81,6 +77,19 @@ export function toEntryColumns(entries: readonly Entry[], sim: Simulator): Entry
 function stepsOf(numbers: readonly number[]): number[] {
   return numbers.map((number, index) => number - (numbers[index - 1] ?? 0))
 }
+
+/** A line of the ledger. */
+export const PostingSchema = z.object({
+  time: z.string(),
+  kind: z.enum(['funds', 'topup', 'rent', 'tokens', 'units', 'adjustment']),
+  subject: z.string().describe('Id of the billed resource'),
+  microcents: z.int(),
+  tokens: z.int().optional().describe('Tokens of the charge'),
+  pricing_type: z.string().optional().describe('Pricing type of the units of a charge'),
+  units: z.number().optional().describe('Units of the charge: images, characters or seconds'),
+  token_id: z.string().optional().describe('Id of the API token whose requests were charged'),
+  open: z.literal(true).optional().describe('Accrued, and not posted yet'),
+})
 
 export const RequestSchema = z.object({
   seq: z.int().describe('Position of its entry in the journal'),

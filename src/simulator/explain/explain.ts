@@ -139,20 +139,19 @@ function compose(sim: Simulator, causes: Causes, { subject, sentences, chains, o
     all.push(`It had ${effects.length} effects, of which the first ${listed.length} are listed.`)
   }
   if (ahead.sentence !== undefined) all.push(ahead.sentence)
-  const toExplained = (entry: Entry): ExplainedEntry => ({
-    seq: entry.seq,
-    at: sim.world.clock.iso(entry.time),
-    kind: entry.kind,
-    subject: entry.subject,
-    sentence: describeEntry(entry),
-  })
   return {
     subject,
     sentences: all,
-    chain: listedChain.map(toExplained),
-    effects: listed.map(toExplained),
+    chain: listedChain.map(entry => toExplained(sim, entry)),
+    effects: listed.map(entry => toExplained(sim, entry)),
     ...(ahead.next !== undefined && { next: ahead.next }),
   }
+}
+
+/** Returns an entry with its sentences. */
+export function toExplained({ world }: Simulator, entry: Entry): ExplainedEntry {
+  const { seq, time, kind, subject } = entry
+  return { seq, at: world.clock.iso(time), kind, subject, sentence: describeEntry(entry) }
 }
 
 /** Returns the entries of all chains, the newest first. */

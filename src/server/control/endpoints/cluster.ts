@@ -2,9 +2,10 @@ import * as z from 'zod'
 import { GPU_TYPES } from '../../../data/records/gpu-config.ts'
 import { type Micros, micros } from '../../../kernel/duration.ts'
 import { fieldsOf, given } from '../../../lib/fields.ts'
+import { groupBy } from '../../../lib/lists.ts'
 import { refuse } from '../../../service/refusals.ts'
 import type { CommandDefinition } from '../../../simulation/operations/command-definition.ts'
-import { COMMANDS } from '../../../simulation/operations/commands.ts'
+import { COMMANDS, type Command } from '../../../simulation/operations/commands.ts'
 import { isDuration } from '../../../simulator/faults/kinds/fields.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { control, DurationField, refuseInvalid } from '../endpoint.ts'
@@ -41,12 +42,10 @@ export const getNodeOfDeployment = control({
   },
 })
 
+const CommandSchema = z.object({ verb: z.string(), target: z.string().optional() })
 const ActiveFailureSchema = z.object({
   what: z.string(),
-  undo: z
-    .object({ verb: z.string(), target: z.string().optional() })
-    .optional()
-    .describe('Missing if a deployment waits for GPUs that no node of the fleet can have'),
+  undo: CommandSchema.optional().describe('Missing if a deployment waits for GPUs that no node of the fleet can have'),
 })
 
 export const listTroubles = control({
@@ -64,8 +63,11 @@ export const healWorld = control({
 })
 
 function toActiveFailure({ description, undo }: ReturnType<Simulator['cluster']['activeFailures']>[number]) {
-  if (undo === undefined) return { what: description }
-  return { what: description, undo: { verb: undo.verb, ...given({ target: undo.target }) } }
+  return { what: description, ...(undo && { undo: toCommand(undo) }) }
+}
+
+function toCommand({ verb, target }: Pick<Command, 'verb' | 'target'>): z.input<typeof CommandSchema> {
+  return { verb, ...given({ target }) }
 }
 
 export const listVerbs = control({
@@ -138,8 +140,6 @@ function parseDelay({ world: { clock } }: Simulator, verb: string, at: string): 
   )
 }
 
-const CommandSchema = z.object({ verb: z.string(), target: z.string().optional() })
-
 export const getWeather = control({
   route: 'GET /_sim/weather',
   summary:
@@ -166,18 +166,14 @@ export const getWeather = control({
 })
 
 function kindsOf({ world }: Simulator) {
-  const kinds = new Map<string, { places: number; strikes_per_hour: number; strikes: number; active: Active[] }>()
-  for (const [, { kind, place, strikesPerHour, strikeCount, undo }] of world.weather.entries()) {
-    const known = kinds.get(kind) ?? { places: 0, strikes_per_hour: 0, strikes: 0, active: [] }
-    kinds.set(kind, known)
-    known.places++
-    known.strikes_per_hour += strikesPerHour
-    known.strikes += strikeCount
-    if (undo === undefined) continue
-    const { verb, target } = undo
-    known.active.push({ place, undo: { verb, ...(target !== undefined && { target }) } })
-  }
-  return Array.from(kinds, ([kind, figures]) => ({ kind, ...figures }))
+  const kinds = groupBy(
+    Array.from(world.weather.entries(), ([, row]) => row),
+    ({ kind }) => kind,
+  )
+  return Array.from(kinds, ([kind, rows]) => ({
+    ...{ kind, places: rows.length },
+    strikes_per_hour: rows.reduce((sum, row) => sum + row.strikesPerHour, 0),
+    strikes: rows.reduce((sum, row) => sum + row.strikeCount, 0),
+    active: rows.flatMap(({ place, undo }) => (undo === undefined ? [] : [{ place, undo: toCommand(undo) }])),
+  }))
 }
-
-type Active = { place: string; undo: z.input<typeof CommandSchema> }

@@ -6,6 +6,7 @@ import type { Report } from '../../../simulation/reporting/report-types.ts'
 import type { TimeInput } from '../../../simulation/reporting/report-window.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { control, parseTimeParam, refuseInvalid } from '../endpoint.ts'
+import { PostingSchema } from '../event-views.ts'
 
 /** The type declares all fields; docs/reports.md describes them. */
 const ReportSchema: z.ZodType<Report> = z.looseObject({
@@ -45,19 +46,7 @@ export const getLedger = control({
   query: { from: z.string().optional(), to: z.string().optional(), subject: z.string().optional() },
   returns: z.object({
     balance_microcents: z.int(),
-    entries: z.array(
-      z.object({
-        time: z.string(),
-        kind: z.enum(['funds', 'topup', 'rent', 'tokens', 'units', 'adjustment']),
-        subject: z.string().describe('Id of the billed resource'),
-        microcents: z.int(),
-        tokens: z.int().optional().describe('Tokens of the charge'),
-        pricing_type: z.string().optional().describe('Pricing type of the units of a charge'),
-        units: z.number().optional().describe('Units of the charge: images, characters or seconds'),
-        token_id: z.string().optional().describe('Id of the API token whose requests were charged'),
-        open: z.literal(true).optional().describe('Accrued, and not posted yet'),
-      }),
-    ),
+    entries: z.array(PostingSchema),
   }),
   handle: ({ query, sim }) => {
     const from = query.from === undefined ? undefined : parseTimeParam(sim, 'read the ledger from', query.from)

@@ -6,7 +6,6 @@ import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
 import { refuse } from '../../../service/refusals.ts'
 import * as causeTrees from '../../../simulator/explain/cause-tree.ts'
 import * as explanations from '../../../simulator/explain/explain.ts'
-import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
 import { EntrySentenceSchema } from '../event-views.ts'
 import { nameOfThing } from '../world-view.ts'
@@ -53,10 +52,7 @@ export const getCauses = control({
     }
     const find = () => causeTrees.findCauseTree(sim, Number(text), Number(limit), lookAtMoney())
     const { causes, entry, effects, matched, waiting, money } = await refuseInvalid(find, 404)
-    const toView = (each: Entry) => ({
-      ...{ seq: each.seq, at: sim.world.clock.iso(each.time), kind: each.kind },
-      ...{ subject: each.subject, sentence: describeEntry(each) },
-    })
+    const toView = (each: Entry) => explanations.toExplained(sim, each)
     return {
       ...{ causes: causes.map(toView), entry: toView(entry), matched },
       effects: effects.map(effect => ({ ...toView(effect.entry), depth: effect.depth })),

@@ -5,7 +5,7 @@ import type { World } from '../../../simulation/world.ts'
 import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
-import { DescribedEntrySchema, RequestSchema, toDescribedEntry, toRequestView } from '../event-views.ts'
+import { DescribedEntrySchema, PostingSchema, RequestSchema, toDescribedEntry, toRequestView } from '../event-views.ts'
 import { type ThingView, VIEWED_KINDS, type ViewedKind, viewThing } from './thing-view.ts'
 
 const LISTED_KINDS = [
@@ -13,13 +13,6 @@ const LISTED_KINDS = [
   ...(['token', 'ssh_key', 'model', 'voice'] as const),
 ] as const
 type ListedKind = (typeof LISTED_KINDS)[number]
-
-const PostingSchema = z.object({
-  time: z.string(),
-  kind: z.enum(['funds', 'topup', 'rent', 'tokens', 'units', 'adjustment']),
-  microcents: z.int(),
-  open: z.literal(true).optional().describe('Accrued, and not posted yet'),
-})
 
 export const getThing = control({
   route: 'GET /_sim/things/{id}',
@@ -36,7 +29,9 @@ export const getThing = control({
     path: z.string().nullable().describe('Where the service shows it'),
     entries: z.array(DescribedEntrySchema).describe('The newest first'),
     requests: z.array(RequestSchema).describe('The newest first'),
-    ledger: z.array(PostingSchema).describe('The newest first'),
+    ledger: z
+      .array(PostingSchema.pick({ time: true, kind: true, microcents: true, open: true }))
+      .describe('The newest first'),
     cost: z
       .object({ burn_microcents_per_hour: z.number(), spent_microcents: z.int() })
       .nullable()
