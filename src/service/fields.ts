@@ -124,3 +124,13 @@ export function words(value: string): string[] {
     .map(word => word.trim())
     .filter(word => word !== '')
 }
+
+/** A list of rows with these fields. */
+export function rowsOf<Shape extends z.ZodRawShape>(fields: Shape) {
+  return z.array(z.object(fields))
+}
+
+/** An object with these fields, or null. */
+export function orNull<Shape extends z.ZodRawShape>(fields: Shape) {
+  return z.object(fields).nullable()
+}

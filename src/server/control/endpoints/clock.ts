@@ -6,6 +6,7 @@ import { matchesJsonSubset } from '../../../lib/json-values.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { hasEmptyRange, parseRange } from '../../../lib/number-ranges.ts'
 import { quote } from '../../../lib/quote.ts'
+import { rowsOf } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { toFutureTime } from '../../../simulator/clock/moves/arguments.ts'
 import type { MoveResult } from '../../../simulator/clock/moves/result.ts'
@@ -25,9 +26,8 @@ const MoveView = z.object({
   ...fieldsOf(z.string(), 'from', 'to', 'now'),
   events: z.int(),
   counts: z.record(z.string(), z.int()),
-  transitions: z.array(z.object({ at: z.string(), subject: z.string(), became: z.string() })),
-  failed_events: z
-    .array(z.object({ at: z.string(), subject: z.string(), event: z.string(), error: z.string() }))
+  transitions: rowsOf({ at: z.string(), subject: z.string(), became: z.string() }),
+  failed_events: rowsOf({ at: z.string(), subject: z.string(), event: z.string(), error: z.string() })
     .optional()
     .describe('Events that threw an error, which is a bug of the simulator'),
 })

@@ -3,6 +3,7 @@ import { GPU_TYPES } from '../../../data/records/gpu-config.ts'
 import { type Micros, micros } from '../../../kernel/duration.ts'
 import { fieldsOf, given } from '../../../lib/fields.ts'
 import { groupBy } from '../../../lib/lists.ts'
+import { rowsOf } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import type { CommandDefinition } from '../../../simulation/operations/command-definition.ts'
 import { COMMANDS, type Command } from '../../../simulation/operations/commands.ts'
@@ -73,15 +74,13 @@ function toCommand({ verb, target }: Pick<Command, 'verb' | 'target'>): z.input<
 export const listVerbs = control({
   route: 'GET /_sim/commands',
   summary: 'List the commands that break or repair something, with their targets and arguments',
-  returns: z.array(
-    z.object({
-      verb: z.string(),
-      target: z.string(),
-      undo: z.string().nullable(),
-      says: z.string(),
-      args: z.array(z.string()),
-    }),
-  ),
+  returns: rowsOf({
+    verb: z.string(),
+    target: z.string(),
+    undo: z.string().nullable(),
+    says: z.string(),
+    args: z.array(z.string()),
+  }),
   handle: () =>
     Object.entries<CommandDefinition>(COMMANDS).map(([verb, { target = 'none', undo, description, args = {} }]) => ({
       verb,
@@ -119,7 +118,7 @@ export const giveCommand = control({
 export const listGpuLimits = control({
   route: 'GET /_sim/cluster/limits',
   summary: "List the account's limit for each GPU type (null: unlimited), and how many GPUs are held or requested",
-  returns: z.array(z.object({ gpu: z.string(), limit: z.int().nullable(), held: z.int() })),
+  returns: rowsOf({ gpu: z.string(), limit: z.int().nullable(), held: z.int() }),
   handle: ({ sim: { world } }) =>
     GPU_TYPES.filter(gpu => gpu !== 'other').map(gpu => ({
       gpu,
@@ -149,15 +148,13 @@ export const getWeather = control({
     pack: z.string().describe('none: no weather'),
     packs: z.array(z.string()).describe('For the option weather of POST /_sim/worlds'),
     profile: z.string(),
-    kinds: z.array(
-      z.object({
-        kind: z.string(),
-        places: z.int().describe('Nodes, zones or GPU types that it can strike; 1 for a service of the provider'),
-        strikes_per_hour: z.number().describe('Of all places together'),
-        strikes: z.int().describe('So far'),
-        active: z.array(z.object({ place: z.string(), undo: CommandSchema })).describe('What it has struck now'),
-      }),
-    ),
+    kinds: rowsOf({
+      kind: z.string(),
+      places: z.int().describe('Nodes, zones or GPU types that it can strike; 1 for a service of the provider'),
+      strikes_per_hour: z.number().describe('Of all places together'),
+      strikes: z.int().describe('So far'),
+      active: rowsOf({ place: z.string(), undo: CommandSchema }).describe('What it has struck now'),
+    }),
   }),
   handle: ({ sim }) => {
     const { name, weather } = sim.world.profile

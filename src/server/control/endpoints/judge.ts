@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { fieldsOf, given } from '../../../lib/fields.ts'
 import { splitCommas } from '../../../lib/text/words.ts'
+import { rowsOf } from '../../../service/fields.ts'
 import * as judging from '../../../simulator/judge/judge.ts'
 import type { JudgeOptions } from '../../../simulator/judge/judgement.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
@@ -28,13 +29,11 @@ export const judgeClients = control({
   returns: z.object({
     findings: z.array(FindingSchema),
     rules: z.array(z.string()).describe('The rules that were applied'),
-    clients: z.array(
-      z.object({
-        client: z.string().describe("The id of the API token; '' for none"),
-        name: z.string().describe('The name of the API token'),
-        requests: z.int(),
-      }),
-    ),
+    clients: rowsOf({
+      client: z.string().describe("The id of the API token; '' for none"),
+      name: z.string().describe('The name of the API token'),
+      requests: z.int(),
+    }),
     dropped: z.int().describe('Older requests that are no longer kept, and were not judged'),
   }),
   handle: async ({ query: { off, keep, pollsAtMost, client }, sim }) => {

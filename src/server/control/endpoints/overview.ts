@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { fieldsOf } from '../../../lib/fields.ts'
 import { VERSION } from '../../../lib/version.ts'
 import { ERROR_SHAPES, type Operations } from '../../../service/endpoint.ts'
+import { rowsOf } from '../../../service/fields.ts'
 import { HEADER_WORDS, PATH_WORDS, VARIANT_WORDS } from '../../../service/naming/sections.ts'
 import { vocabularyOf } from '../../../service/naming/vocabulary.ts'
 import { Bytes } from '../../../service/results.ts'
@@ -32,13 +33,11 @@ export const getOverview = control({
     name: z.string(),
     version: z.string(),
     waiting: z.array(PendingRequestSchema),
-    endpoints: z.array(
-      z.object({
-        ...fieldsOf(z.string(), 'method', 'path', 'operation', 'summary'),
-        takes: z.array(ParameterSchema),
-        example: ExampleSchema,
-      }),
-    ),
+    endpoints: rowsOf({
+      ...fieldsOf(z.string(), 'method', 'path', 'operation', 'summary'),
+      takes: z.array(ParameterSchema),
+      example: ExampleSchema,
+    }),
   }),
   handle: ({ operations, sim }) => ({
     name: 'modelhost-sim',
@@ -61,7 +60,7 @@ export const getUnread = control({
     'List the parameters, fields and bodies of the newest 1,000 requests that nothing reads. It needs strict ' +
     'requests (`--strict-requests`)',
   refusals: { 400: 'a world without strict requests' },
-  returns: z.array(z.object({ operation: z.string(), what: z.string(), times: z.int() })),
+  returns: rowsOf({ operation: z.string(), what: z.string(), times: z.int() }),
   handle: ({ sim }) => refuseInvalid(() => sim.unreadFields),
 })
 
@@ -82,12 +81,10 @@ export const getRoot = control({
   },
 })
 
-const FieldList = z.array(
-  z.object({
-    field: z.string().describe('As in config.gpu'),
-    words: z.array(z.string()).describe('The words that the field is one of; empty if it may be others'),
-  }),
-)
+const FieldList = rowsOf({
+  field: z.string().describe('As in config.gpu'),
+  words: z.array(z.string()).describe('The words that the field is one of; empty if it may be others'),
+})
 
 export const getFields = control({
   route: 'GET /_sim/fields',
@@ -95,8 +92,8 @@ export const getFields = control({
     'List what a names profile can name: records with their fields and words, operations with the fields outside of ' +
     'records, words of paths, headers, tags and error shapes. The names are neutral',
   returns: z.object({
-    records: z.array(z.object({ record: z.string(), fields: FieldList })),
-    operations: z.array(z.object({ operation: z.string(), route: z.string(), fields: FieldList })),
+    records: rowsOf({ record: z.string(), fields: FieldList }),
+    operations: rowsOf({ operation: z.string(), route: z.string(), fields: FieldList }),
     ...fieldsOf(z.array(z.string()), 'paths', 'headers', 'variants', 'tags'),
     error_shapes: z.array(z.enum(ERROR_SHAPES)),
   }),

@@ -3,7 +3,7 @@ import type { DecidedBy } from '../../../kernel/journal.ts'
 import { fieldsOf, given } from '../../../lib/fields.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { splitCommas } from '../../../lib/text/words.ts'
-import { queryInteger } from '../../../service/fields.ts'
+import { queryInteger, rowsOf } from '../../../service/fields.ts'
 import { type FoundRequests, findRequests, type RequestFilter } from '../../../simulator/requests/find.ts'
 import type { StatusPattern } from '../../../simulator/requests/pattern.ts'
 import { type RequestExpectation, type VerifyOptions, verifyRequests } from '../../../simulator/requests/verify.ts'
@@ -97,17 +97,15 @@ export const verifyReceived = control({
   }),
   returns: z.object({
     ok: z.boolean(),
-    results: z.array(
-      z.object({
-        ok: z.boolean(),
-        requests: z.string().describe('The requests that are meant'),
-        expected: z.string().describe('As in exactly 2'),
-        found: z.int(),
-        matching: z.array(z.int()).describe('seq of the newest matching requests'),
-        near: z.array(NearMissSchema).describe('The closest requests that do not match'),
-        problem: z.string(),
-      }),
-    ),
+    results: rowsOf({
+      ok: z.boolean(),
+      requests: z.string().describe('The requests that are meant'),
+      expected: z.string().describe('As in exactly 2'),
+      found: z.int(),
+      matching: z.array(z.int()).describe('seq of the newest matching requests'),
+      near: z.array(NearMissSchema).describe('The closest requests that do not match'),
+      problem: z.string(),
+    }),
     message: z.string().describe('What is wrong, for people'),
     compared: z.int(),
     dropped: z.int(),

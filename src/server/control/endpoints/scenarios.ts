@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { formatSuggestion } from '../../../lib/did-you-mean.ts'
+import { rowsOf } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { repetitionsOf, type TimelineLibrary, type TimelinePlan } from '../../../simulator/timelines.ts'
@@ -87,9 +88,9 @@ export const runScenario = control({
     seconds: z.number().describe('Simulated time of the run'),
     wall_ms: z.number().describe('Real milliseconds'),
     digest: z.string().describe('Of its world at the end: equal for each run'),
-    steps: z
-      .array(z.object({ at: z.string().describe('The time of its world as ISO 8601'), text: z.string() }))
-      .describe('What its script did, at most the first 500 steps'),
+    steps: rowsOf({ at: z.string().describe('The time of its world as ISO 8601'), text: z.string() }).describe(
+      'What its script did, at most the first 500 steps',
+    ),
     world: z.string().nullable().describe('The world that open made'),
   }),
   handle: async ({ params, body, library, ...scope }) => {

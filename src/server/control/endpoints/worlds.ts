@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { micros } from '../../../kernel/duration.ts'
 import { fieldsOf, given } from '../../../lib/fields.ts'
 import { LIMITS } from '../../../lib/limits.ts'
+import { orNull } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { JsonText } from '../../../service/results.ts'
 import { isDuration } from '../../../simulator/faults/kinds/fields.ts'
@@ -28,10 +29,9 @@ const WorldSummary = z.object({
   ...fieldsOf(z.string(), 'fixtures', 'seed', 'now'),
   requests: z.int(),
   idle_seconds: z.number().describe('Real seconds since its last request'),
-  fork_of: z
-    .object({ world: z.string(), at: z.string().describe('Its time when it was made, ISO 8601') })
-    .nullable()
-    .describe('The world that it was forked from'),
+  fork_of: orNull({ world: z.string(), at: z.string().describe('Its time when it was made, ISO 8601') }).describe(
+    'The world that it was forked from',
+  ),
 })
 
 const WorldDetails = WorldSummary.extend({

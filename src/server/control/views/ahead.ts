@@ -3,7 +3,7 @@ import { formatDuration, type Micros, micros } from '../../../kernel/duration.ts
 import type { Entry } from '../../../kernel/journal.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { Slices } from '../../../lib/slices.ts'
-import { queryInteger } from '../../../service/fields.ts'
+import { queryInteger, rowsOf } from '../../../service/fields.ts'
 import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
 import type { World } from '../../../simulation/world.ts'
 import { requireWithinMaxAge } from '../../../simulator/clock/moves/arguments.ts'
@@ -31,17 +31,15 @@ export const getAhead = control({
       .enum(['time', 'limit', 'events', 'nothing'])
       .describe('The end of the time, enough entries, 50,000 events, or nothing more is planned'),
     events: z.int().describe('Events of the copy'),
-    entries: z.array(
-      z.object({
-        time: z.int().describe('Microseconds since the epoch of the world'),
-        at: z.string().describe('The time as ISO 8601'),
-        in: z.string().describe('The time from now, as in `2m 5s`'),
-        kind: z.string(),
-        subject: z.string(),
-        sentence: z.string().describe('What happens, in one to three sentences'),
-        visible: z.boolean().describe('Whether a client can see its event'),
-      }),
-    ),
+    entries: rowsOf({
+      time: z.int().describe('Microseconds since the epoch of the world'),
+      at: z.string().describe('The time as ISO 8601'),
+      in: z.string().describe('The time from now, as in `2m 5s`'),
+      kind: z.string(),
+      subject: z.string(),
+      sentence: z.string().describe('What happens, in one to three sentences'),
+      visible: z.boolean().describe('Whether a client can see its event'),
+    }),
   }),
   handle: async ({ query: { by, limit, visible }, sim }) => {
     const { world } = sim

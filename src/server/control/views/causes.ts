@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Entry } from '../../../kernel/journal.ts'
 import { fieldsOf } from '../../../lib/fields.ts'
-import { queryInteger } from '../../../service/fields.ts'
+import { queryInteger, rowsOf } from '../../../service/fields.ts'
 import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
 import { refuse } from '../../../service/refusals.ts'
 import * as causeTrees from '../../../simulator/explain/cause-tree.ts'
@@ -31,19 +31,15 @@ export const getCauses = control({
       )
       .describe('Each below its own cause, in the order of time'),
     matched: z.int().describe('The number of all effects, also those beyond limit'),
-    waiting: z
-      .array(z.object({ id: z.string(), name: z.string().describe('Its model') }))
-      .describe('Deployments that wait now because of the entry, at most 100'),
-    money: z
-      .array(
-        z.object({
-          ...fieldsOf(z.string(), 'id', 'kind', 'name'),
-          since_microcents: z.int().describe('What it cost since the time of the entry'),
-          spent_microcents: z.int().describe('What it cost since the begin of the world'),
-          burn_microcents_per_hour: z.number().describe('Its rent now'),
-        }),
-      )
-      .describe('Owners of costs among the things of the entry and its effects, the most expensive since then first'),
+    waiting: rowsOf({ id: z.string(), name: z.string().describe('Its model') }).describe(
+      'Deployments that wait now because of the entry, at most 100',
+    ),
+    money: rowsOf({
+      ...fieldsOf(z.string(), 'id', 'kind', 'name'),
+      since_microcents: z.int().describe('What it cost since the time of the entry'),
+      spent_microcents: z.int().describe('What it cost since the begin of the world'),
+      burn_microcents_per_hour: z.number().describe('Its rent now'),
+    }).describe('Owners of costs among the things of the entry and its effects, the most expensive since then first'),
   }),
   handle: async ({ params, query: { limit }, sim, lookAtMoney }) => {
     const text = String(params.seq)

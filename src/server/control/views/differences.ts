@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Micros } from '../../../kernel/duration.ts'
 import type { Entry, RequestEntry } from '../../../kernel/journal.ts'
+import { orNull } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { compareMoney, compareStates } from '../../../simulator/history/replay/consequences.ts'
 import { isControlRequest } from '../../../simulator/observer.ts'
@@ -40,15 +41,12 @@ export const compareWorlds = control({
     requests_compared: z
       .boolean()
       .describe('false if requests before a fork cannot be distinguished from those after it'),
-    diverged: z
-      .object({
-        time: z.int().describe('Microseconds since the epoch of the world'),
-        at: z.string().describe('The time as ISO 8601'),
-        before: SideSchema.describe('null if the other world has no further entry'),
-        after: SideSchema,
-      })
-      .nullable()
-      .describe('null if the journals agree at the times that both have'),
+    diverged: orNull({
+      time: z.int().describe('Microseconds since the epoch of the world'),
+      at: z.string().describe('The time as ISO 8601'),
+      before: SideSchema.describe('null if the other world has no further entry'),
+      after: SideSchema,
+    }).describe('null if the journals agree at the times that both have'),
   }),
   handle: async ({ query, sim, worlds }) => {
     const own = worlds.findBySimulator(sim)

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ENGINE_CLASS_NAMES } from '../../../data/engine-classes.ts'
 import { fieldsOf } from '../../../lib/fields.ts'
+import { orNull, rowsOf } from '../../../service/fields.ts'
 import { engineView } from '../../../simulation/deployments/instance-speed.ts'
 import { bitCount, freeGpus, type NodeRow } from '../../../simulation/fleet/node-row.ts'
 import { toRentalOrdinal } from '../../../simulation/fleet/tenants.ts'
@@ -22,15 +23,11 @@ const NodeSchema = z.object({
   gpus: z
     .array(z.int())
     .describe('For each GPU: index in the holders of the node; -1 free, -2 of another customer, -3 broken'),
-  holders: z
-    .array(
-      z.object({
-        id: z.string().describe('Id of the instance or the container'),
-        owner: z.string().describe('Id of the deployment, or of the container'),
-        state: z.string(),
-      }),
-    )
-    .describe('Who holds GPUs of it'),
+  holders: rowsOf({
+    id: z.string().describe('Id of the instance or the container'),
+    owner: z.string().describe('Id of the deployment, or of the container'),
+    state: z.string(),
+  }).describe('Who holds GPUs of it'),
   slowdown: z.number().describe('By which factor it is slower; 1 is full speed'),
   disk_full: z.boolean(),
 })
@@ -40,18 +37,15 @@ const OwnerSchema = z.object({
   name: z.string(),
   status: z.string(),
   utilisation: z.number().nullable().describe('Mean of its ready instances, 0 to 1; null without one'),
-  engine: z
-    .object({
-      class: z.enum(ENGINE_CLASS_NAMES),
-      tokens_per_second: z.number().describe('Of each instance with all the work that it can take'),
-      band: z.number().nullable().describe('Share by which published rows differ; null if it is not validated'),
-      rows: z.int().describe('Published rows that the band rests on; 0 if only held-out rows, or without a band'),
-      places: z.int().describe('Requests that each instance works on at once'),
-      limit: z.enum(['memory', 'max_batch_size', 'step tokens']).describe('What limits the places'),
-      is_assumed: z.boolean().describe('Whether figures of the model follow from its size only'),
-    })
-    .nullable()
-    .describe('null for a container'),
+  engine: orNull({
+    class: z.enum(ENGINE_CLASS_NAMES),
+    tokens_per_second: z.number().describe('Of each instance with all the work that it can take'),
+    band: z.number().nullable().describe('Share by which published rows differ; null if it is not validated'),
+    rows: z.int().describe('Published rows that the band rests on; 0 if only held-out rows, or without a band'),
+    places: z.int().describe('Requests that each instance works on at once'),
+    limit: z.enum(['memory', 'max_batch_size', 'step tokens']).describe('What limits the places'),
+    is_assumed: z.boolean().describe('Whether figures of the model follow from its size only'),
+  }).describe('null for a container'),
 })
 
 export const getFleet = control({
@@ -67,37 +61,28 @@ export const getFleet = control({
       broken: z.int(),
       unusable: z.int().describe('Broken ones, and those without a holder on a node that takes no instance'),
     }),
-    groups: z.array(
-      z.object({
-        pool: z.string(),
-        zone: z.string(),
-        market: z.enum(['on-demand', 'spot']),
-        gpu: z.string(),
-        gpus: z.int().describe('GPUs of each node'),
-        unavailable: z
-          .object({
-            cause: z.enum(UNAVAILABLE_CAUSES),
-            since: z.string().nullable().describe('null if the journal does not have its begin'),
-            until: z.string().nullable().describe('null if no event ends it'),
-          })
-          .nullable()
-          .describe('Why its GPUs cannot be used; null if they can'),
-      }),
-    ),
+    groups: rowsOf({
+      pool: z.string(),
+      zone: z.string(),
+      market: z.enum(['on-demand', 'spot']),
+      gpu: z.string(),
+      gpus: z.int().describe('GPUs of each node'),
+      unavailable: orNull({
+        cause: z.enum(UNAVAILABLE_CAUSES),
+        since: z.string().nullable().describe('null if the journal does not have its begin'),
+        until: z.string().nullable().describe('null if no event ends it'),
+      }).describe('Why its GPUs cannot be used; null if they can'),
+    }),
     owners: z.array(OwnerSchema),
     nodes: z.array(NodeSchema),
-    waiting: z
-      .array(
-        z.object({
-          ...fieldsOf(z.string(), 'id', 'name', 'gpu'),
-          gpus: z.int().describe('GPUs of each instance'),
-          instances: z.int().describe('Instances without GPUs, requested or not'),
-          since: z.string().nullable().describe('null if the journal does not have its begin'),
-          cause: z.enum(WAIT_CAUSES),
-          sentence: z.string(),
-        }),
-      )
-      .describe('Deployments that wait for GPUs, the longest wait first, at most 200'),
+    waiting: rowsOf({
+      ...fieldsOf(z.string(), 'id', 'name', 'gpu'),
+      gpus: z.int().describe('GPUs of each instance'),
+      instances: z.int().describe('Instances without GPUs, requested or not'),
+      since: z.string().nullable().describe('null if the journal does not have its begin'),
+      cause: z.enum(WAIT_CAUSES),
+      sentence: z.string(),
+    }).describe('Deployments that wait for GPUs, the longest wait first, at most 200'),
     waiting_count: z.int().describe('How many wait, also those that are not listed'),
   }),
   handle: ({ sim: { world } }) => {

@@ -4,7 +4,7 @@ import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { fieldsOf } from '../../../lib/fields.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { splitCommas } from '../../../lib/text/words.ts'
-import { queryInteger } from '../../../service/fields.ts'
+import { queryInteger, rowsOf } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { instanceCounts } from '../../../simulation/reporting/time-series.ts'
 import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
@@ -28,17 +28,15 @@ const RowSchema = z.object({
   state: z.string(),
   begin: z.int().describe('Microseconds since the epoch of the world'),
   end: z.int().nullable().describe('When it reached a final state; null while it lasts'),
-  segments: z.array(
-    z.object({
-      state: z.string(),
-      begin: z.int(),
-      end: z.int().nullable(),
-      seq: z.int().describe('Position of the entry that began it; 0 if it is older than the journal'),
-    }),
+  segments: rowsOf({
+    state: z.string(),
+    begin: z.int(),
+    end: z.int().nullable(),
+    seq: z.int().describe('Position of the entry that began it; 0 if it is older than the journal'),
+  }),
+  replicas: rowsOf({ time: z.int(), ready: z.int(), starting: z.int() }).describe(
+    'Instances of a deployment, from each time on',
   ),
-  replicas: z
-    .array(z.object({ time: z.int(), ready: z.int(), starting: z.int() }))
-    .describe('Instances of a deployment, from each time on'),
   marks: z.array(MarkSchema).describe('What happened to it beside changes of its state'),
   requests: z.int().describe('Requests that named it, of those that are kept'),
 })

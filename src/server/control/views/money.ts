@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { formatDuration, HOUR, MAX_DURATION, type Micros, SECOND } from '../../../kernel/duration.ts'
 import { fieldsOf } from '../../../lib/fields.ts'
+import { orNull, rowsOf } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { MICROCENTS_PER_CENT } from '../../../simulation/account/money.ts'
 import { isTerminal } from '../../../simulation/deployments/deployment-row.ts'
@@ -42,31 +43,22 @@ export const getMoney = control({
       .describe('When the balance is zero at this burn, without a top-up; null if that is never'),
     runs_out_in: z.string().nullable().describe('The time from now, as in `3h 2m`'),
     tops_up: z.boolean().describe('Whether automatic top-ups are on'),
-    top_up: z
-      .object({ at: z.string(), in: z.string(), microcents: z.int() })
-      .nullable()
-      .describe(
-        'The next automatic top-up at this burn: when the balance falls below the threshold. ' +
-          'null without one: top-ups are off, the card is declined, nothing burns, or it is below already',
-      ),
-    owners: z
-      .array(
-        z.object({
-          id: z.string(),
-          kind: z.enum(['deployment', 'hosted', 'container', 'batch', 'model']),
-          name: z.string(),
-          burn_microcents_per_hour: z.number(),
-          spent_microcents: z.int(),
-          gpus: z.int().describe('GPUs that are billed now'),
-          instance: z
-            .object({ microcents_per_hour: z.number(), ...fieldsOf(z.int(), 'gpus', 'min_instances', 'max_instances') })
-            .nullable()
-            .describe(
-              'What one instance of a deployment costs while it is billed, at the price of now; null without one',
-            ),
-        }),
-      )
-      .describe('The most expensive first'),
+    top_up: orNull({ at: z.string(), in: z.string(), microcents: z.int() }).describe(
+      'The next automatic top-up at this burn: when the balance falls below the threshold. ' +
+        'null without one: top-ups are off, the card is declined, nothing burns, or it is below already',
+    ),
+    owners: rowsOf({
+      id: z.string(),
+      kind: z.enum(['deployment', 'hosted', 'container', 'batch', 'model']),
+      name: z.string(),
+      burn_microcents_per_hour: z.number(),
+      spent_microcents: z.int(),
+      gpus: z.int().describe('GPUs that are billed now'),
+      instance: orNull({
+        microcents_per_hour: z.number(),
+        ...fieldsOf(z.int(), 'gpus', 'min_instances', 'max_instances'),
+      }).describe('What one instance of a deployment costs while it is billed, at the price of now; null without one'),
+    }).describe('The most expensive first'),
     series: z
       .object({
         from: z.string().describe('The begin of the first step'),

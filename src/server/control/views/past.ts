@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { eventLoopTurn, monotonicMs } from '../../../lib/real-time.ts'
 import { inSlices } from '../../../lib/slices.ts'
+import { orNull } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { Bytes } from '../../../service/results.ts'
 import * as scenarios from '../../../simulator/history/export/scenario.ts'
@@ -24,22 +25,19 @@ const CheckpointSchema = z.object({
 const PastSchema = z.object({
   kept: z.boolean(),
   waiting: z.boolean().describe('Whether it begins only when the requests in progress have ended'),
-  kept_part: z
-    .object({
-      from: z.string().describe('The earliest time that one can go back to, ISO 8601'),
-      from_time: z.int().describe('The same in microseconds since the epoch of the world'),
-      to: z.string().describe('Now'),
-      to_time: z.int(),
-      from_start: z.boolean().describe('Whether it begins with the world, as its options made it'),
-      first_entry: z.int().describe('The first journal entry that one can go back to'),
-      last_entry: z.int(),
-      inputs: z.int().describe('Requests and actions in it'),
-      dropped_inputs: z.int().describe('Those of the oldest part, which is dropped'),
-      bytes: z.int(),
-      checkpoints: z.array(CheckpointSchema).describe('Moments that need no replay, oldest first'),
-    })
-    .nullable()
-    .describe('null if it is not kept, or waits'),
+  kept_part: orNull({
+    from: z.string().describe('The earliest time that one can go back to, ISO 8601'),
+    from_time: z.int().describe('The same in microseconds since the epoch of the world'),
+    to: z.string().describe('Now'),
+    to_time: z.int(),
+    from_start: z.boolean().describe('Whether it begins with the world, as its options made it'),
+    first_entry: z.int().describe('The first journal entry that one can go back to'),
+    last_entry: z.int(),
+    inputs: z.int().describe('Requests and actions in it'),
+    dropped_inputs: z.int().describe('Those of the oldest part, which is dropped'),
+    bytes: z.int(),
+    checkpoints: z.array(CheckpointSchema).describe('Moments that need no replay, oldest first'),
+  }).describe('null if it is not kept, or waits'),
 })
 
 export const getPast = control({

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { queryInteger } from '../../../service/fields.ts'
+import { orNull, queryInteger, rowsOf } from '../../../service/fields.ts'
 import { bitCount } from '../../../simulation/fleet/node-row.ts'
 import type { World } from '../../../simulation/world.ts'
 import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
@@ -32,18 +32,15 @@ export const getThing = control({
     ledger: z
       .array(PostingSchema.pick({ time: true, kind: true, microcents: true, open: true }))
       .describe('The newest first'),
-    cost: z
-      .object({ burn_microcents_per_hour: z.number(), spent_microcents: z.int() })
-      .nullable()
-      .describe('What it costs now and cost so far, as in GET /_sim/money; null for what costs nothing'),
-    related: z.array(
-      z.object({
-        id: z.string(),
-        kind: z.enum(VIEWED_KINDS),
-        relation: z.string().describe('What this thing does with it, as in `runs on`'),
-      }),
+    cost: orNull({ burn_microcents_per_hour: z.number(), spent_microcents: z.int() }).describe(
+      'What it costs now and cost so far, as in GET /_sim/money; null for what costs nothing',
     ),
-    links: z.array(z.object({ relation: z.string(), path: z.string() })),
+    related: rowsOf({
+      id: z.string(),
+      kind: z.enum(VIEWED_KINDS),
+      relation: z.string().describe('What this thing does with it, as in `runs on`'),
+    }),
+    links: rowsOf({ relation: z.string(), path: z.string() }),
   }),
   handle: async ({ params: { id }, sim, lookAtMoney }) => {
     const view = await refuseInvalid(() => viewThing(sim, id), 404)
@@ -82,7 +79,7 @@ export const listThings = control({
     path: z.string().nullable().describe('Where the service lists them; null if only the simulator does'),
     refused: z.boolean().describe('Whether the service refuses the list, as for a suspended account'),
     columns: z.array(z.string()),
-    rows: z.array(z.object({ id: z.string(), cells: z.array(z.string()).describe('One for each column') })),
+    rows: rowsOf({ id: z.string(), cells: z.array(z.string()).describe('One for each column') }),
     matched: z.int().describe('How many match, also those beyond limit'),
     total: z.int().describe('How many there are without filter and limit'),
   }),
