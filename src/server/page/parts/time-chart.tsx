@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useMemo, useRef } from 'preact/hooks'
 import { type Chart, stackSeries, styleOf } from '../plots/chart.ts'
-import { axesOf, drawPlot, patternId } from '../plots/draw-chart.ts'
+import { axesOf, drawPlot, patternId, patternsOf } from '../plots/draw-chart.ts'
 import { Small } from './buttons.tsx'
 import { clear, useSize } from './hooks.ts'
 import { shifted, type TimeRange, within, zoomed } from './time-range.ts'
@@ -179,24 +179,18 @@ function Plot({ chart, now, width, height }: StepChart & { readonly width: numbe
       return `<rect fill="url(#${patternId(chart, i)})" ${place}/>`
     })
     const label = now && `<text x="${x + NOW_WIDTH / 2}" y="${height - 4}" text-anchor="middle">now</text>`
-    return `${drawPlot(chart, axes)}${bars.join('')}${label ?? ''}`
+    return `<defs>${patternsOf(chart, fillOf)}</defs>${drawPlot(chart, axes)}${bars.join('')}${label ?? ''}`
   }, [chart, now, width, height])
   return (
     <svg class="plot" width={width} height={height} role="img" aria-label={`${chart.title}. ${chart.description}`}>
-      <defs>
-        {chart.series.map(({ name }, index) => {
-          const { light, dark, hatch } = styleOf(index)
-          return (
-            <pattern key={name} id={patternId(chart, index)} width="8" height="8" patternUnits="userSpaceOnUse">
-              <rect width="8" height="8" style={{ fill: `light-dark(${light}, ${dark})` }} />
-              <path class="hatch" d={hatch} />
-            </pattern>
-          )
-        })}
-      </defs>
       <g dangerouslySetInnerHTML={{ __html: text }} />
     </svg>
   )
+}
+
+function fillOf(series: number): string {
+  const { light, dark } = styleOf(series)
+  return `fill="light-dark(${light}, ${dark})"`
 }
 
 function formatInstant(seconds: number): string {

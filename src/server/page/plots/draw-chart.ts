@@ -57,15 +57,19 @@ export function drawPlot(chart: Chart, axes: Axes): string {
   ].join('\n')
 }
 
-/** Returns the patterns that the areas of a chart use, as the content of `<defs>`. */
-export function patternsOf(chart: Chart): string {
+/**
+ * Returns the patterns that the areas of a chart use, as the content of `<defs>`.
+ *
+ * @param paint returns the attribute with the colour of a series. Default: its class
+ */
+export function patternsOf(chart: Chart, paint = (index: number) => `class="f${index}"`): string {
   if (chart.kind === 'lines') return ''
   return chart.series
     .map((_, i) => {
       const { hatch } = styleOf(i)
       return (
         `<pattern id="${patternId(chart, i)}" width="8" height="8" patternUnits="userSpaceOnUse">` +
-        `<rect class="f${i}" width="8" height="8"/>${hatch === '' ? '' : `<path class="hatch" d="${hatch}"/>`}</pattern>`
+        `<rect ${paint(i)} width="8" height="8"/>${hatch === '' ? '' : `<path class="hatch" d="${hatch}"/>`}</pattern>`
       )
     })
     .join('')

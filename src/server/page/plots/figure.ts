@@ -31,7 +31,7 @@ export function drawFigure(charts: readonly Chart[], { title, detail }: Caption)
 <title id="title">${escapeXml(title)}</title>
 <desc id="description">${escapeXml(description)}</desc>
 <style>${styles()}</style>
-<defs>${charts.map(patternsOf).join('')}</defs>
+<defs>${charts.map(chart => patternsOf(chart)).join('')}</defs>
 <rect class="ground" x="0.5" y="0.5" width="${CHART_WIDTH - 1}" height="${height - 1}" rx="8"/>
 <text class="name" x="16" y="30">${escapeXml(title)}</text>
 <text class="soft" x="16" y="49">${escapeXml(detail)}</text>
