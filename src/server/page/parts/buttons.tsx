@@ -23,11 +23,7 @@ export function CopyButton({ label, text }: { label: string; text: () => string 
 
 /** Closes a part of the page. `what` names it: 'the inspector'. */
 export function CloseButton({ what, onClick }: { what: string; onClick: () => void }) {
-  return (
-    <Quiet aria-label={`Close ${what}`} onClick={onClick}>
-      ✕
-    </Quiet>
-  )
+  return <Button words="✕" class="quiet" aria-label={`Close ${what}`} onClick={onClick} />
 }
 
 /** Saves a text as a file. */
@@ -39,20 +35,25 @@ export function saveFile(name: string, text: string, type = 'text/plain'): void 
   URL.revokeObjectURL(link.href)
 }
 
-interface SmallProps extends ButtonHTMLAttributes {
+interface ButtonProps extends ButtonHTMLAttributes {
   readonly words: string
   /** What the button is about, for those who do not see it. */
   readonly of?: string
 }
 
-/** A small button. */
-export function Small({ words, of, class: style = '', ...attributes }: SmallProps) {
+/** A button with words. */
+export function Button({ words, of, ...attributes }: ButtonProps) {
   return (
-    <button type="button" class={`small ${style}`} {...attributes}>
+    <button type="button" {...attributes}>
       {words}
       {of !== undefined && <span class="hidden"> {of}</span>}
     </button>
   )
+}
+
+/** A small button. */
+export function Small({ class: style = '', ...attributes }: ButtonProps) {
+  return <Button class={`small ${style}`} {...attributes} />
 }
 
 /** A button without a box. */
@@ -79,9 +80,7 @@ export function Choice<Value extends string>({ label, options, value, onChange }
     <fieldset class="choice">
       <legend>{label}</legend>
       {Object.entries<string>(options).map(([option, title]) => (
-        <button key={option} type="button" aria-pressed={option === value} onClick={() => onChange(option as Value)}>
-          {title}
-        </button>
+        <Button key={option} words={title} aria-pressed={option === value} onClick={() => onChange(option as Value)} />
       ))}
     </fieldset>
   )

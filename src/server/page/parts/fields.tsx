@@ -4,6 +4,7 @@ import { parseJsonOrText } from '../../../lib/json-text.ts'
 import type { AnswersByRoute } from '../store/ask.ts'
 import { useSession } from '../store/session.ts'
 import { useAnswer } from '../store/use-answer.ts'
+import { Button } from './buttons.tsx'
 import { set } from './hooks.ts'
 
 interface TextFieldProps extends Readonly<Partial<Record<'placeholder' | 'class' | 'list', string>>> {
@@ -147,9 +148,7 @@ export function CommandForm({ command, target, look, idle, children }: CommandFo
   if (look === 'button') {
     return (
       <form class="command" onSubmit={give} title={idle ?? command.says}>
-        <button type="submit" class="small" disabled={idle !== undefined}>
-          {words}
-        </button>
+        <Button words={words} type="submit" class="small" disabled={idle !== undefined} />
         {command.args.map(name => (
           <input key={name} aria-label={`${words}: ${name}`} placeholder={name} size={4} {...fieldOf(name)} />
         ))}
@@ -166,9 +165,7 @@ export function CommandForm({ command, target, look, idle, children }: CommandFo
         </label>
       ))}
       <TextField label="After (empty: now)" size={8} placeholder="10m" value={after} />
-      <button type="submit" class="primary">
-        Give the command
-      </button>
+      <Button words="Give the command" type="submit" class="primary" />
     </form>
   )
 }

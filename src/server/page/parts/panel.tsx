@@ -54,13 +54,16 @@ export function Address<Route extends ControlRoute>({ route, fields, name }: Add
   )
 }
 
-type DetailsHeadProps = { what: string; close: () => void; children: ComponentChildren }
+type DetailsHeadProps = { what: string; close: () => void; title?: string; children?: ComponentChildren }
 
 /** The title of something that is open beside a view, with the button that closes it: 'the inspector'. */
-export function DetailsHead({ what, close, children }: DetailsHeadProps) {
+export function DetailsHead({ what, close, title, children }: DetailsHeadProps) {
   return (
     <div class="details-head">
-      <div>{children}</div>
+      <div>
+        {title !== undefined && <h2 class="break">{title}</h2>}
+        {children}
+      </div>
       <CloseButton what={what} onClick={close} />
     </div>
   )

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { CloseButton, CopyButton } from '../parts/buttons.tsx'
+import { Button, CloseButton, CopyButton } from '../parts/buttons.tsx'
 import { bound } from '../parts/fields.tsx'
 import { clear, set } from '../parts/hooks.ts'
 import { DetailsHead, Overlay } from '../parts/panel.tsx'
@@ -25,9 +25,7 @@ export function App() {
   const view = views.find(each => each.name === name) ?? views[0]!
   return (
     <>
-      <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
-        Skip to the view
-      </button>
+      <Button words="Skip to the view" class="skip" onClick={() => document.getElementById('main')?.focus()} />
       <Header show={which => set(overlay, which)} />
       <nav class="tabs" aria-label="Views">
         {views.map(({ name, title, glyph }) => (
@@ -98,7 +96,7 @@ function TokenPrompt() {
         <input type="password" autocomplete="off" {...bound(token)} />
       </label>
       {isWrong.value && <p role="alert">✗ The server does not accept this token. See its line “control”.</p>}
-      <button type="submit">Continue</button>
+      <Button words="Continue" type="submit" />
     </form>
   )
 }
@@ -107,9 +105,7 @@ function TokenPrompt() {
 function Help({ close }: { close: () => void }) {
   return (
     <Overlay label="Keys">
-      <DetailsHead what="the help" close={close}>
-        <h2>Keys</h2>
-      </DetailsHead>
+      <DetailsHead what="the help" close={close} title="Keys" />
       <table>
         <tbody>
           {KEYS.map(([keys, meaning]) => (

@@ -1,6 +1,7 @@
 /** The clock of the world: its time, what comes next, and the ways to move it. */
 
 import { useSignal } from '@preact/signals'
+import { Button } from '../parts/buttons.tsx'
 import { bound } from '../parts/fields.tsx'
 import { formatDay, formatTime } from '../parts/format.ts'
 import { advance, HOLD_OWNER, nextEvent, togglePause, useSession } from '../store/session.ts'
@@ -27,27 +28,21 @@ export function ClockBar() {
         </span>
       </div>
       <div class="clock-moves" role="group" aria-label="Move the clock">
-        <button
-          type="button"
+        <Button
+          words={holders.includes(HOLD_OWNER) ? '▶ Play' : '‖ Pause'}
           onClick={() => togglePause(session)}
           disabled={mode === 'manual'}
           title={mode === 'manual' ? 'A manual clock moves only by request' : 'Space'}
-        >
-          {holders.includes(HOLD_OWNER) ? '▶ Play' : '‖ Pause'}
-        </button>
-        <button
-          type="button"
+        />
+        <Button
+          words="⇥ Next event"
           class="primary"
           disabled={isMoving || next === null}
           onClick={() => nextEvent(session)}
           title={next === null ? 'Nothing is scheduled' : 'Key: →'}
-        >
-          ⇥ Next event
-        </button>
+        />
         {Object.entries(STEPS).map(([label, by]) => (
-          <button type="button" key={by} disabled={isMoving} onClick={() => advance(session, by)}>
-            {label}
-          </button>
+          <Button words={label} key={by} disabled={isMoving} onClick={() => advance(session, by)} />
         ))}
         <form
           class="inline"
@@ -57,9 +52,7 @@ export function ClockBar() {
           }}
         >
           <input aria-label="Advance by a duration" placeholder="90m" size={6} {...bound(custom)} />
-          <button type="submit" disabled={isMoving}>
-            Advance
-          </button>
+          <Button words="Advance" type="submit" disabled={isMoving} />
         </form>
       </div>
       <Timeline />

@@ -18,8 +18,7 @@ export function Inspector({ id, close }: { id: string; close: () => void }) {
   const name = thing === undefined ? id : nameOf(thing)
   return (
     <aside class="inspector" aria-label={`Inspector: ${id}`}>
-      <DetailsHead what="the inspector" close={close}>
-        <h2 class="break">{name}</h2>
+      <DetailsHead what="the inspector" close={close} title={name}>
         {thing !== undefined && (
           <p class="faint">
             {kindWords(thing.kind)}

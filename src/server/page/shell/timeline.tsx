@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { ControlEntry } from '../../control/client/index.ts'
+import { Button } from '../parts/buttons.tsx'
 import { Brush, Canvas, circle } from '../parts/canvas.tsx'
 import { formatDay, formatDuration, formatTime } from '../parts/format.ts'
 import { clear } from '../parts/hooks.ts'
@@ -202,9 +203,7 @@ function ComingWords({ ahead, next, now }: ComingWordsProps) {
           <strong>Next{next.time === now ? ', now' : `, in ${formatDuration((next.time - now) / 1e6)}`}:</strong>{' '}
           {next.sentence}{' '}
           {next.time > now && (
-            <button type="button" class="link-button" onClick={() => advanceTo(session, next.at)}>
-              Go there
-            </button>
+            <Button words="Go there" class="link-button" onClick={() => advanceTo(session, next.at)} />
           )}
         </>
       )}

@@ -2,7 +2,7 @@
 
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { Small } from '../parts/buttons.tsx'
+import { Button, Small } from '../parts/buttons.tsx'
 import { TextField } from '../parts/fields.tsx'
 import { formatTime, plural } from '../parts/format.ts'
 import { set } from '../parts/hooks.ts'
@@ -36,9 +36,7 @@ export function Worlds({ close }: { close: () => void }) {
   }
   return (
     <Overlay label="Worlds" class="large stack">
-      <DetailsHead what="the worlds" close={close}>
-        <h1>Worlds</h1>
-      </DetailsHead>
+      <DetailsHead what="the worlds" close={close} title="Worlds" />
       <Panel title="Worlds" route="GET /_sim/worlds" error={error}>
         <Table
           titles={['World', 'Made of', 'Seed', 'Time', '']}
@@ -91,7 +89,7 @@ function CreateWorld() {
       <TextField label="Fixture" size={12} placeholder="two-nodes" value={fixtures} />
       <TextField label="Seed" size={12} placeholder="7" value={seed} />
       <TextField label="Weather" size={12} placeholder="launch-day" value={weather} />
-      <button type="submit">Create a world</button>
+      <Button words="Create a world" type="submit" />
     </form>
   )
 }
@@ -140,7 +138,7 @@ function Snapshots({ compared }: { compared: Signal<Other | undefined> }) {
       )}
       <form class="toolbar create" aria-label="Take a snapshot" onSubmit={take}>
         <TextField label="Name" size={16} placeholder="before-the-storm" value={name} />
-        <button type="submit">Take a snapshot</button>
+        <Button words="Take a snapshot" type="submit" />
       </form>
     </Panel>
   )

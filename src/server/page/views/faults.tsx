@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { tryParseJson } from '../../../lib/json-text.ts'
-import { CopyButton, Small, saveFile } from '../parts/buttons.tsx'
+import { Button, CopyButton, Small, saveFile } from '../parts/buttons.tsx'
 import { bound, CommandForm, Select, TextField } from '../parts/fields.tsx'
 import { formatCount, formatDuration, formatTime, plural, secondsBetween } from '../parts/format.ts'
 import { set } from '../parts/hooks.ts'
@@ -50,9 +50,7 @@ function ActiveFailures() {
         ))}
       </ul>
       {failures !== undefined && failures.length > 1 && (
-        <button type="button" onClick={() => session.act('Undo all failures', 'POST /_sim/heal')}>
-          Undo all
-        </button>
+        <Button words="Undo all" onClick={() => session.act('Undo all failures', 'POST /_sim/heal')} />
       )}
     </Panel>
   )
@@ -176,9 +174,7 @@ function FaultRules() {
           <textarea class="mono" rows={8} {...bound(text)} />
         </label>
         <Problem text={problem.value} />
-        <button type="submit" class="primary">
-          Add the rule
-        </button>
+        <Button words="Add the rule" type="submit" class="primary" />
       </form>
     </Panel>
   )
@@ -308,9 +304,7 @@ function RunResult({ run }: { run: ScenarioRun | undefined }) {
           {steps.map(({ at, text }, index) => (
             <li key={index}>
               <time dateTime={at}>{formatTime(at)}</time>{' '}
-              <button type="button" class="linklike break" title="Show its world then" onClick={() => visit(at)}>
-                {text}
-              </button>
+              <Button words={text} class="linklike break" title="Show its world then" onClick={() => visit(at)} />
             </li>
           ))}
         </ol>
@@ -356,9 +350,7 @@ function Recorded() {
         ))}
       </ol>
       <div class="toolbar create">
-        <button type="button" class="primary" onClick={record}>
-          Record as scenario
-        </button>
+        <Button words="Record as scenario" class="primary" onClick={record} />
         <label>
           <input
             type="checkbox"

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { countWhile } from '../../../lib/lists.ts'
 import type { ControlEntry } from '../../control/client/index.ts'
+import { Button } from '../parts/buttons.tsx'
 import { Select } from '../parts/fields.tsx'
 import {
   formatCount,
@@ -384,9 +385,7 @@ function LedgerLines() {
     <section class="panel" aria-label="Ledger">
       <div class="toolbar ledger-head">
         <h2>
-          <button type="button" class="link-button" aria-expanded={isOpen} onClick={toggle}>
-            {isOpen ? '▾' : '▸'} Ledger
-          </button>
+          <Button words={`${isOpen ? '▾' : '▸'} Ledger`} class="link-button" aria-expanded={isOpen} onClick={toggle} />
         </h2>
         {ledger !== undefined && <span class="faint">{plural(lines.length, 'line')}, the newest first</span>}
         <span class="space" />

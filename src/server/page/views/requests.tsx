@@ -70,9 +70,7 @@ export function RequestsView() {
       </section>
       {request === 'new' ? (
         <section class="split-details" aria-label="New request">
-          <DetailsHead what="the new request" close={close}>
-            <h2>New request</h2>
-          </DetailsHead>
+          <DetailsHead what="the new request" close={close} title="New request" />
           <Resend request={NEW_REQUEST} kept={NOTHING_KEPT} />
         </section>
       ) : (

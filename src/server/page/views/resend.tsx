@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { parseJsonOrText } from '../../../lib/json-text.ts'
 import { plural } from '../../../lib/text/numbers.ts'
 import type { ControlRequest } from '../../control/client/index.ts'
-import { Small } from '../parts/buttons.tsx'
+import { Button, Small } from '../parts/buttons.tsx'
 import { formatTime } from '../parts/format.ts'
 import { intoView, set } from '../parts/hooks.ts'
 import { Table } from '../parts/lists.tsx'
@@ -129,20 +129,20 @@ export function Resend({ request, kept }: ResendProps) {
         </p>
       )}
       <div class="toolbar">
-        <button type="submit" value="here">
-          Send
-        </button>
-        <button type="submit" value="now">
-          Send in a fork
-        </button>
+        <Button words="Send" type="submit" value="here" />
+        <Button words="Send in a fork" type="submit" value="now" />
         {rule !== undefined && past !== null && (
           <label>
             <input type="checkbox" name="without" /> without {rule}
           </label>
         )}
-        <button type="submit" value="then" class="primary" disabled={past === null}>
-          Send in a fork of the past
-        </button>
+        <Button
+          words="Send in a fork of the past"
+          type="submit"
+          value="then"
+          class="primary"
+          disabled={past === null}
+        />
       </div>
       {newest.value !== undefined && <Outcome sent={newest.value} request={request} kept={kept} />}
     </form>

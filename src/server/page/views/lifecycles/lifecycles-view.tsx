@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
-import { Choice } from '../../parts/buttons.tsx'
+import { Button, Choice } from '../../parts/buttons.tsx'
 import { FilterField, Select } from '../../parts/fields.tsx'
 import { formatCount, plural } from '../../parts/format.ts'
 import { clear, set } from '../../parts/hooks.ts'
@@ -86,15 +86,9 @@ export function LifecyclesView() {
           onChange={value => place.go({ scale: value === 'true' ? value : undefined }, 'replace')}
         />
         <div class="choice" role="group" aria-label="Zoom">
-          <button type="button" aria-label="Show more time" title="s" onClick={() => zoom(1.5)}>
-            −
-          </button>
-          <button type="button" aria-label="Show less time" title="w" onClick={() => zoom(1 / 1.5)}>
-            +
-          </button>
-          <button type="button" title="0" disabled={span.value === undefined} onClick={clear(span)}>
-            All
-          </button>
+          <Button words="−" aria-label="Show more time" title="s" onClick={() => zoom(1.5)} />
+          <Button words="+" aria-label="Show less time" title="w" onClick={() => zoom(1 / 1.5)} />
+          <Button words="All" title="0" disabled={span.value === undefined} onClick={clear(span)} />
         </div>
         <Address route="GET /_sim/lifecycles" fields={{ kind: fields.kind }} />
       </div>
