@@ -4,52 +4,41 @@ import type { Entry } from '../../kernel/journal.ts'
 import { groupBy } from '../../lib/lists.ts'
 import type { Simulator } from '../simulator.ts'
 import { Causes } from './causes.ts'
-import { findEntry, withoutRepeats } from './explain.ts'
+import { findEntry, toExplained, withoutRepeats } from './explain.ts'
 import { type MoneyOwner, type MoneyView, moneySeries } from './money-tracker.ts'
-import { type Waiting, waitingBecauseOf } from './waits.ts'
+import { waitingBecauseOf } from './waits.ts'
 
-export interface Effect {
+interface Effect {
   readonly entry: Entry
   /** Steps from the entry whose effects are listed. */
   readonly depth: number
 }
 
-/** The owner of costs among the things that an entry and its effects are about. */
-export interface CostSince extends MoneyOwner {
-  /** What it cost since the time of the entry. */
-  readonly since: number
-}
-
-export interface CauseTree {
-  /** The first cause first. Repeated steps of a subject are left out. */
-  readonly causes: readonly Entry[]
-  readonly entry: Entry
-  /** Each below its own cause, in the order of time. */
-  readonly effects: readonly Effect[]
-  /** The number of all effects. */
-  readonly matched: number
-  /** Deployments that wait now because of the entry. What a stock-out prevents has no entry of its own. */
-  readonly waiting: readonly Waiting[]
-  /** The most expensive since then first. */
-  readonly money: readonly CostSince[]
-}
-
 /**
- * Returns the causes and the effects of a journal entry.
+ * Returns the causes and the effects of a journal entry, and what the things of both cost.
  *
  * @param limit the most effects that are listed: the oldest
  * @throws RangeError for an unknown position
  */
-export function findCauseTree(sim: Simulator, seq: number, limit: number, { owners }: MoneyView): CauseTree {
+export function findCauseTree(sim: Simulator, seq: number, limit: number, { owners }: MoneyView) {
   const causes = new Causes(sim)
   const entry = findEntry(sim, causes, seq)
   const all = causes.effectsOf([entry])
+  const toView = (each: Entry) => toExplained(sim, each)
   return {
-    causes: withoutRepeats(causes.chainOf(entry).slice(1)).reverse(),
-    entry,
-    effects: toTree(causes, entry, all.slice(0, limit)),
+    /** The first cause first. Repeated steps of a subject are left out. */
+    causes: withoutRepeats(causes.chainOf(entry).slice(1)).reverse().map(toView),
+    entry: toView(entry),
+    /** The number of all effects. */
     matched: all.length,
+    /** Each below its own cause, in the order of time. */
+    effects: toTree(causes, entry, all.slice(0, limit)).map(effect => ({
+      ...toView(effect.entry),
+      depth: effect.depth,
+    })),
+    /** Deployments that wait now because of the entry. What a stock-out prevents has no entry of its own. */
     waiting: waitingBecauseOf(sim.world, entry, causes.entries),
+    /** The most expensive since then first. */
     money: costsSince(sim, owners, entry.time, subjectsOf(causes, [entry, ...all])),
   }
 }
@@ -84,12 +73,8 @@ function subjectsOf(causes: Causes, entries: readonly Entry[]): Set<string> {
   return subjects
 }
 
-function costsSince(
-  { world }: Simulator,
-  owners: readonly MoneyOwner[],
-  from: number,
-  subjects: ReadonlySet<string>,
-): CostSince[] {
+/** Returns the owners of costs among things, with what each cost since a time. */
+function costsSince({ world }: Simulator, owners: readonly MoneyOwner[], from: number, subjects: ReadonlySet<string>) {
   const to = world.clock.now
   const named = owners.filter(({ id }) => subjects.has(id))
   if (named.length === 0) return []

@@ -11,6 +11,16 @@ import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
 import { MINOR_KINDS } from './lives.ts'
 
+const ComingEntries = rowsOf({
+  time: z.int().describe('Microseconds since the epoch of the world'),
+  at: z.string().describe('The time as ISO 8601'),
+  in: z.string().describe('The time from now, as in `2m 5s`'),
+  kind: z.string(),
+  subject: z.string(),
+  sentence: z.string().describe('What happens, in one to three sentences'),
+  visible: z.boolean().describe('Whether a client can see its event'),
+})
+
 export const getAhead = control({
   route: 'GET /_sim/ahead',
   summary:
@@ -31,29 +41,12 @@ export const getAhead = control({
       .enum(['time', 'limit', 'events', 'nothing'])
       .describe('The end of the time, enough entries, 50,000 events, or nothing more is planned'),
     events: z.int().describe('Events of the copy'),
-    entries: rowsOf({
-      time: z.int().describe('Microseconds since the epoch of the world'),
-      at: z.string().describe('The time as ISO 8601'),
-      in: z.string().describe('The time from now, as in `2m 5s`'),
-      kind: z.string(),
-      subject: z.string(),
-      sentence: z.string().describe('What happens, in one to three sentences'),
-      visible: z.boolean().describe('Whether a client can see its event'),
-    }),
+    entries: ComingEntries,
   }),
   handle: async ({ query: { by, limit, visible }, sim }) => {
     const { world } = sim
     if (world.needsTokenizer) await loadTokenizer()
-    const { from, to, stoppedBy, events, entries } = await refuseInvalid(() =>
-      lookAheadFrom(world, micros(by), limit, visible === 'true'),
-    )
-    const { clock } = world
-    return {
-      ...{ from: clock.iso(from), to: clock.iso(to), stopped_by: stoppedBy, events },
-      entries: entries.map(({ time, ...entry }) => ({
-        ...{ time, at: clock.iso(time), in: formatDuration(time - from), ...entry },
-      })),
-    }
+    return refuseInvalid(() => lookAheadFrom(world, micros(by), limit, visible === 'true'))
   },
 })
 
@@ -64,23 +57,20 @@ export const getAhead = control({
  * @throws RangeError for a time beyond the age of a world
  */
 async function lookAheadFrom(world: World, by: Micros, limit: number, isVisibleOnly: boolean) {
-  const from = world.clock.now
+  const { clock } = world
+  const from = clock.now
   const end = requireWithinMaxAge(from + by)
   const future = world.fork()
   // The copy must not report its errors as errors of the world.
   future.onEventError = () => {}
-  const entries: { time: Micros; kind: string; subject: string; sentence: string; visible: boolean }[] = []
+  const entries: z.input<typeof ComingEntries> = []
   let step: Entry[] = []
   future.journal.listen(entry => step.push(entry))
   let events = 0
   const slices = new Slices()
-  const conclude = (stoppedBy: 'time' | 'limit' | 'events' | 'nothing', to: Micros) => ({
-    from,
-    to,
-    stoppedBy,
-    events,
-    entries,
-  })
+  const conclude = (stopped_by: 'time' | 'limit' | 'events' | 'nothing', to: Micros) => {
+    return { from: clock.iso(from), to: clock.iso(to), stopped_by, events, entries }
+  }
   while (events < LIMITS.aheadEvents) {
     const before = future.visibleChanges
     if (!future.next(end)) return conclude(future.agenda.size === 0 ? 'nothing' : 'time', end)
@@ -89,7 +79,8 @@ async function lookAheadFrom(world: World, by: Micros, limit: number, isVisibleO
     for (const entry of step) {
       if (isMinor(entry.kind) || (isVisibleOnly && !visible)) continue
       const { time, kind, subject } = entry
-      entries.push({ time, kind, subject, sentence: describeEntry(entry), visible })
+      const times = { time, at: clock.iso(time), in: formatDuration(time - from) }
+      entries.push({ ...times, kind, subject, sentence: describeEntry(entry), visible })
       if (entries.length >= limit) return conclude('limit', time)
     }
     step = []

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import type { Entry } from '../../../kernel/journal.ts'
 import { fieldsOf } from '../../../lib/fields.ts'
 import { queryInteger, rowsOf } from '../../../service/fields.ts'
 import { loadTokenizer } from '../../../service/openai/tokenizer.ts'
@@ -47,11 +46,9 @@ export const getCauses = control({
       refuse(404, `Failed to read the entry '${text}': a position is a whole number. Give a seq of GET /_sim/journal.`)
     }
     const find = () => causeTrees.findCauseTree(sim, Number(text), Number(limit), lookAtMoney())
-    const { causes, entry, effects, matched, waiting, money } = await refuseInvalid(find, 404)
-    const toView = (each: Entry) => explanations.toExplained(sim, each)
+    const { waiting, money, ...tree } = await refuseInvalid(find, 404)
     return {
-      ...{ causes: causes.map(toView), entry: toView(entry), matched },
-      effects: effects.map(effect => ({ ...toView(effect.entry), depth: effect.depth })),
+      ...tree,
       waiting: waiting.slice(0, MAX_WAITING).map(({ id, name }) => ({ id, name })),
       money: money.map(({ id, kind, since, spent, burnPerHour }) => ({
         ...{ id, kind, name: kind === 'model' || kind === 'batch' ? id : nameOfThing(sim.world, id) },
