@@ -1,6 +1,6 @@
 import type { Chart, ChartSeries } from './chart.ts'
 import type { Caption } from './figure.ts'
-import { type PlottedReport, readSteps, type SteppedDeployment, type Steps } from './report-steps.ts'
+import { type PlottedReport, readSteps, type Steps } from './report-steps.ts'
 import { formatFigure } from './ticks.ts'
 
 const MICROCENTS_PER_DOLLAR = 100_000_000
@@ -13,6 +13,20 @@ interface ReportChart extends Omit<Chart, 'name' | 'from' | 'to' | 'times' | 'ma
   series(steps: Steps): ChartSeries[]
 }
 
+/** Amounts of which a chart has the rate per hour. */
+interface Amount {
+  readonly field: 'cost' | 'refused'
+  /** What is 1 in the chart. */
+  readonly unit: number
+  /** Decimals of a total. */
+  readonly digits: number
+}
+
+const AMOUNTS = {
+  money: { field: 'cost', unit: MICROCENTS_PER_DOLLAR, digits: 2 },
+  refusals: { field: 'refused', unit: 1, digits: 0 },
+} as const satisfies Readonly<Record<string, Amount>>
+
 /** The charts of a report by their names, in their order. */
 const CHARTS = {
   money: {
@@ -21,14 +35,7 @@ const CHARTS = {
       'What the GPU time of each deployment cost, as dollars per hour of each step. Its area is the rent of the report.',
     ...{ unit: '$ per hour', kind: 'areas', scale: 'linear', figureLabel: 'total, $' },
     emptyText: 'No deployment cost anything in this time.',
-    series: ({ deployments, hours }) => {
-      const costs = deployments.map(({ name, cost }) => ({
-        name,
-        total: sumOf(cost) / MICROCENTS_PER_DOLLAR,
-        values: cost.map((cost, i) => cost / MICROCENTS_PER_DOLLAR / hours[i]!),
-      }))
-      return rankSeries(costs, total => formatFigure(total, 2))
-    },
+    series: steps => ratesOf(steps, AMOUNTS.money),
   },
   'gpu-hours': {
     title: 'GPU-hours',
@@ -62,14 +69,7 @@ const CHARTS = {
     description: 'Requests that each deployment refused, per hour of each step.',
     ...{ unit: 'requests per hour', kind: 'areas', scale: 'linear', figureLabel: 'total' },
     emptyText: 'No deployment refused a request in this time.',
-    series: ({ deployments, hours }) => {
-      const refusals = deployments.map(({ name, refused }) => ({
-        name,
-        total: sumOf(refused),
-        values: refused.map((count, i) => count / hours[i]!),
-      }))
-      return rankSeries(refusals, total => formatFigure(total, 0))
-    },
+    series: steps => ratesOf(steps, AMOUNTS.refusals),
   },
   latency: {
     title: 'Time to the first token',
@@ -146,16 +146,17 @@ export function comparisonCharts(reports: ReadonlyMap<string, PlottedReport>, st
       return { name, values, figure: figureOf(values) }
     }),
   })
-  const sum = (steps: Steps, read: (one: SteppedDeployment) => number) => sumOf(steps.deployments.map(read))
-  const total = (digits: number) => (values: readonly (number | null)[]) =>
-    formatFigure(sumOf(values.map((value, i) => (value ?? 0) * window.hours[i]!)), digits)
+  const rates = (name: keyof typeof AMOUNTS, description: string) => {
+    const { field, unit, digits } = AMOUNTS[name]
+    return chart(
+      name,
+      { description },
+      ({ deployments, hours }, i) => sumOf(deployments.map(one => one[field][i]!)) / unit / hours[i]!,
+      values => formatFigure(sumOf(values.map((value, i) => (value ?? 0) * window.hours[i]!)), digits),
+    )
+  }
   return [
-    chart(
-      'refusals',
-      { description: 'Requests that all deployments refused, per hour of each step.' },
-      (steps, i) => sum(steps, ({ refused }) => refused[i]!) / steps.hours[i]!,
-      total(0),
-    ),
+    rates('refusals', 'Requests that all deployments refused, per hour of each step.'),
     chart(
       'latency',
       {
@@ -165,12 +166,7 @@ export function comparisonCharts(reports: ReadonlyMap<string, PlottedReport>, st
       (steps, i) => firstTokenOf(steps, 95, i),
       values => formatFigure(mostOf(values), 2),
     ),
-    chart(
-      'money',
-      { description: 'What the GPU time of all deployments cost, as dollars per hour of each step.' },
-      (steps, i) => sum(steps, ({ cost }) => cost[i]!) / MICROCENTS_PER_DOLLAR / steps.hours[i]!,
-      total(2),
-    ),
+    rates('money', 'What the GPU time of all deployments cost, as dollars per hour of each step.'),
   ]
 }
 
@@ -200,6 +196,14 @@ function windowOf({ from, to, times, marks }: Steps) {
 /** Returns the highest value; 0 without one. */
 function mostOf(values: readonly (number | null)[]): number {
   return Math.max(0, ...values.map(value => value ?? 0))
+}
+
+/** Returns what each deployment has of an amount, per hour of each step. */
+function ratesOf({ deployments, hours }: Steps, { field, unit, digits }: Amount): ChartSeries[] {
+  const series = deployments.map(({ name, [field]: amounts }) => ({
+    ...{ name, total: sumOf(amounts) / unit, values: amounts.map((amount, i) => amount / unit / hours[i]!) },
+  }))
+  return rankSeries(series, total => formatFigure(total, digits))
 }
 
 interface RankedSeries {
