@@ -36,25 +36,10 @@ export function toDescribedEntry(entry: Entry, sim: Simulator): z.input<typeof D
 export const EntrySentenceSchema = DescribedEntrySchema.omit({ time: true, cause: true, fields: true })
 
 /** The data of the event `entries`. Each list has one item for each entry, in the order of entries. */
-export interface EntryColumns {
-  /** When the world began, ISO 8601. */
-  readonly epoch: string
-  /** Positions in the journal. The first is whole, each further one is the difference from the one before. */
-  readonly seq: readonly number[]
-  /** Microseconds since the epoch. The first is whole, each further one is the difference from the one before. */
-  readonly time: readonly number[]
-  /** Places in `kinds`. */
-  readonly kind: readonly number[]
-  readonly kinds: readonly string[]
-  readonly subject: readonly string[]
-  /** Positions of the entries that caused them; 0 if the world began with it. */
-  readonly cause: readonly number[]
-  /** The fields of those entries that have some, by the place of the entry in the lists, from 0. */
-  readonly fields: Readonly<Record<number, EntryFields>>
-}
+export type EntryColumns = ReturnType<typeof toEntryColumns>
 
 /** Writes entries in columns. */
-export function toEntryColumns(entries: readonly Entry[], sim: Simulator): EntryColumns {
+export function toEntryColumns(entries: readonly Entry[], sim: Simulator) {
   const places = new Map<string, number>()
   const fieldsOf: Record<number, EntryFields> = {}
   for (const [index, { kind, fields }] of entries.entries()) {
@@ -62,13 +47,19 @@ export function toEntryColumns(entries: readonly Entry[], sim: Simulator): Entry
     if (fields !== undefined) fieldsOf[index] = fields
   }
   return {
+    /** When the world began, ISO 8601. */
     epoch: sim.world.clock.iso(0),
+    /** Positions in the journal. The first is whole, each further one is the difference from the one before. */
     seq: stepsOf(entries.map(({ seq }) => seq)),
+    /** Microseconds since the epoch. The first is whole, each further one is the difference from the one before. */
     time: stepsOf(entries.map(({ time }) => time)),
+    /** Places in `kinds`. */
     kind: entries.map(({ kind }) => places.get(kind)!),
     kinds: [...places.keys()],
     subject: entries.map(({ subject }) => subject),
+    /** Positions of the entries that caused them; 0 if the world began with it. */
     cause: entries.map(({ cause }) => cause),
+    /** The fields of those entries that have some, by the place of the entry in the lists, from 0. */
     fields: fieldsOf,
   }
 }

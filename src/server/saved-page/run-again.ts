@@ -17,11 +17,6 @@ export interface WorldProblem {
   readonly cut: string | undefined
 }
 
-export interface WorldsRunAgain {
-  readonly connection: PageConnection
-  readonly problems: readonly WorldProblem[]
-}
-
 /**
  * Creates the worlds of recordings and performs them up to their ends. The first is the default world.
  *
@@ -32,7 +27,7 @@ export async function runAgain(
   worlds: readonly SavedWorld[],
   options: PageConnectionOptions,
   onProgress: (done: number, total: number) => void,
-): Promise<WorldsRunAgain> {
+): Promise<{ readonly connection: PageConnection; readonly problems: readonly WorldProblem[] }> {
   // Time that moves while the tokenizer is loaded would be another time.
   if (Symbol.for(TOKENIZER_KEY) in globalThis) await loadTokenizer()
   const recordings = worlds.map(({ title, recording }) => ({

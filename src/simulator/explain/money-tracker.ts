@@ -19,30 +19,7 @@ export interface MoneyOwner {
   readonly gpus: number
 }
 
-export interface MoneyView {
-  readonly balance: Microcents
-  /** Funds at the start of the world. */
-  readonly opening: Microcents
-  /** Payments, top-ups and adjustments since then. */
-  readonly added: Microcents
-  readonly spent: Microcents
-  readonly burnPerHour: Microcents
-  /** When the balance is zero at this burn. Undefined: never. */
-  readonly runsOutAt: Micros | undefined
-  /** The most expensive first. */
-  readonly owners: readonly MoneyOwner[]
-}
-
-/** What each owner cost in each step of a window. */
-export interface MoneySeries {
-  readonly step: Micros
-  /** The ends of the steps. The last step may be shorter. */
-  readonly times: readonly Micros[]
-  /** In the order of the columns. */
-  readonly owners: readonly string[]
-  /** A row for each step. */
-  readonly spent: readonly (readonly Microcents[])[]
-}
+export type MoneyView = ReturnType<MoneyTracker['look']>
 
 /** Reads the postings of the ledger as they come. */
 export class MoneyTracker {
@@ -57,7 +34,8 @@ export class MoneyTracker {
     this.#sim = sim
   }
 
-  look(): MoneyView {
+  /** Returns what the account has and spends now. */
+  look() {
     const { world } = this.#sim
     this.#read(world)
     const { ledger, clock } = world
@@ -78,9 +56,16 @@ export class MoneyTracker {
     const { balance } = ledger
     const burnPerHour = owners.reduce((sum, owner) => sum + owner.burnPerHour, 0)
     return {
-      ...{ balance, opening: ledger.openingFunds, added: this.#added, burnPerHour },
+      balance,
+      /** Funds at the start of the world. */
+      opening: ledger.openingFunds,
+      /** Payments, top-ups and adjustments since then. */
+      added: this.#added,
+      burnPerHour,
       spent: owners.reduce((sum, owner) => sum + owner.spent, 0),
+      /** When the balance is zero at this burn. Undefined: never. */
       runsOutAt: burnPerHour === 0 ? undefined : clock.now + Math.ceil((Math.max(0, balance) / burnPerHour) * HOUR),
+      /** The most expensive first. */
       owners: owners.sort((a, b) => b.burnPerHour - a.burnPerHour || b.spent - a.spent || (a.id < b.id ? -1 : 1)),
     }
   }
@@ -101,11 +86,14 @@ export class MoneyTracker {
   }
 }
 
-/** Returns what each owner cost in each step of a window, those without costs left out. */
+/**
+ * Returns what each owner cost in each step of a window, those without costs left out: a row for each step, with the
+ * owners in their order. `times` are the ends of the steps. The last step may be shorter.
+ */
 export function moneySeries(
   world: World,
   { from, to, step }: { readonly from: Micros; readonly to: Micros; readonly step: Micros },
-): MoneySeries {
+) {
   const { ledger } = world
   const times: Micros[] = []
   for (let end = from + step; end - step < to; end += step) times.push(Math.min(end, to))

@@ -7,31 +7,13 @@ import { cacheTokens, meanSequenceTokens } from '../../../simulation/fleet/weigh
 import { progressOfRunning } from '../../../simulation/inference/engine-progress.ts'
 import type { InferenceRow } from '../../../simulation/inference/request-row.ts'
 import { toWholeRequests } from '../../../simulation/load/request-flow.ts'
-import { estimateServing, type ServingEstimate } from '../../../simulation/load/serving.ts'
+import { estimateServing } from '../../../simulation/load/serving.ts'
 import type { World } from '../../../simulation/world.ts'
 
 /** The instances of a deployment that are ready, with their parts of its load, and what there is to divide. */
-export interface ServingState {
-  /** Requests/s of the offered load. */
-  readonly arrivalRate: number
-  /** Requests of clients that wait, and requests of the offered load. */
-  readonly waiting: number
-  readonly estimate: ServingEstimate
-  /** Whether lines of batches run on it. */
-  readonly isBusy: boolean
-  readonly engines: readonly EngineShare[]
-}
+export type ServingState = ReturnType<typeof servingState>
 
-/** The part of one ready instance. */
-export interface EngineShare {
-  readonly instance: number
-  /** Its part of the load, from 0 to 1. The parts of all engines add up to 1. */
-  readonly share: number
-  /** The parts of the engines before it. */
-  readonly sharesBefore: number
-}
-
-export function servingState(world: World, deployment: number): ServingState {
+export function servingState(world: World, deployment: number) {
   const row = world.deployments.read(deployment)
   const { now } = world.clock
   const [segment] = world.history.servingSegments(row)
@@ -39,7 +21,9 @@ export function servingState(world: World, deployment: number): ServingState {
   const served = segment && world.history.totalsWithin(segment, now).served
   const arrivalRate = load ? load.curve.rateAt(now) : 0
   return {
+    /** Requests/s of the offered load. */
     arrivalRate,
+    /** Requests of clients that wait, and requests of the offered load. */
     waiting:
       world.inferenceRequests.countsOfDeployment(deployment).waiting +
       (served === undefined ? 0 : toWholeRequests(served).backlog),
@@ -47,18 +31,21 @@ export function servingState(world: World, deployment: number): ServingState {
       load && served
         ? estimateServing(arrivalRate, load.speed, segment.effectiveInstances, served.backlog)
         : { concurrency: 0, queue: 0, timeToFirstToken: 0, tokensPerSecond: 0, utilisation: 0 },
+    /** Whether lines of batches run on it. */
     isBusy: segment?.isBusy ?? false,
     engines: engineShares(world, row),
   }
 }
 
-function engineShares(world: World, row: Readonly<DeploymentRow>): EngineShare[] {
+/** Returns the part of each ready instance of a deployment. The parts of all engines add up to 1. */
+function engineShares(world: World, row: Readonly<DeploymentRow>) {
   const ready = row.instances.filter(instance => world.instances.read(instance).state === 'ready')
   const speeds = ready.map(instance => 1 / world.nodes.read(world.instances.read(instance).node).slowdown)
   const total = speeds.reduce((sum, speed) => sum + speed, 0)
   let sharesBefore = 0
   return ready.map((instance, i) => {
     const share = speeds[i]! / total
+    /** `sharesBefore`: the parts of the engines before it. */
     const part = { instance, share, sharesBefore }
     sharesBefore += share
     return part
@@ -66,7 +53,7 @@ function engineShares(world: World, row: Readonly<DeploymentRow>): EngineShare[]
 }
 
 /** Returns the whole part of an amount that an engine has. The parts of all engines add up to the rounded amount. */
-function wholeShare({ share, sharesBefore }: EngineShare, amount: number): number {
+function wholeShare({ share, sharesBefore }: ServingState['engines'][number], amount: number): number {
   const isLast = sharesBefore + share > 1 - 1e-9
   return Math.round(amount * (isLast ? 1 : sharesBefore + share)) - Math.round(amount * sharesBefore)
 }
@@ -100,14 +87,7 @@ export class RequestsInFlight {
 }
 
 /** What an engine does at one time. */
-export interface EngineWork {
-  readonly running: number
-  readonly waiting: number
-  /** From 0 to 1. */
-  readonly cacheUsage: number
-  /** The share of its places or of its throughput that is in use, the higher of both, from 0 to 1. */
-  readonly utilisation: number
-}
+export type EngineWork = ReturnType<typeof engineWork>
 
 export function engineWork(
   world: World,
@@ -115,7 +95,7 @@ export function engineWork(
   instance: number,
   { engines, estimate, waiting, isBusy }: ServingState,
   running: readonly Readonly<InferenceRow>[],
-): EngineWork {
+) {
   const { weights } = deployment
   const { now } = world.clock
   const speed = speedOfInstance(deployment)
@@ -132,6 +112,7 @@ export function engineWork(
   return {
     running: (part ? wholeShare(part, estimate.concurrency) : 0) + lines + running.length,
     waiting: part ? wholeShare(part, waiting) : 0,
+    /** From 0 to 1. */
     cacheUsage: Math.min(1, usedTokens / cacheTokens(hardwareOf(deployment))),
     utilisation: engineUtilisation(world, deployment, part !== undefined, { estimate, isBusy }, running.length),
   }

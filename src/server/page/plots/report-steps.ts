@@ -18,38 +18,15 @@ export type PlottedStep = Pick<
   | ('cost_microcents' | 'held_gpu_hours' | 'used_gpu_hours')
 >
 
-/** The figures of the deployments with one name, with a value for each step. */
-export interface SteppedDeployment {
-  readonly name: string
-  /** Micro-cents. */
-  readonly cost: readonly number[]
-  readonly held: readonly number[]
-  readonly used: readonly number[]
-  readonly backlog: readonly number[]
-  readonly served: readonly number[]
-  readonly refused: readonly number[]
-  /** Seconds. */
-  readonly firstToken: readonly (number | null)[]
-}
-
-/** The series of a report, by deployment. */
-export interface Steps {
-  /** Unix seconds. */
-  readonly from: number
-  readonly to: number
-  /** The end of each step in Unix seconds, and its length in hours, at least a microsecond. */
-  readonly times: readonly number[]
-  readonly hours: readonly number[]
-  readonly deployments: readonly SteppedDeployment[]
-  readonly marks: readonly ChartMark[]
-}
+/** The series of a report, by deployment. Times are Unix seconds. */
+export type Steps = ReturnType<typeof readSteps>
 
 /**
  * Reads the rows of a report once. Deployments with one name, such as one that was created again, count as one.
  *
  * @param stepSeconds the length of a step; without it, steps in which no deployment existed are left out
  */
-export function readSteps({ from, to, commands, series = [] }: PlottedReport, stepSeconds?: number): Steps {
+export function readSteps({ from, to, commands, series = [] }: PlottedReport, stepSeconds?: number) {
   const [start, end] = [toSeconds(from), toSeconds(to)]
   const times: number[] = []
   const rows: { readonly step: number; readonly row: PlottedStep }[] = []
@@ -68,7 +45,7 @@ export function readSteps({ from, to, commands, series = [] }: PlottedReport, st
   }
   if (stepSeconds !== undefined) addStepsUpTo(end)
   const byName = groupBy(rows, ({ row }) => row.deployment)
-  const columns = Array.from(byName, ([name, ofName]): SteppedDeployment => {
+  const columns = Array.from(byName, ([name, ofName]) => {
     const of = (read: (row: PlottedStep) => number) => {
       const sums = times.map(() => 0)
       for (const { step, row } of ofName) sums[step]! += read(row)
@@ -77,22 +54,27 @@ export function readSteps({ from, to, commands, series = [] }: PlottedReport, st
     const newest = new Map(ofName.map(({ step, row }) => [step, row]))
     return {
       name,
+      /** Micro-cents of each step; the other figures too have a value for each. */
       cost: of(row => row.cost_microcents),
       held: of(row => row.held_gpu_hours),
       used: of(row => row.used_gpu_hours),
       backlog: of(row => row.backlog),
       served: of(row => row.served),
       refused: of(row => row.refused),
+      /** Seconds. */
       firstToken: times.map((_, i) => newest.get(i)?.time_to_first_token_seconds ?? null),
     }
   })
   return {
     from: start,
     to: end,
+    /** The ends of the steps, and their lengths in hours, at least a microsecond. */
     times,
     hours: times.map((time, i) => Math.max(time - (times[i - 1] ?? start), 1e-6) / 3600),
     deployments: columns,
-    marks: commands.newest.map(({ at, verb, target }) => ({ time: toSeconds(at), text: `${verb} ${target}` })),
+    marks: commands.newest.map(
+      ({ at, verb, target }): ChartMark => ({ time: toSeconds(at), text: `${verb} ${target}` }),
+    ),
   }
 }
 
