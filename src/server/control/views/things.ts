@@ -211,19 +211,12 @@ const OPERATIONS: Readonly<Partial<Record<ViewedKind, readonly [operation: strin
   account: ['getMe', () => '/v1/me'],
 }
 
-/** What the service answers about a thing. */
-interface ServiceObject {
-  /** The path of its GET. */
-  readonly path: string
-  /** Null if the answer is an error, as for a deleted thing or a suspended account. */
-  readonly object: unknown
-}
-
 /**
  * Asks a copy of the world for a thing, so that neither the journal nor a rate limit of the world sees it. Credentials are
- * hidden. Returns undefined for a kind without an operation.
+ * hidden. The object is null if the answer is an error, as for a deleted thing or a suspended account. Returns undefined
+ * for a kind without an operation.
  */
-async function askForThing(sim: Simulator, kind: ViewedKind, id: string): Promise<ServiceObject | undefined> {
+async function askForThing(sim: Simulator, kind: ViewedKind, id: string) {
   const [operation, toPath] = OPERATIONS[kind] ?? []
   if (operation === undefined || toPath === undefined || !(operation in sim.api.operations)) return undefined
   const path = toPath(id)

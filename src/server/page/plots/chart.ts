@@ -44,14 +44,11 @@ export interface ChartMark {
   readonly text: string
 }
 
-/** A line or area between two values of a series: where its lower edge is, and its upper edge. */
-export interface Band {
-  readonly low: readonly number[]
-  readonly high: readonly number[]
-}
+/** An area between two values of a series: where its lower edge is, and its upper edge. */
+export type Band = ReturnType<typeof stackSeries>[number]
 
 /** Returns where the areas of a chart lie on each other. A missing value is 0. */
-export function stackSeries(series: readonly ChartSeries[]): Band[] {
+export function stackSeries(series: readonly ChartSeries[]) {
   let low: readonly number[] | undefined
   return series.map(({ values }) => {
     const below: readonly number[] = low ?? values.map(() => 0)

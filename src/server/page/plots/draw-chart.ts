@@ -25,13 +25,8 @@ interface Plot {
 }
 
 /** Where times and values lie in the picture. */
-interface Axes {
-  readonly plot: Plot
-  readonly x: (time: number) => number
-  readonly y: (value: number) => number
-  readonly timeTicks: readonly Tick[]
-  readonly valueTicks: readonly Tick[]
-}
+type Axes = ReturnType<typeof axesOf>
+type ToLength = (value: number) => number
 
 /** Returns the elements of a chart as SVG text, within a group whose origin is its upper left corner. */
 export function drawChart(chart: Chart): string {
@@ -86,7 +81,7 @@ export function describeChart({ title, unit, description, series, figureLabel, e
  *
  * @param least a value that a linear axis reaches at least. Default: 0
  */
-export function axesOf(chart: Chart, plot: Plot, least = 0): Axes {
+export function axesOf(chart: Chart, plot: Plot, least = 0) {
   const to = Math.max(chart.to ?? chart.from, chart.times.at(-1) ?? chart.from)
   const length = to > chart.from ? to - chart.from : 1
   const x = (time: number) => plot.left + ((time - chart.from) / length) * (plot.right - plot.left)
@@ -95,14 +90,14 @@ export function axesOf(chart: Chart, plot: Plot, least = 0): Axes {
   return { plot, x, y, timeTicks: ticks, valueTicks: chart.series.length === 0 ? [] : ticksOfValues }
 }
 
-function linearAxis(chart: Chart, { top, bottom }: Plot, least: number): [Tick[], Axes['y']] {
+function linearAxis(chart: Chart, { top, bottom }: Plot, least: number): [Tick[], ToLength] {
   const tops = chart.kind === 'areas' ? (stackSeries(chart.series).at(-1)?.high ?? []) : valuesOf(chart)
   const ticks = linearTicks(Math.max(least, ...tops), 4)
   return [ticks, value => bottom - (value / ticks.at(-1)!.at) * (bottom - top)]
 }
 
 /** Values that are not above 0 lie on the lower edge. */
-function logAxis(chart: Chart, { top, bottom }: Plot): [Tick[], Axes['y']] {
+function logAxis(chart: Chart, { top, bottom }: Plot): [Tick[], ToLength] {
   const positive = valuesOf(chart).filter(value => value > 0)
   const [min, max] = positive.length === 0 ? [0.1, 1] : [Math.min(...positive), Math.max(...positive)]
   const ticks = logTicks(min, max)
@@ -155,7 +150,7 @@ function drawAreas(chart: Chart, { x, y }: Axes): string {
 }
 
 /** Returns the path of the upper edge of a band, where the band is not empty. */
-function edgeOf({ low, high }: Band, starts: readonly number[], x: Axes['x'], y: Axes['y']): string {
+function edgeOf({ low, high }: Band, starts: readonly number[], x: ToLength, y: ToLength): string {
   let path = ''
   for (let from = 0, to = 0; to <= high.length; to++) {
     if (to < high.length && high[to]! > low[to]!) continue
@@ -166,7 +161,7 @@ function edgeOf({ low, high }: Band, starts: readonly number[], x: Axes['x'], y:
 }
 
 /** Returns the corners of a line that holds each value from the time before it up to its own. */
-function steps(values: readonly number[], starts: readonly number[], x: Axes['x'], y: Axes['y']): [number, number][] {
+function steps(values: readonly number[], starts: readonly number[], x: ToLength, y: ToLength): [number, number][] {
   return values.flatMap((value, i): [number, number][] => [
     [x(starts[i]!), y(value)],
     [x(starts[i + 1]!), y(value)],
@@ -181,7 +176,7 @@ function drawLines(chart: Chart, { x, y }: Axes): string {
     .join('\n')
 }
 
-function drawLine({ name, values }: ChartSeries, index: number, chart: Chart, x: Axes['x'], y: Axes['y']): string {
+function drawLine({ name, values }: ChartSeries, index: number, chart: Chart, x: ToLength, y: ToLength): string {
   const { dash, glyph } = styleOf(index)
   const parts: [number, number][][] = []
   for (const [i, value] of values.entries()) {

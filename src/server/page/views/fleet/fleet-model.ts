@@ -162,16 +162,7 @@ interface NodeBox extends Place {
   readonly columns: number
 }
 
-export interface FleetLayout {
-  readonly cell: number
-  /** Space around the GPUs within a node. */
-  readonly padding: number
-  /** Height of the name of a node; 0 if there is no room for names. */
-  readonly nameHeight: number
-  readonly height: number
-  readonly titles: readonly Title[]
-  readonly boxes: readonly NodeBox[]
-}
+export type FleetLayout = ReturnType<typeof layoutWith>
 
 /** A node under a place, with the number of the GPU there. */
 export interface Hit {
@@ -190,8 +181,9 @@ export function layoutFleet(sections: readonly FleetSection[], width: number, he
   throw new Error('unreachable')
 }
 
-function layoutWith(sections: readonly FleetSection[], width: number, cell: number): FleetLayout {
+function layoutWith(sections: readonly FleetSection[], width: number, cell: number) {
   const isNamed = cell >= NAMED_CELL
+  // The space around the GPUs within a node and between nodes, and the height of names; 0 if there is no room for them.
   const [padding, gap, nameHeight] = isNamed ? [6, 8, 18] : [2, 4, 0]
   const titles: Title[] = []
   const boxes: NodeBox[] = []
