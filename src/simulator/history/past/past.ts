@@ -1,6 +1,5 @@
 /** The past of a world: what came from outside since it is kept, and checkpoints to go on from. */
 
-import type { Micros } from '../../../kernel/duration.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { eventLoopTurn } from '../../../lib/real-time.ts'
 import type { Steps } from '../../../lib/slices.ts'
@@ -40,20 +39,6 @@ export interface PastOptions {
 /** A past cannot be kept, or has no such moment. */
 export class PastError extends RangeError {
   override readonly name = 'PastError'
-}
-
-/** How much of the past of a world is kept. */
-export interface PastState {
-  readonly from: Micros
-  readonly to: Micros
-  /** Whether it begins with the world, as its options made it. */
-  readonly isFromStart: boolean
-  /** The first journal entry that one can go back to is the next one. */
-  readonly entry: number
-  readonly inputs: number
-  readonly droppedInputs: number
-  readonly bytes: number
-  readonly checkpoints: readonly Checkpoint[]
 }
 
 /** A line that is kept. */
@@ -142,14 +127,17 @@ export class Past implements RecordingSink {
     if (this.#inputs - (this.#checkpoints.at(-1)?.inputs ?? 0) >= this.#checkpointAfter.inputs) this.#settleSoon()
   }
 
-  /** What is kept; undefined while it waits for the end of requests to begin. */
-  get state(): PastState | undefined {
+  /**
+   * What is kept; undefined while it waits for the end of requests to begin. `isFromStart`: it begins with the world, as
+   * its options made it. One can go back to the journal entries after `entry`.
+   */
+  get state() {
     const [first] = this.#checkpoints
     if (first === undefined) return undefined
     return {
       ...{ from: first.at[0], to: this.#sim.world.clock.now, isFromStart: this.#header !== undefined },
       ...{ entry: first.entry, inputs: this.#inputs - first.inputs, droppedInputs: this.#droppedInputs },
-      ...{ bytes: this.#bytes, checkpoints: this.#checkpoints },
+      ...{ bytes: this.#bytes, checkpoints: this.#checkpoints as readonly Checkpoint[] },
     }
   }
 
