@@ -58,20 +58,11 @@ export function stackSeries(series: readonly ChartSeries[]) {
   })
 }
 
-/** How a series looks. Series that stand beside each other differ in more than their colour. */
-export interface SeriesStyle {
-  /** Colour on a light ground, and on a dark one. */
-  readonly light: string
-  readonly dark: string
-  /** Lengths of the dashes and gaps of a line, as in `stroke-dasharray`; empty for a solid line. */
-  readonly dash: string
-  /** Path of the mark of a line, around the origin, 8 units wide. */
-  readonly glyph: string
-  /** Path of the pattern of an area: lines in a square of 8 units; empty for a plain area. */
-  readonly hatch: string
-}
-
-/** Light colour, dark colour, dash, mark and pattern of each series. */
+/**
+ * How each series looks. Series that stand beside each other differ in more than their colour: the colour on a light
+ * ground and on a dark one, the dashes of its line (empty: solid), the mark of its line around the origin, 8 units wide,
+ * and the pattern of its area, lines in a square of 8 units (empty: plain).
+ */
 const ROWS = [
   ['#1f6fb4', '#5aa9e6', '', 'M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z', ''],
   ['#d97706', '#f5a742', '7 3', 'M-3.5 -3.5H3.5V3.5H-3.5Z', 'M-2 10L10 -2M-2 2L2 -2M6 10L10 6'],
@@ -84,11 +75,11 @@ const ROWS = [
 ] as const
 
 /** The styles of the series of a chart, in their order. The colours are apart for people with colour blindness too. */
-export const SERIES_STYLES: readonly SeriesStyle[] = ROWS.map(([light, dark, dash, glyph, hatch]) => ({
+export const SERIES_STYLES = ROWS.map(([light, dark, dash, glyph, hatch]) => ({
   ...{ light, dark, dash, glyph, hatch },
 }))
 
 /** Returns the style of a series by its index. Styles repeat after the last. */
-export function styleOf(index: number): SeriesStyle {
+export function styleOf(index: number) {
   return SERIES_STYLES[index % SERIES_STYLES.length]!
 }
