@@ -1,7 +1,8 @@
 /** A thing by its id: what it is, what happened to it, what it cost, and which other things belong to it. */
 
+import * as z from 'zod'
 import type { Entry } from '../../../kernel/journal.ts'
-import type { LedgerEntry } from '../../../simulation/account/ledger-types.ts'
+import { orNull, rowsOf } from '../../../service/fields.ts'
 import { toRentalOrdinal } from '../../../simulation/fleet/tenants.ts'
 import type { World } from '../../../simulation/world.ts'
 import type { ReceivedRequest } from '../../../simulator/exchanges/request-log.ts'
@@ -11,28 +12,38 @@ import { THING_KINDS, type Thing, type ThingKind } from '../../../simulator/expl
 import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
 import { findThing } from '../../../simulator/explain/things.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
+import { DescribedEntrySchema, PostingSchema, RequestSchema, toDescribedEntry, toRequestView } from '../event-views.ts'
 
-export const VIEWED_KINDS = [...THING_KINDS, 'request', 'entry'] as const
+const VIEWED_KINDS = [...THING_KINDS, 'request', 'entry'] as const
 export type ViewedKind = (typeof VIEWED_KINDS)[number]
 
-/** Another thing, and what it is to this one. */
-export interface Related {
-  readonly id: string
-  readonly kind: ViewedKind
-  /** As in `runs on`. */
-  readonly relation: string
-}
+export const ThingSchema = z.object({
+  id: z.string(),
+  kind: z.enum(VIEWED_KINDS),
+  sentences: z.array(z.string()).describe('What it is, and its state'),
+  object: z.unknown().describe('The object as the service shows it, or the node or fault rule; null for none'),
+  path: z.string().nullable().describe('Where the service shows it'),
+  entries: z.array(DescribedEntrySchema).describe('The newest first'),
+  requests: z.array(RequestSchema).describe('The newest first'),
+  ledger: z
+    .array(PostingSchema.pick({ time: true, kind: true, microcents: true, open: true }))
+    .describe('The newest first'),
+  cost: orNull({ burn_microcents_per_hour: z.number(), spent_microcents: z.int() }).describe(
+    'What it costs now and cost so far, as in GET /_sim/money; null for what costs nothing',
+  ),
+  related: rowsOf({
+    id: z.string(),
+    kind: z.enum(VIEWED_KINDS),
+    relation: z.string().describe('What this thing does with it, as in `runs on`'),
+  }),
+  links: rowsOf({ relation: z.string(), path: z.string() }),
+})
 
-export interface ThingView {
-  readonly id: string
-  readonly kind: ViewedKind
-  readonly sentences: readonly string[]
-  /** The newest first. */
-  readonly entries: readonly Entry[]
-  readonly requests: readonly ReceivedRequest[]
-  readonly ledger: readonly LedgerEntry[]
-  readonly related: readonly Related[]
-}
+/** What the simulator itself knows of a thing. */
+export type ThingView = Omit<z.input<typeof ThingSchema>, 'object' | 'path' | 'cost' | 'links'>
+
+/** Another thing, and what it is to this one. */
+type Related = ThingView['related'][number]
 
 /** The most entries, requests and postings of a view. */
 const MAX_LISTED = 50
@@ -48,21 +59,22 @@ export function viewThing(sim: Simulator, id: string): ThingView {
   if (/^\d+$/.test(id)) return viewEntry(sim, causes, findEntry(sim, causes, Number(id)))
   const thing = findThing(sim, id, causes)
   if (thing === undefined) throw unknownIdError(sim, causes, id)
-  const { ledger } = sim
   return {
-    ...{ id: thing.id, kind: thing.kind, sentences: thing.sentences },
-    entries: causes.entries
-      .filter(entry => thing.isOwn(entry))
-      .slice(-MAX_LISTED)
-      .reverse(),
-    requests: requestsOf(sim, causes, thing),
-    ledger: ledger
-      .entries()
-      .filter(({ subject }) => subject === thing.id)
-      .slice(-MAX_LISTED)
-      .reverse(),
+    ...{ id: thing.id, kind: thing.kind, sentences: [...thing.sentences] },
+    entries: newest(causes.entries.filter(entry => thing.isOwn(entry))).map(entry => toDescribedEntry(entry, sim)),
+    requests: requestsOf(sim, causes, thing).map(request => toRequestView(request, sim)),
+    ledger: newest(sim.ledger.entries().filter(({ subject }) => subject === thing.id)).map(
+      ({ time, kind, microcents, open }) => ({
+        ...{ time: sim.world.clock.iso(time), kind, microcents, ...(open && { open }) },
+      }),
+    ),
     related: relatedTo(sim.world, thing.kind, thing.id).slice(0, MAX_RELATED),
   }
+}
+
+/** Returns the newest of a list, the newest first. */
+function newest<Item>(items: readonly Item[]): Item[] {
+  return items.slice(-MAX_LISTED).reverse()
 }
 
 /** Returns the newest requests that name a thing; of a token those sent with it, and of a fault rule those that it changed. */
@@ -74,7 +86,7 @@ function requestsOf(sim: Simulator, causes: Causes, { kind, id }: Thing): Receiv
     const entry = causes.at(request.seq)
     return entry !== undefined && hits.has(causes.causeOf(entry)?.seq ?? -1)
   }
-  return sim.requests.filter(isMeant).slice(-MAX_LISTED).reverse()
+  return newest(sim.requests.filter(isMeant))
 }
 
 function viewEntry(sim: Simulator, causes: Causes, entry: Entry): ThingView {
@@ -84,7 +96,8 @@ function viewEntry(sim: Simulator, causes: Causes, entry: Entry): ThingView {
   const named = isRequest ? (request?.subjects ?? []) : [entry.subject]
   return {
     ...{ id: String(entry.seq), kind: isRequest ? 'request' : 'entry', sentences: [describeEntry(entry)] },
-    ...{ entries: [entry], requests: request === undefined ? [] : [request], ledger: [] },
+    entries: [toDescribedEntry(entry, sim)],
+    ...{ requests: request === undefined ? [] : [toRequestView(request, sim)], ledger: [] },
     related: [
       ...named.map(id => ({
         ...{ id, kind: findThing(sim, id, causes)?.kind ?? ('other' as const) },

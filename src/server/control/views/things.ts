@@ -1,12 +1,11 @@
 import * as z from 'zod'
-import { orNull, queryInteger, rowsOf } from '../../../service/fields.ts'
+import { queryInteger, rowsOf } from '../../../service/fields.ts'
 import { bitCount } from '../../../simulation/fleet/node-row.ts'
 import type { World } from '../../../simulation/world.ts'
 import { hideSecretsIn } from '../../../simulator/requests/secrets.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
-import { DescribedEntrySchema, PostingSchema, RequestSchema, toDescribedEntry, toRequestView } from '../event-views.ts'
-import { type ThingView, VIEWED_KINDS, type ViewedKind, viewThing } from './thing-view.ts'
+import { ThingSchema, type ThingView, type ViewedKind, viewThing } from './thing-view.ts'
 
 const LISTED_KINDS = [
   ...(['deployment', 'instance', 'batch', 'file', 'container', 'hosted', 'node', 'fault'] as const),
@@ -21,43 +20,16 @@ export const getThing = control({
     'entries, requests and postings, and related things. A number is a position in the journal',
   example: { target: '/_sim/things/h100-0' },
   refusals: { 404: 'an unknown id, or a position that the journal does not have' },
-  returns: z.object({
-    id: z.string(),
-    kind: z.enum(VIEWED_KINDS),
-    sentences: z.array(z.string()).describe('What it is, and its state'),
-    object: z.unknown().describe('The object as the service shows it, or the node or fault rule; null for none'),
-    path: z.string().nullable().describe('Where the service shows it'),
-    entries: z.array(DescribedEntrySchema).describe('The newest first'),
-    requests: z.array(RequestSchema).describe('The newest first'),
-    ledger: z
-      .array(PostingSchema.pick({ time: true, kind: true, microcents: true, open: true }))
-      .describe('The newest first'),
-    cost: orNull({ burn_microcents_per_hour: z.number(), spent_microcents: z.int() }).describe(
-      'What it costs now and cost so far, as in GET /_sim/money; null for what costs nothing',
-    ),
-    related: rowsOf({
-      id: z.string(),
-      kind: z.enum(VIEWED_KINDS),
-      relation: z.string().describe('What this thing does with it, as in `runs on`'),
-    }),
-    links: rowsOf({ relation: z.string(), path: z.string() }),
-  }),
+  returns: ThingSchema,
   handle: async ({ params: { id }, sim, lookAtMoney }) => {
     const view = await refuseInvalid(() => viewThing(sim, id), 404)
+    const { entries, requests, ledger, related, ...head } = view
     const asked = await askForThing(sim, view.kind, view.id)
     const { path = null, object = ownObject(sim, view) } = asked ?? {}
     const owner = lookAtMoney().owners.find(each => each.id === view.id)
-    return {
-      ...{ id: view.id, kind: view.kind, sentences: view.sentences, object, path },
-      entries: view.entries.map(entry => toDescribedEntry(entry, sim)),
-      requests: view.requests.map(request => toRequestView(request, sim)),
-      ledger: view.ledger.map(({ time, kind, microcents, open }) => ({
-        ...{ time: sim.world.clock.iso(time), kind, microcents, ...(open && { open }) },
-      })),
-      cost: owner === undefined ? null : { burn_microcents_per_hour: owner.burnPerHour, spent_microcents: owner.spent },
-      related: view.related,
-      links: linksOf(view),
-    }
+    const cost = owner && { burn_microcents_per_hour: owner.burnPerHour, spent_microcents: owner.spent }
+    const all = { ...head, object, path, entries, requests, ledger, cost: cost ?? null, related }
+    return { ...all, links: linksOf(view) }
   },
 })
 
