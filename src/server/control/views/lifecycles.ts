@@ -4,7 +4,7 @@ import { formatSuggestion } from '../../../lib/did-you-mean.ts'
 import { fieldsOf } from '../../../lib/fields.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { splitCommas } from '../../../lib/text/words.ts'
-import { queryInteger, rowsOf } from '../../../service/fields.ts'
+import { queryInteger } from '../../../service/fields.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { instanceCounts } from '../../../simulation/reporting/time-series.ts'
 import { describeEntry } from '../../../simulator/explain/kind-sentences.ts'
@@ -12,34 +12,7 @@ import { parseMoment } from '../../../simulator/requests/find.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
 import { control, refuseInvalid } from '../endpoint.ts'
 import { nameOfThing } from '../world-view.ts'
-import { beginOf, LIFE_KINDS, type Life, readLives } from './lives.ts'
-
-const MarkSchema = z.object({
-  time: z.int(),
-  seq: z.int().describe('Position in the journal'),
-  ...fieldsOf(z.string(), 'kind', 'subject', 'sentence'),
-})
-
-const RowSchema = z.object({
-  id: z.string(),
-  kind: z.enum(LIFE_KINDS),
-  name: z.string().describe('Name of the model or of the rental; otherwise the id'),
-  owner: z.string().nullable().describe('The deployment of an instance'),
-  state: z.string(),
-  begin: z.int().describe('Microseconds since the epoch of the world'),
-  end: z.int().nullable().describe('When it reached a final state; null while it lasts'),
-  segments: rowsOf({
-    state: z.string(),
-    begin: z.int(),
-    end: z.int().nullable(),
-    seq: z.int().describe('Position of the entry that began it; 0 if it is older than the journal'),
-  }),
-  replicas: rowsOf({ time: z.int(), ready: z.int(), starting: z.int() }).describe(
-    'Instances of a deployment, from each time on',
-  ),
-  marks: z.array(MarkSchema).describe('What happened to it beside changes of its state'),
-  requests: z.int().describe('Requests that named it, of those that are kept'),
-})
+import { beginOf, LIFE_KINDS, type Life, LifeSchema, MarkSchema, readLives } from './lives.ts'
 
 export const getLifecycles = control({
   route: 'GET /_sim/lifecycles',
@@ -57,7 +30,7 @@ export const getLifecycles = control({
     now_time: z.int(),
     matched: z.int().describe('How many match, also those beyond limit'),
     dropped: z.int().describe('Number of entries that the journal has dropped'),
-    rows: z.array(RowSchema).describe('The oldest first'),
+    rows: z.array(LifeSchema).describe('The oldest first'),
     world_marks: z.array(MarkSchema).describe('What happened to the provider, the account and the fault rules'),
   }),
   handle: async ({ query: { kind, from, to, limit }, sim }) => {
@@ -91,7 +64,7 @@ function readKinds(text: string | undefined): ReadonlySet<string> {
   return new Set(kinds)
 }
 
-function toRow(sim: Simulator, life: Life): z.input<typeof RowSchema> {
+function toRow(sim: Simulator, life: Life): z.input<typeof LifeSchema> {
   const { id, kind, segments, marks, end, requests } = life
   return {
     ...{ id, kind, name: nameOfThing(sim.world, id) },

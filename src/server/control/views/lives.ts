@@ -1,5 +1,6 @@
 /** The lives of deployments, instances, batches, rentals and nodes as a page draws them. */
 
+import * as z from 'zod'
 import {
   BATCH_LIFECYCLE,
   CONTAINER_LIFECYCLE,
@@ -8,6 +9,8 @@ import {
 } from '../../../data/records/enums.ts'
 import type { Micros } from '../../../kernel/duration.ts'
 import type { Entry } from '../../../kernel/journal.ts'
+import { fieldsOf } from '../../../lib/fields.ts'
+import { rowsOf } from '../../../service/fields.ts'
 import { INSTANCE_STATES, type InstanceRow } from '../../../simulation/deployments/instance-row.ts'
 import type { World } from '../../../simulation/world.ts'
 import type { Simulator } from '../../../simulator/simulator.ts'
@@ -21,27 +24,39 @@ const KIND_OF_FAMILY: Readonly<Record<string, LifeKind>> = {
 const WORLD_KINDS =
   /^(?:zone|pool|hub|registry|autoscaler|provisioning|account|funds|card|price|limit|rateLimit|spendingLimit|topup|fault|scenario)\./
 
-/** A state of a thing. */
-interface Segment {
-  readonly state: string
-  readonly begin: Micros
-  /** Null: it lasts. */
-  end: Micros | null
-  /** Position of the entry that began it; 0 if the state is from before the journal. */
-  readonly seq: number
-}
+export const LIFE_KINDS = ['deployment', 'instance', 'batch', 'hosted', 'container', 'node'] as const
+export type LifeKind = (typeof LIFE_KINDS)[number]
 
-/** The life of a thing. */
-export interface Life {
-  readonly id: string
-  readonly kind: LifeKind
-  readonly segments: Segment[]
-  /** The entries that changed no state. */
+export const MarkSchema = z.object({
+  time: z.int(),
+  seq: z.int().describe('Position in the journal'),
+  ...fieldsOf(z.string(), 'kind', 'subject', 'sentence'),
+})
+
+export const LifeSchema = z.object({
+  id: z.string(),
+  kind: z.enum(LIFE_KINDS),
+  name: z.string().describe('Name of the model or of the rental; otherwise the id'),
+  owner: z.string().nullable().describe('The deployment of an instance'),
+  state: z.string(),
+  begin: z.int().describe('Microseconds since the epoch of the world'),
+  end: z.int().nullable().describe('When it reached a final state; null while it lasts'),
+  segments: rowsOf({
+    state: z.string(),
+    begin: z.int(),
+    end: z.int().nullable(),
+    seq: z.int().describe('Position of the entry that began it; 0 if it is older than the journal'),
+  }),
+  replicas: rowsOf({ time: z.int(), ready: z.int(), starting: z.int() }).describe(
+    'Instances of a deployment, from each time on',
+  ),
+  marks: z.array(MarkSchema).describe('What happened to it beside changes of its state'),
+  requests: z.int().describe('Requests that named it, of those that are kept'),
+})
+
+/** The life of a thing. Its marks are the entries that changed no state. */
+export type Life = Pick<z.input<typeof LifeSchema>, 'id' | 'kind' | 'segments' | 'end' | 'requests'> & {
   readonly marks: Entry[]
-  /** When it reached a final state; null while it lasts. */
-  end: Micros | null
-  /** The kept requests that name it. */
-  requests: number
 }
 
 /** Which lives are read. */
@@ -129,9 +144,6 @@ export function beginOf({ segments, marks }: Life): Micros {
 /** Entries that tell neither a client nor an operator anything: the progress of work, and the caches of nodes. */
 export const MINOR_KINDS = /^(?:batch\.progressed|node\.(?:image|weights)Evicted|adapter\.(?:resident|evicted))$/
 
-export const LIFE_KINDS = ['deployment', 'instance', 'batch', 'hosted', 'container', 'node'] as const
-export type LifeKind = (typeof LIFE_KINDS)[number]
-
 /** The states of the things whose other journal entries change no state, by the first word of their kinds. */
 const STATES: Readonly<Record<string, ReadonlySet<string>>> = {
   deployment: new Set(DEPLOYMENT_LIFECYCLE.statuses),
@@ -157,7 +169,7 @@ function isState(kind: string): boolean {
 }
 
 /** A state that began before the journal; at the earliest at the start of the world. */
-type PriorState = Pick<Segment, 'state' | 'begin'>
+type PriorState = Pick<Life['segments'][number], 'state' | 'begin'>
 
 /**
  * Returns a function that looks up the state that a thing had before an entry. Undefined: it did not exist, or its state is
