@@ -11,7 +11,7 @@ import {
 } from '../data/records/enums.ts'
 import { GPU_TYPES } from '../data/records/gpu-config.ts'
 import { PricingAnswer, TimePricingAnswer } from '../data/records/pricing.ts'
-import { recordSchema } from './fields.ts'
+import { recordSchema, rowsOf } from './fields.ts'
 
 /** The document shows a value or two of the field, and says that there may be others. */
 const OPEN_ENUM = { 'x-open': true } as const
@@ -76,14 +76,12 @@ export const BatchRecord = recordSchema('Batch', {
   errors: z
     .object({
       object: z.literal('list'),
-      data: z.array(
-        z.object({
-          code: z.string(),
-          line: z.int().nullable(),
-          message: z.string(),
-          param: z.string().nullable(),
-        }),
-      ),
+      data: rowsOf({
+        code: z.string(),
+        line: z.int().nullable(),
+        message: z.string(),
+        param: z.string().nullable(),
+      }),
     })
     .nullish(),
   output_file_id: z.string().nullish(),
@@ -259,7 +257,7 @@ export const AggregatorEntry = recordSchema('AggregatorModel', {
   }),
   supported_sampling_parameters: z.array(z.string()),
   supported_features: z.array(z.string()),
-  datacenters: z.array(z.object({ country_code: z.string() })),
+  datacenters: rowsOf({ country_code: z.string() }),
   hub_id: z.string().default(''),
   description: z.string(),
   deprecation_date: z.string(),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { formatGpuConfig, GPU_TYPES } from '../../data/records/gpu-config.ts'
 import { catalogWeights, estimateWeights, memoryShortage } from '../../simulation/fleet/weights.ts'
 import type { World } from '../../simulation/world.ts'
-import { recordSchema } from '../fields.ts'
+import { recordSchema, rowsOf } from '../fields.ts'
 import { requireCurrentModel } from '../lookups.ts'
 
 /** The numbers of GPUs that the service offers on one node. */
@@ -12,14 +12,12 @@ const DEFAULT_WEIGHTS = estimateWeights('8b')
 
 /** The GPU configurations of the fleet, as the API sends them. */
 export const GpuAvailability = recordSchema('GpuAvailability', {
-  gpus: z.array(
-    z.object({
-      gpu_config: z.string().describe('As in 2xA100-80GB'),
-      usd_per_hour: z.number(),
-      available: z.boolean(),
-      recommended: z.boolean(),
-    }),
-  ),
+  gpus: rowsOf({
+    gpu_config: z.string().describe('As in 2xA100-80GB'),
+    usd_per_hour: z.number(),
+    available: z.boolean(),
+    recommended: z.boolean(),
+  }),
 })
 
 /** Whether the service offers this number of GPUs on one node. */

@@ -5,7 +5,7 @@ import { LIMITS } from '../../lib/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import type { ApiScope } from '../api-scope.ts'
 import { neighbour, type SizeLimit, type UploadedFile } from '../endpoint.ts'
-import { integer, queryInteger, recordSchema, text } from '../fields.ts'
+import { integer, queryInteger, recordSchema, rowsOf, text } from '../fields.ts'
 import { drawImages, type ImageSize, type ImageSource, InvalidImageError, readImageSize } from '../media/images.ts'
 import { createCompatErrorBody } from '../openai/error-body.ts'
 import {
@@ -30,7 +30,7 @@ const UPLOAD_LIMIT: SizeLimit = {
 
 const ImageList = recordSchema('ImageList', {
   created: z.int(),
-  data: z.array(z.object({ b64_json: z.string().optional() })),
+  data: rowsOf({ b64_json: z.string().optional() }),
 })
 
 const prompt = text({ min: 1, max: LIMITS.imagePromptCharacters })

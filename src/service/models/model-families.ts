@@ -5,7 +5,7 @@ import type { CatalogModel } from '../../data/records/catalog.ts'
 import { PRICING_TYPES, PricingAnswer } from '../../data/records/pricing.ts'
 import { isDeprecated } from '../../simulation/deployments/model-lookup.ts'
 import type { World } from '../../simulation/world.ts'
-import { recordSchema } from '../fields.ts'
+import { recordSchema, rowsOf } from '../fields.ts'
 
 export const ModelFamily = recordSchema('ModelFamily', {
   name: z.string(),
@@ -15,24 +15,20 @@ export const ModelFamily = recordSchema('ModelFamily', {
   meta_title: z.string().nullable(),
   meta_description: z.string().nullable(),
   featured_models: z.array(z.string()),
-  pp_sections_out: z.array(
-    z.object({
-      section_id: z.string(),
-      ptype: z.enum(PRICING_TYPES),
-      title: z.string(),
-      description: z.string(),
-      mf_description: z.string(),
-      entries: z.array(
-        z.object({
-          model_name: z.string(),
-          short_name: z.string(),
-          max_tokens: z.int().nullable(),
-          pricing: PricingAnswer,
-        }),
-      ),
+  pp_sections_out: rowsOf({
+    section_id: z.string(),
+    ptype: z.enum(PRICING_TYPES),
+    title: z.string(),
+    description: z.string(),
+    mf_description: z.string(),
+    entries: rowsOf({
+      model_name: z.string(),
+      short_name: z.string(),
+      max_tokens: z.int().nullable(),
+      pricing: PricingAnswer,
     }),
-  ),
-  faq_entries: z.array(z.object({ faq_id: z.string(), question: z.string(), answer: z.string(), order: z.int() })),
+  }),
+  faq_entries: rowsOf({ faq_id: z.string(), question: z.string(), answer: z.string(), order: z.int() }),
 })
 
 /** Returns the name of the family of a catalog model. */

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { type EntityKey, hash32 } from '../../kernel/random.ts'
 import { LIMITS } from '../../lib/limits.ts'
-import { integer, recordSchema, text } from '../fields.ts'
+import { integer, recordSchema, rowsOf, text } from '../fields.ts'
 import { createFormattedReply, createScriptedReply, type Reply, type ReplyBounds, replyKey } from '../openai/answers.ts'
 import { ResponseFormat } from '../openai/chat-schema.ts'
 import { sumTokens } from '../openai/generation.ts'
@@ -35,7 +35,7 @@ type TextBody = z.output<typeof TextBody>
 
 const TextAnswer = recordSchema('TextInferenceAnswer', {
   ...AnswerFields,
-  results: z.array(z.object({ generated_text: z.string() })),
+  results: rowsOf({ generated_text: z.string() }),
   num_tokens: z.int(),
   num_input_tokens: z.int(),
 })

@@ -5,7 +5,7 @@ import { decodeBase64 } from '../../lib/bytes.ts'
 import { transcriptionWork } from '../../simulation/inference/media-work.ts'
 import { AUDIO_SIZE_LIMIT, requireAudioSeconds } from '../audio/transcription-answers.ts'
 import type { UploadedFile } from '../endpoint.ts'
-import { integer, recordSchema, text } from '../fields.ts'
+import { integer, recordSchema, rowsOf, text } from '../fields.ts'
 import { type TranscriptSource, transcribe } from '../media/transcript.ts'
 import { requireNoError } from '../openai/scripted-answers.ts'
 import { refuseInput, refuseOverLimit } from '../refusals.ts'
@@ -37,7 +37,7 @@ const TimedText = { text: z.string(), start: z.number(), end: z.number() }
 const TranscriptionAnswer = recordSchema('TranscriptionInferenceAnswer', {
   ...AnswerFields,
   text: z.string(),
-  segments: z.array(z.object({ id: z.int(), ...TimedText })),
+  segments: rowsOf({ id: z.int(), ...TimedText }),
   /** Without `chunk_level` `word`, null. */
   words: z.array(z.object(TimedText)).nullable(),
   language: z.string(),

@@ -1,6 +1,6 @@
 /** Schemas of chat completions: the request, the whole answer, and the events of a stream. */
 import * as z from 'zod'
-import { integer, looseObject, recordSchema, stringMap, text } from '../fields.ts'
+import { integer, looseObject, recordSchema, rowsOf, stringMap, text } from '../fields.ts'
 import { Usage } from './generation.ts'
 import { ChatLogprobs, MAX_TOP_LOGPROBS } from './logprobs.ts'
 import { SamplingFields } from './sampling.ts'
@@ -149,19 +149,17 @@ export const ChatCompletion = recordSchema('ChatCompletion', {
   object: z.literal('chat.completion'),
   created: z.int(),
   model: z.string(),
-  choices: z.array(
-    z.object({
-      index: z.int(),
-      message: z.object({
-        role: z.literal('assistant'),
-        content: z.string().nullable(),
-        refusal: z.null(),
-        tool_calls: z.array(z.discriminatedUnion('type', [FunctionCall, CustomCall])).optional(),
-      }),
-      logprobs: ChatLogprobs.nullable(),
-      finish_reason: FinishReason,
+  choices: rowsOf({
+    index: z.int(),
+    message: z.object({
+      role: z.literal('assistant'),
+      content: z.string().nullable(),
+      refusal: z.null(),
+      tool_calls: z.array(z.discriminatedUnion('type', [FunctionCall, CustomCall])).optional(),
     }),
-  ),
+    logprobs: ChatLogprobs.nullable(),
+    finish_reason: FinishReason,
+  }),
   usage: Usage,
   service_tier: z.string().optional(),
 })
@@ -179,18 +177,16 @@ export const ChatCompletionChunk = recordSchema('ChatCompletionChunk', {
   object: z.literal('chat.completion.chunk'),
   created: z.int(),
   model: z.string(),
-  choices: z.array(
-    z.object({
-      index: z.int(),
-      delta: z.object({
-        role: z.literal('assistant').optional(),
-        content: z.string().nullish(),
-        tool_calls: z.array(ToolCallDelta).optional(),
-      }),
-      logprobs: ChatLogprobs.nullable(),
-      finish_reason: FinishReason.nullable(),
+  choices: rowsOf({
+    index: z.int(),
+    delta: z.object({
+      role: z.literal('assistant').optional(),
+      content: z.string().nullish(),
+      tool_calls: z.array(ToolCallDelta).optional(),
     }),
-  ),
+    logprobs: ChatLogprobs.nullable(),
+    finish_reason: FinishReason.nullable(),
+  }),
   usage: Usage.optional(),
   service_tier: z.string().optional(),
 })

@@ -1,7 +1,7 @@
 /** The records of the account and its money. */
 
 import * as z from 'zod'
-import { recordSchema } from '../../fields.ts'
+import { recordSchema, rowsOf } from '../../fields.ts'
 
 const unixSeconds = z.int()
 const usd = z.number().describe('US dollars')
@@ -59,30 +59,26 @@ export const Me = recordSchema('Me', {
 const timeInterval = z.object({ fr: z.int(), to: z.int() }).describe('Unix milliseconds')
 
 export const UsageByMonth = recordSchema('UsageByMonth', {
-  months: z.array(
-    z.object({
-      period: z.string().describe('As in 2026.01'),
+  months: rowsOf({
+    period: z.string().describe('As in 2026.01'),
+    interval: timeInterval,
+    items: rowsOf({
+      model: z.object({
+        provider: z.string(),
+        model_name: z.string(),
+        task: z.string(),
+        plan_id: z.string().nullable(),
+        private: z.boolean(),
+      }),
+      units: z.int(),
+      rate: z.number().describe('Cents per unit'),
+      cost: wholeCents,
+      pricing_type: z.string(),
       interval: timeInterval,
-      items: z.array(
-        z.object({
-          model: z.object({
-            provider: z.string(),
-            model_name: z.string(),
-            task: z.string(),
-            plan_id: z.string().nullable(),
-            private: z.boolean(),
-          }),
-          units: z.int(),
-          rate: z.number().describe('Cents per unit'),
-          cost: wholeCents,
-          pricing_type: z.string(),
-          interval: timeInterval,
-          discount: z.object({ name: z.string(), description: z.string().nullable() }).nullable(),
-        }),
-      ),
-      total_cost: wholeCents,
-      invoice_id: z.string().describe('NOT_FINAL, EMPTY, or the id of an invoice'),
+      discount: z.object({ name: z.string(), description: z.string().nullable() }).nullable(),
     }),
-  ),
+    total_cost: wholeCents,
+    invoice_id: z.string().describe('NOT_FINAL, EMPTY, or the id of an invoice'),
+  }),
   initial_month: z.string(),
 })

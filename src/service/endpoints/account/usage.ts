@@ -13,7 +13,7 @@ import {
 } from '../../../simulation/reporting/monthly-usage.ts'
 import type { World } from '../../../simulation/world.ts'
 import { neighbour } from '../../endpoint.ts'
-import { text } from '../../fields.ts'
+import { rowsOf, text } from '../../fields.ts'
 import { refuse, refuseInput, rejectInput } from '../../refusals.ts'
 import { UsageByMonth } from './records.ts'
 
@@ -193,7 +193,7 @@ export const getRequestCosts = neighbour({
     'invoices are rounded down for each model, not for each request, so sums can differ by less than a nano-dollar each',
   ],
   body: z.object({ requestIds: z.array(text({ max: 256 })).max(LIMITS.requestIds) }),
-  returns: z.object({ requests: z.array(z.object({ requestId: z.string(), costNanoUsd: z.int() })) }),
+  returns: z.object({ requests: rowsOf({ requestId: z.string(), costNanoUsd: z.int() }) }),
   example: { body: { requestIds: ['chatcmpl-000000000000000000000000'] } },
   handle: ({ body: { requestIds }, world }) => {
     const costs = world.access.requestCosts.find(requestIds)
