@@ -5,8 +5,12 @@ import * as z from 'zod'
 import * as z3 from 'zod/v3'
 import { endpoints } from '../../examples/own-endpoints/pods.ts'
 import { createSimulator, endpoint, recordTable, refuse, replay } from '../../src/index.ts'
+import { groupBy } from '../../src/lib/lists.ts'
 import { quote } from '../../src/lib/quote.ts'
 import { servedBy } from '../../src/service/http/service.ts'
+import { usageItems } from '../../src/simulation/reporting/monthly-usage.ts'
+import { findCauseTree } from '../../src/simulator/explain/cause-tree.ts'
+import { MoneyTracker, moneySeries } from '../../src/simulator/explain/money-tracker.ts'
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { explore, flow } from '../../src/workbench/explore/index.ts'
 import { matchers } from '../../src/workbench/testing/matchers.ts'
@@ -425,7 +429,7 @@ test('a price follows the record, ends while the account is cut off, and starts 
   expect((await call(sim, 'GET', '/v1/me')).status).toBe(200)
 })
 
-test('the report of a window equals the ledger for random prices of records, and for keys that are used again', async () => {
+test('reports and money equal the ledger for random prices of records, and for keys that are used again', async () => {
   const put = fc.record({ id: fc.constantFrom('x', 'y'), status: fc.constantFrom('on', 'off'), usd: fc.nat(4) })
   const step = fc.record({
     act: fc.oneof(put, put, fc.constantFrom('x', 'y')),
@@ -434,6 +438,7 @@ test('the report of a window equals the ledger for random prices of records, and
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async steps => {
       const sim = made({ endpoints: { putThing: putThing(), drop: dropThing }, check: true })
+      const tracker = new MoneyTracker(sim)
       let seconds = 0
       for (const { act, minutes } of steps) {
         if (typeof act === 'string') await call(sim, 'DELETE', `/a/${act}`)
@@ -445,6 +450,22 @@ test('the report of a window equals the ledger for random prices of records, and
         expect(money.closing_balance_microcents).toBe(sim.ledger.balance)
         const rents = sim.ledger.entries().filter(({ kind }) => kind === 'rent')
         expect(money.rent_microcents).toBe(rents.reduce((sum, { microcents }) => sum - microcents, 0))
+        const costs = groupBy(rents, ({ subject }) => subject)
+        const all = [...costs].map(([id, own]) => [id, own.reduce((sum, { microcents }) => sum - microcents, 0)]).sort()
+        const { owners, balance, spent } = tracker.look()
+        const paid = owners.filter(owner => owner.spent > 0)
+        expect(paid.map(owner => [owner.id, owner.spent]).sort()).toEqual(all)
+        expect([balance, spent]).toEqual([sim.ledger.balance, money.rent_microcents])
+        expect(owners.map(({ id, burnPerHour }) => [id, burnPerHour])).toEqual(
+          owners.map(({ id }) => [id, sim.world.ledger.meters.rateOf(id)]),
+        )
+        const series = moneySeries(sim.world, { from: 0, to: sim.world.clock.now, step: 7 * 60_000_000 })
+        const columns = series.owners.map((id, at) => [id, series.spent.reduce((sum, row) => sum + row[at]!, 0)])
+        expect(columns).toEqual(all)
+        const tree = findCauseTree(sim, 1, 0, tracker.look())
+        expect(tree.money.map(({ id }) => id)).toEqual([...new Set(tree.money.map(({ id }) => id))])
+        const used = usageItems(sim.world, 0, sim.world.clock.now)
+        expect(used.map(({ id, microcents }) => [id, microcents]).sort()).toEqual(all)
       }
       const billed = (await call(sim, 'GET', '/payment/usage/rent?from=0')).body.id_to_duration
       expect(Object.values<number>(billed).reduce((sum, one) => sum + one, 0)).toBe(seconds)

@@ -79,7 +79,8 @@ export interface AccountObserver {
 
 /** Counts the GPU time of one thing that is billed. For a hosted instance, it counts the time of its machine. */
 export class MeterRow extends Row {
-  declare readonly kind: 'deployment' | 'hosted' | 'container'
+  /** `deployment`, `hosted` or `container`; the kind of a record of an own endpoint. */
+  declare readonly kind: string
   declare readonly gpu: GpuType
   declare readonly gpusPerUnit: number
   /** Micro-cents per hour of one unit, if it has a price of its own. -1: the price of its GPUs. */

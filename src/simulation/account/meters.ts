@@ -48,14 +48,14 @@ export class Meters extends TablePart<MeterRow, MetersParts> {
   }
 
   /** Opens a meter of GPUs. Returns its ordinal. */
-  openGpus(id: string, kind: MeterRow['kind'], gpu: GpuType, gpusPerUnit: number): number {
+  openGpus(id: string, kind: 'deployment' | 'container', gpu: GpuType, gpusPerUnit: number): number {
     return this.#open(id, { kind, gpu, gpusPerUnit, ownPrice: -1 })
   }
 
-  /** Opens the meter of a machine without GPUs, at a price that never changes. Returns its ordinal. */
-  openMachine(id: string, centsPerHour: number): number {
+  /** Opens the meter of a thing without GPUs, at a price that never changes. Returns its ordinal. */
+  openMachine(id: string, kind: string, centsPerHour: number): number {
     const ownPrice = Math.round(centsPerHour * MICROCENTS_PER_CENT)
-    return this.#open(id, { kind: 'hosted', gpu: 'other', gpusPerUnit: 1, ownPrice })
+    return this.#open(id, { kind, gpu: 'other', gpusPerUnit: 1, ownPrice })
   }
 
   #open(id: string, initial: ConstructorParameters<typeof MeterRow>[2]): number {

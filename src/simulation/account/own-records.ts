@@ -270,7 +270,7 @@ export class OwnRecords extends TablePart<OwnRecordRow, LedgerParts> {
     if (state.cents !== row.cents) {
       if (row.meter >= 0) this.parts.ledger.setUnits(row.meter, 0)
       row.cents = state.cents
-      row.meter = this.parts.ledger.meters.openMachine(row.id, row.cents)
+      row.meter = this.parts.ledger.meters.openMachine(row.id, row.kind, row.cents)
     }
     this.#bill(row)
     const { name } = row.value as { readonly name?: unknown }

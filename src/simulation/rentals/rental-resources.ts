@@ -39,7 +39,7 @@ export class RentalResources extends Part<RentalsParts> {
       return
     }
     const { planId, region, centsPerHour } = plan.machine
-    row.meter = ledger.meters.openMachine(id, centsPerHour)
+    row.meter = ledger.meters.openMachine(id, 'hosted', centsPerHour)
     this.context.record(row, 'hosted.created', { name, plan_id: planId, region })
   }
 

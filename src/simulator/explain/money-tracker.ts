@@ -1,7 +1,6 @@
 /** Where the money of the account goes: by owner, now and since the start of the world, and in steps of time. */
 
 import { HOUR, type Micros } from '../../kernel/duration.ts'
-import type { MeterRow } from '../../simulation/account/ledger-types.ts'
 import type { Microcents } from '../../simulation/account/money.ts'
 import { RentReader } from '../../simulation/reporting/rent-reader.ts'
 import type { World } from '../../simulation/world.ts'
@@ -10,7 +9,8 @@ import type { Simulator } from '../simulator.ts'
 /** What costs: a thing that is rented, a batch, or a model of the catalog that requests outside batches use. */
 export interface MoneyOwner {
   readonly id: string
-  readonly kind: MeterRow['kind'] | 'batch' | 'model'
+  /** That of its meter, `batch` or `model`. */
+  readonly kind: string
   /** What it costs per hour now; tokens and units cost nothing by the hour. */
   readonly burnPerHour: Microcents
   /** What it cost since the start of the world. */
@@ -39,16 +39,17 @@ export class MoneyTracker {
     const { world } = this.#sim
     this.#read(world)
     const { ledger, clock } = world
-    const open = new Map(ledger.meters.openEntries().map(({ subject, microcents }) => [subject, -microcents]))
-    const owners: MoneyOwner[] = []
-    for (const [ordinal, { id, kind, posted, units, gpusPerUnit }] of ledger.meters.entries()) {
-      const [newest] = units > 0 ? ledger.meters.intervalsOf(ordinal) : []
-      owners.push({
-        ...{ id, kind, spent: posted + (open.get(id) ?? 0) },
-        burnPerHour: newest === undefined ? 0 : newest.gpus * newest.price,
-        gpus: kind === 'hosted' ? 0 : units * gpusPerUnit,
-      })
+    const open = new Map<string, Microcents>()
+    for (const { subject, microcents } of ledger.meters.openEntries()) add(open, subject, -microcents)
+    const rates = ledger.meters.rates()
+    const metered = new Map<string, MoneyOwner>()
+    // A record has a meter for each of its prices.
+    for (const [, { id, kind, posted, units, gpusPerUnit, ownPrice }] of ledger.meters.entries()) {
+      const { spent, gpus } = metered.get(id) ?? { spent: open.get(id) ?? 0, gpus: 0 }
+      const billed = ownPrice < 0 ? units * gpusPerUnit : 0
+      metered.set(id, { id, kind, spent: spent + posted, burnPerHour: rates.get(id)!, gpus: gpus + billed })
     }
+    const owners = [...metered.values()]
     for (const [id, spent] of this.#charged) {
       const kind = world.batches.modelOf(id) === undefined ? 'model' : 'batch'
       owners.push({ id, kind, spent, burnPerHour: 0, gpus: 0 })
@@ -108,7 +109,7 @@ export function moneySeries(
     let before = reader.totalAt(from)
     for (const [index, time] of times.entries()) {
       const total = reader.totalAt(time)
-      if (total > before) columnOf(id)[index] = total - before
+      if (total > before) columnOf(id)[index]! += total - before
       before = total
     }
   }

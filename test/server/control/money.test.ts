@@ -1,5 +1,6 @@
 /** Where the money goes: the same figures as the ledger and the report. */
 import { expect, test } from 'vitest'
+import { endpoints } from '../../../examples/own-endpoints/pods.ts'
 import { type Running, running } from '../http/running-server.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
@@ -49,6 +50,25 @@ test('what each owner cost adds up to the ledger exactly, by subject and togethe
     ),
   )
   expect(shown.some(({ kind }: Answer) => kind === 'model')).toBe(true)
+})
+
+test('a record of an own endpoint is one owner, with its kind and name, after its price changed', async () => {
+  const server = await running({ endpoints, fixtures: 'empty' })
+  const send = (method: string, path: string, body: object) =>
+    server.ask(`/rest/v1/pods${path}`, { method, body: JSON.stringify(body) }).then(answer => answer.json())
+  const { id } = await send('POST', '', { name: 'chat', gpuTypeId: 'H100' })
+  await server.command('/_sim/clock/advance', { by: '1h' })
+  const pods = server.sim.world.ownRecords
+  const table = pods.declared.get('pod')!
+  const records = pods.of(table)
+  records.put({ ...records.get(id)!, costPerHr: 5 })
+  await server.command('/_sim/clock/advance', { by: '1h' })
+  const { owners } = await read(server, '/_sim/money')
+  expect(owners).toEqual([expect.objectContaining({ id, kind: 'pod', name: 'chat', gpus: 0 })])
+  const [{ spent_microcents: spent }] = owners
+  const { money } = await read(server, '/_sim/causes/1')
+  expect(money).toEqual([expect.objectContaining({ id, kind: 'pod', name: 'chat', since_microcents: spent })])
+  expect((await read(server, `/_sim/things/${id}`)).cost.spent_microcents).toBe(spent)
 })
 
 test('the price of an instance times those that are billed is the burn of a deployment', async () => {

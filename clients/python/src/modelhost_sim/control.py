@@ -670,7 +670,7 @@ class GetMoneyAnswerOwnersItemInstance(TypedDict):
 
 class GetMoneyAnswerOwnersItem(TypedDict):
     id: str
-    kind: Literal["deployment", "hosted", "container", "batch", "model"]
+    kind: str
     name: str
     burn_microcents_per_hour: float
     spent_microcents: int

@@ -49,7 +49,7 @@ export const getMoney = control({
     ),
     owners: rowsOf({
       id: z.string(),
-      kind: z.enum(['deployment', 'hosted', 'container', 'batch', 'model']),
+      kind: z.string().describe('deployment, hosted, container, batch, model, or the kind of an own record'),
       name: z.string(),
       burn_microcents_per_hour: z.number(),
       spent_microcents: z.int(),
@@ -118,7 +118,7 @@ function seriesOf(sim: Simulator, text: string, query: { from?: string | undefin
 }
 
 function toOwner(sim: Simulator, { id, kind, burnPerHour, spent, gpus }: moneyTracker.MoneyOwner) {
-  const name = kind === 'model' || kind === 'batch' ? id : nameOfThing(sim.world, id)
+  const name = nameOfThing(sim.world, id)
   const instance = kind === 'deployment' ? instanceOf(sim.world, id) : null
   return { id, kind, name, burn_microcents_per_hour: burnPerHour, spent_microcents: spent, gpus, instance }
 }
