@@ -5,6 +5,8 @@ import type { AnswerLine, Numbered, RecordedBody, RequestLine } from './lines.ts
 
 /** A request of a recording with its headers, its body, its times and its answer. */
 export interface WholeExchange {
+  /** As in `GET /deploy/list (request 7)`. Like `--without` and judgements, it counts the requests of clients alone. */
+  readonly name: string
   readonly line: Numbered<RequestLine>
   readonly body: RecordedBody | undefined
   /** False if only the begin of the body is known. */
@@ -24,9 +26,10 @@ export function listExchanges(lines: readonly Numbered[]): WholeExchange[] {
   return [...collectExchanges(lines).values()].filter(({ line }) => !line.look)
 }
 
-/** Returns the requests by number, those of the clock included. */
+/** Returns the requests by the number that their lines have, those of the clock included. */
 export function collectExchanges(lines: readonly Numbered[]): ReadonlyMap<number, WholeExchange> {
   const exchanges = new Map<number, WholeExchange>()
+  let ofClients = 0
   const change = (number: number, changes: Partial<WholeExchange>) => {
     const known = exchanges.get(number)
     if (known !== undefined) exchanges.set(number, { ...known, ...changes })
@@ -35,7 +38,9 @@ export function collectExchanges(lines: readonly Numbered[]): ReadonlyMap<number
     const [time] = line.at
     if ('request' in line) {
       const none = { endedAt: undefined, answer: undefined, content: undefined, isPaced: false }
-      exchanges.set(line.request, { line, body: line.body, isWhole: true, sentAt: time, ...none })
+      const place = line.look ? 'a look of the clock' : `request ${++ofClients}`
+      const name = `${line.method} ${line.path.split('?', 1)[0]} (${place})`
+      exchanges.set(line.request, { name, line, body: line.body, isWhole: true, sentAt: time, ...none })
     } else if ('step' in line) {
       if (line.body !== undefined) change(line.step, { body: line.body })
     } else if ('waits' in line) change(line.waits, { isPaced: true })

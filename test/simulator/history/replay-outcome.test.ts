@@ -55,6 +55,39 @@ test('replay shows both sides and the entries before them when an answer differs
   expect(await replay(recording, { without: 'request:3' })).toEqual(diverged)
 })
 
+test('a replay, a change of it and an explanation give a request one number, and no number to looks of the clock', async () => {
+  const recording = sim.record()
+  const headers = { authorization: `Bearer ${sim.token}` }
+  const look = (path: string) => sim.look(new Request(`http://sim${path}`, { headers }), { path })
+  await send('/v1/models')
+  for (let nth = 1; nth <= 3; nth++) await look('/deploy/list')
+  sim.faults.add({ on: 'listDeployments', fault: { kind: 'status', status: 503 } })
+  await send('/deploy/list')
+  const { voices } = sim.world.store
+  const { text } = recording
+  voices.put({ user_id: 'user_1', voice_id: 'voice_1', name: 'Ada', description: '', created_at: 0, updated_at: 0 })
+  await send('/v1/voices')
+  recording.stop()
+  const looking = sim.record()
+  voices.put({ user_id: 'user_1', voice_id: 'voice_2', name: 'Bea', description: '', created_at: 0, updated_at: 0 })
+  await look('/v1/voices')
+  looking.stop()
+  expect(await replay({ text }, { without: 'fault:1', partial: true })).toMatchObject({
+    outcome: 'changed',
+    consequences: [{ subject: 'GET /deploy/list (request 2)', before: '503', after: '200' }],
+  })
+  expect(await replay({ text }, { without: 'request:2', partial: true })).toMatchObject({
+    consequences: expect.arrayContaining([expect.objectContaining({ subject: 'GET /deploy/list (request 2)' })]),
+  })
+  expect(sim.explain('request 2').sentences.join()).toContain('503')
+  expect(await replay(recording)).toMatchObject({
+    ...{ requests: 3, divergence: { subject: 'GET /v1/voices (request 3)' } },
+  })
+  expect(await replay(looking)).toMatchObject({
+    ...{ requests: 0, divergence: { subject: 'GET /v1/voices (a look of the clock)' } },
+  })
+})
+
 test('replay says why a recording that is cut off, edited or missing could not run', async () => {
   const recording = sim.record({ file })
   await send('/deploy/list')

@@ -35,7 +35,7 @@ function compareAnswers(before: Outcome, after: Outcome): Consequence[] {
   const numbers = [...new Set([...before.answers.keys(), ...after.answers.keys()])].sort((a, b) => a - b)
   return numbers.flatMap(number => {
     const [one, other] = [before.answers.get(number), after.answers.get(number)]
-    const subject = `${(one ?? other)!.name} (request ${number})`
+    const subject = (one ?? other)!.name
     if (one === undefined || other === undefined) {
       return [{ kind: 'answer' as const, subject, before: describeAnswer(one), after: describeAnswer(other) }]
     }

@@ -34,6 +34,7 @@ const NO_CHANGE: Change = { options: {} }
 
 /** What the client of a request got. */
 export interface PlayedAnswer {
+  /** As in `GET /deploy/list (request 7)`. */
   readonly name: string
   /** 0: no answer. */
   status: number
@@ -145,13 +146,12 @@ class FreePlay {
   }
 
   async #send(number: number): Promise<void> {
-    const { line, body } = this.#facts.get(number)!
+    const { name, line, body } = this.#facts.get(number)!
     const { field } = this.#change
     const changed = field !== undefined && typeof body === 'string' ? setField(body, field) : undefined
     const client = new AbortController()
     this.#clients.set(number, client)
     const request = createRequest(line, changed ?? body, client.signal)
-    const name = `${line.method} ${line.path.split('?', 1)[0]}`
     const answer: PlayedAnswer = { name, status: 0, text: '', wire: '', endedAt: undefined, isDelayed: false }
     this.#answers.set(number, answer)
     const header = (one: string) => {

@@ -42,6 +42,7 @@ export interface PlayEnd {
 
 /** Plays the lines of a recording, or of a past, in a simulator. Webhooks are not sent: their outcomes are lines. */
 export class Player {
+  /** The requests of clients so far. */
   requestCount = 0
   /** The lines that are performed. */
   performed = 0
@@ -162,7 +163,7 @@ export class Player {
     const { line } = facts
     const request = new ReplayedRequest(facts, (): Micros => sim.clock.elapsed)
     this.#requests.set(line.request, request)
-    this.requestCount++
+    if (!line.look) this.requestCount++
     request.start((sent, incoming) => (line.look ? sim.look(sent, incoming) : sim.answer(sent, incoming)))
     if (!line.arrived) await this.#step(request)
   }
@@ -229,7 +230,8 @@ export class Player {
   #get(number: number): ReplayedRequest {
     const request = this.#requests.get(number)
     if (request !== undefined) return request
-    throw new Mismatch(`request ${number}`, { recorded: 'it is open', replayed: 'it has ended' })
+    const name = this.#facts.get(number)?.name ?? 'a request'
+    throw new Mismatch(name, { recorded: 'it is open', replayed: 'it has ended' })
   }
 
   #expect(progress: Progress, request: ReplayedRequest, recorded: string): void {

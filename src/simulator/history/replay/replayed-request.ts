@@ -34,6 +34,7 @@ export class ReplayedRequest implements IncomingRequest {
   readonly clientAddress: string | undefined
   readonly path: string
   readonly request: Request
+  readonly name: string
   /** The steps in the world so far. */
   steps = 0
   /** How often the service had an answer to it: a fault can repeat it. */
@@ -62,19 +63,14 @@ export class ReplayedRequest implements IncomingRequest {
   #onChange = () => {}
 
   constructor(facts: WholeExchange, elapsed: () => Micros) {
-    const { line, body } = facts
+    const { line, body, name } = facts
+    this.name = name
     this.#facts = facts
     this.#elapsed = elapsed
     this.line = line
     this.path = line.path
     this.clientAddress = line.address
     this.request = createRequest(line, body, this.#abort.signal)
-  }
-
-  /** Its name in words, as in `GET /deploy/list (request 7)`. */
-  get name(): string {
-    const { method, path, request } = this.line
-    return `${method} ${path.split('?', 1)[0]} (request ${request})`
   }
 
   /** Reads the headers as recorded: a `Request` of this process has no length. */
