@@ -1,9 +1,10 @@
 /** The requests of the clients of one simulator: answered, delivered, and counted while they are in flight. */
 
 import { monotonicMs } from '../lib/real-time.ts'
-import { createInProcessRequest, fetchContent } from '../service/client/in-process-request.ts'
+import { asFetched, createInProcessRequest, fetchContent } from '../service/client/in-process-request.ts'
 import type { Exchange } from '../service/http/exchange.ts'
 import { type IncomingRequest, NO_INCOMING } from '../service/http/incoming-request.ts'
+import { beginUnlessAborted } from '../service/http/pipeline.ts'
 import {
   type Middleware,
   type RequestContext,
@@ -96,8 +97,16 @@ export class ClientRequests implements RequestHooks<World>, ClockHost {
     if (content !== undefined) return content
     const isWhole = input instanceof Request && Object.keys(init).length === 0
     const request = isWhole ? input : createInProcessRequest(input, init)
-    const answer = await this.answer(request, init)
-    return answer instanceof WireFaultResponse ? this.deliverFault(answer, request) : answer
+    const signal = init.signal ?? (input instanceof Request ? input.signal : undefined)
+    signal?.throwIfAborted()
+    try {
+      const answer = await this.answer(request, signal ? { ...init, ...beginUnlessAborted(signal) } : init)
+      const delivered = answer instanceof WireFaultResponse ? await this.deliverFault(answer, request) : answer
+      return asFetched(delivered, { url: request.url })
+    } finally {
+      // Some errors of a request that did not begin are not the reason itself.
+      signal?.throwIfAborted()
+    }
   }
 
   deliverFault(answer: WireFaultResponse, request: Request): Promise<Response> {

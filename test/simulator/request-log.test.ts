@@ -1,9 +1,11 @@
 /** The memory of requests is bounded by characters, not by their count alone. */
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { createSimulator, replay } from '../../src/index.ts'
 import { type Exchange, readRetryAfter } from '../../src/service/http/exchange.ts'
 import { RequestLog } from '../../src/simulator/exchanges/request-log.ts'
-import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import type { Simulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const { world } = createSimulator({ fixtures: 'empty' })
 const EXCHANGE: Exchange = {
@@ -143,6 +145,49 @@ describe('a received request', () => {
     expect(request.sentAt).toBe('2026-01-01T00:00:00.000000+00:00')
     expect(request.at > request.sentAt).toBe(true)
   })
+})
+
+test('a request whose signal is aborted before its answer rejects, and is not carried out if it has not begun', async () => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  const recording = sim.record()
+  const reason = new Error('enough')
+  const create = (signal: AbortSignal) => {
+    const body = JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
+    return sendTo(sim, 'POST /deploy/llm', undefined, { body, signal })
+  }
+  const read = (signal: AbortSignal) =>
+    sim.fetch(new Request('http://sim/deploy/list', { headers: { authorization: `Bearer ${sim.token}` }, signal }))
+  for (const send of [create, read]) await expect(send(AbortSignal.abort(reason))).rejects.toBe(reason)
+  await expect(create(AbortSignal.abort())).rejects.toMatchObject({ name: 'AbortError' })
+  const leave = new AbortController()
+  const sent = [create(leave.signal), read(leave.signal)]
+  leave.abort(reason)
+  for (const answer of sent) await expect(answer).rejects.toBe(reason)
+  expect(sim.requests.map(({ operation }) => operation)).toEqual(['listDeployments'])
+  const other = new AbortController()
+  const moved = create(other.signal)
+  sim.faults.add({ on: 'listFiles', fault: { kind: 'reset' } })
+  other.abort(reason)
+  await expect(moved).rejects.toBe(reason)
+  expect((await sendTo(sim, 'GET /deploy/list')).status).toBe(200)
+  expect(sim.world.deployments.list()).toEqual([])
+  // It has begun with the choice of a rule.
+  sim.faults.add({ on: 'createLlmDeployment', fault: { kind: 'latency', delay: '1s' } })
+  const late = new AbortController()
+  const delayed = create(late.signal)
+  late.abort(reason)
+  await expect(delayed).rejects.toBe(reason)
+  recording.stop()
+  expect(await replay(recording)).toMatchObject({ outcome: 'same' })
+})
+
+test('an answer has the address of its request, and a scheme other than http rejects', async () => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  expect((await sim.fetch('http://sim/v1/models?limit=1#top')).url).toBe('http://sim/v1/models?limit=1')
+  for (const url of ['ftp://sim/v1/models', 'localhost:4010/v1/models']) {
+    await expect(sim.fetch(url)).rejects.toThrow(TypeError)
+  }
+  expect(sim.requests).toHaveLength(1)
 })
 
 test('a URL whose content is in the process is read as Node reads it, and the service gets nothing', async () => {

@@ -18,10 +18,16 @@ export function createInProcessRequest(input: Request | URL | string, init: Requ
 /** That of the process: a test can make the `fetch` of a simulator the global one. */
 const fetchOfProcess = globalThis.fetch
 
-/** Returns the answer to a request whose content is in this process, `data:` or `blob:`. Undefined: a service answers. */
+/** Returns what `fetch` of the process makes of a scheme such as `data:` or `blob:`. Undefined: a service answers. */
 export function fetchContent(input: Request | URL | string, init?: RequestInit): Promise<Response> | undefined {
   const url = input instanceof Request ? input.url : String(input)
-  return /^(?:data|blob):/i.test(url) ? fetchOfProcess(input, init) : undefined
+  return /^(?!https?:)[a-z][a-z\d+.-]*:/i.test(url) ? fetchOfProcess(input, init) : undefined
+}
+
+/** Returns an answer with its address, or throws the reason of a signal that was aborted before it, as `fetch` does. */
+export function asFetched(answer: Response, { url = '', signal }: Partial<Request>): Response {
+  signal?.throwIfAborted()
+  return Object.defineProperty(answer, 'url', { value: url.split('#', 1)[0] })
 }
 
 function isPlain(init: RequestInit): boolean {

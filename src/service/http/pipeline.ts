@@ -37,6 +37,17 @@ export class NoResponseError extends Error {
   }
 }
 
+/** Ends a request before its first step in the world if its client has left by then. */
+export function beginUnlessAborted(signal: AbortSignal): Pick<IncomingRequest, 'onStep'> {
+  let hasBegun = false
+  return {
+    onStep() {
+      if (!hasBegun && signal.aborted) throw new NoResponseError(signal.reason)
+      hasBegun = true
+    },
+  }
+}
+
 export class Pipeline<Backend, Scope extends object> {
   readonly #options: PipelineOptions<Backend, Scope>
   readonly #router: Router<CompiledOperation>

@@ -202,7 +202,9 @@ export class Recorder implements SimulatorObserver {
     return answering.then(
       response => this.#recordAnswer(response, recorded),
       (error: unknown) => {
-        recorded.end({ status: 0 })
+        // A request that its client aborted before its first step was never in the world.
+        if (recorded.hasBegun) recorded.end({ status: 0 })
+        else this.#arrived.delete(recorded)
         throw error
       },
     )

@@ -28,8 +28,9 @@ export class RequestTap implements IncomingRequest {
   upload: RecordedBody | undefined = undefined
   /** Whether a fault has acted, which may have changed the answer after it was made. */
   isChanged = false
+  /** Whether it has a line. */
+  hasBegun = false
   readonly #sink: LineSink
-  #hasBegun = false
   #isUploadWritten = false
   #waiter: RecordedWaiter | undefined
 
@@ -75,8 +76,8 @@ export class RequestTap implements IncomingRequest {
     this.incoming.onStep?.(sent)
     const { upload } = this
     const kept = sent === undefined || upload !== undefined ? undefined : this.#sink.keepBody(this, sent)
-    if (!this.#hasBegun) {
-      this.#hasBegun = true
+    if (!this.hasBegun) {
+      this.hasBegun = true
       this.#isUploadWritten = upload !== undefined
       this.#sink.addRequest(this, upload ?? kept, false)
       return
@@ -88,7 +89,7 @@ export class RequestTap implements IncomingRequest {
 
   /** Adds the line of a request that has arrived, before its first step. */
   arrive(): void {
-    this.#hasBegun = true
+    this.hasBegun = true
     this.#isUploadWritten = this.upload !== undefined
     this.#sink.addRequest(this, this.upload, true)
   }
@@ -115,7 +116,7 @@ export class RequestTap implements IncomingRequest {
 
   /** Adds the line of the answer. A request without a step in the world gets its first line with it. */
   end(content: AnswerContent): void {
-    if (!this.#hasBegun) this.onStep(undefined)
+    if (!this.hasBegun) this.onStep(undefined)
     const clientTime = this.#waiter?.differs ? this.#clientTime : undefined
     this.#sink.add({ answer: this.number, at: this.#sink.position, ...content, ...clientTime })
   }

@@ -55,6 +55,25 @@ describe('a scenario that holds', () => {
     `)
   })
 
+  test('has no line of a request that is aborted before it begins', async () => {
+    const { trace, failure } = await run(async ({ fetch, baseUrl, token, check }) => {
+      const sent = (signal: AbortSignal) =>
+        fetch(`${baseUrl}/v1/files/file_1`, { method: 'DELETE', headers: { authorization: `Bearer ${token}` }, signal })
+      const nameOf = (answer: Promise<Response>) =>
+        answer.then(
+          ({ status }) => status,
+          ({ name }) => name,
+        )
+      check(await nameOf(sent(AbortSignal.abort())), 'AbortError')
+      const leave = new AbortController()
+      const answer = sent(leave.signal)
+      leave.abort()
+      check(await nameOf(answer), 'AbortError')
+    })
+    const line = '0.000000 check 1 is=AbortError'
+    expect([failure, trace]).toEqual([undefined, ['# a story (seed 7)', line, line.replace('1', '2')]])
+  })
+
   test('has no line of a URL whose content is in the process', async () => {
     const { trace, failure } = await run(async ({ fetch, check }) => {
       check(await (await fetch('data:text/plain,hi')).text(), 'hi')

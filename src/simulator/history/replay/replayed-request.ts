@@ -3,6 +3,7 @@
 import type { Micros } from '../../../kernel/duration.ts'
 import { clearRealTimeout, eventLoopTurn, setRealTimeout } from '../../../lib/real-time.ts'
 import type { IncomingRequest } from '../../../service/http/incoming-request.ts'
+import { NoResponseError } from '../../../service/http/pipeline.ts'
 import type { ResponseWaiter } from '../../../service/results.ts'
 import type { InferenceHandle } from '../../../simulation/inference/request-row.ts'
 import { decodeBody } from '../bodies.ts'
@@ -99,8 +100,10 @@ export class ReplayedRequest implements IncomingRequest {
   }
 
   enter(): Promise<void> {
-    return new Promise(resolve => {
+    return new Promise((resolve, reject) => {
       this.#gate = resolve
+      const { signal } = this.#abort
+      signal.addEventListener('abort', () => reject(new NoResponseError(signal.reason)))
       this.#onChange()
     })
   }
@@ -177,6 +180,7 @@ export class ReplayedRequest implements IncomingRequest {
     this.hasLeft = true
     if (this.#reader !== undefined) this.#reader.cancel().catch(() => {})
     this.#abort.abort(new Error('the client left'))
+    this.#gate = undefined
     this.#wait?.(true)
   }
 

@@ -109,6 +109,7 @@ export class ScenarioEnvironment {
   /** Requests arrive one after the other: bodies are read in any order, and the first request must happen first. */
   #enter(request: Request): Promise<readonly [PolledResponse, ResponsePoll]> {
     const entered = this.#entryQueue.then(async () => {
+      request.signal.throwIfAborted()
       const polled = new PolledResponse(waiterFor => this.sim.answer(request, { waiterFor }))
       return [polled, await polled.look()] as const
     })

@@ -3,7 +3,7 @@
 import type { Micros } from '../../../kernel/duration.ts'
 import { formatJsonValue } from '../../../lib/differences.ts'
 import { createClientFor } from '../../../service/client/client.ts'
-import { createInProcessRequest, fetchContent } from '../../../service/client/in-process-request.ts'
+import { asFetched, createInProcessRequest, fetchContent } from '../../../service/client/in-process-request.ts'
 import type { Operations } from '../../../service/endpoint.ts'
 import { operations } from '../../../service/index.ts'
 import type { CommandPath } from '../../../simulator/history/export/command-call.ts'
@@ -96,6 +96,7 @@ export class ScriptRun {
       return calls.enqueueCommand(send)
     }
     const sendRequest = (request: Request) => environment.send(request, this.#passTime)
+    const fetchAnswer = async (request: Request) => asFetched(await sendRequest(request), request)
     const client = createClientFor(
       operations,
       sendRequest,
@@ -180,7 +181,7 @@ export class ScriptRun {
         this.#plan('every', [interval, options], () => this.#timeline.every(interval, act, options)),
       send: (what, options) => this.#send(what, options),
       fetch: (input, init) =>
-        fetchContent(input, init) ?? calls.afterCommands(() => sendRequest(createInProcessRequest(input, init))),
+        fetchContent(input, init) ?? calls.afterCommands(() => fetchAnswer(createInProcessRequest(input, init))),
       baseUrl: environment.baseUrl,
       token: sim.token,
     }
