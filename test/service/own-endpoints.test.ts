@@ -7,6 +7,7 @@ import { endpoints } from '../../examples/own-endpoints/pods.ts'
 import { createSimulator, endpoint, recordTable, refuse, replay } from '../../src/index.ts'
 import { groupBy } from '../../src/lib/lists.ts'
 import { quote } from '../../src/lib/quote.ts'
+import { serve } from '../../src/server/http/server.ts'
 import { servedBy } from '../../src/service/http/service.ts'
 import { usageItems } from '../../src/simulation/reporting/monthly-usage.ts'
 import { findCauseTree } from '../../src/simulator/explain/cause-tree.ts'
@@ -190,6 +191,7 @@ test.each([
 })
 
 const Thing = z.object({ id: z.string(), status: z.enum(['on', 'off']), usd: z.number().default(0) })
+const LOOSE = [z.any(), z.unknown(), z.void(), z.object({}).optional()]
 const things = { kind: 'thing', record: Thing, key: 'id', status: 'status', ended: ['off'], usdPerHour: 'usd' } as const
 
 /** Puts a thing, with what becomes of it an hour later. */
@@ -245,6 +247,15 @@ test('bugs of an endpoint are answered with 500, and named', async () => {
   expect(bugs.at(-1)).toContain("the table 'batch': its kind is not one word, or the provider uses it")
   expect(await bugOf({ a: answer(undefined) }, 'GET', '/answer')).toContain("does not fit 'returns'")
   expect(await bugOf({ a: answer(Promise.resolve({})) }, 'GET', '/answer')).toContain('returned a promise')
+  for (const [returns, value] of [...LOOSE.map(one => [one, undefined] as const), [z.any(), () => {}] as const]) {
+    const loose = endpoint({ route: 'GET /answer', summary: 'Answer', returns, handle: () => value as never })
+    expect(await bugOf({ loose }, 'GET', '/answer')).toMatch(/GET \/answer does not fit 'returns': it is /)
+    const server = await serve(made({ endpoints: { loose }, onBug: () => {} }), { port: 0 })
+    const answered = await fetch(`${server.url}/answer`, { headers: { authorization: 'Bearer sim_empty_token' } })
+    expect([answered.status, await answered.json()]).toEqual([500, { detail: 'Internal Server Error' }])
+    expect(answered.headers.get('x-sim-error')).toContain('loose: TypeError: the answer of GET /answer does not fit')
+    await server.close()
+  }
   expect(() => refuse(204, 'no')).toThrow('Failed to refuse with the status 204. Give one from 400 to 599.')
   expect(() => refuse('404' as never, 'no')).toThrow('the status: "404" is a text. Give one from 400 to 599.')
   expect(() => refuse(404.5, 'no')).toThrow('Failed to refuse with the status 404.5.')
