@@ -68,6 +68,20 @@ test('changes a record in virtual time, and charges its price from the creation 
   expect(matchers.toBeQuiet(sim).pass).toBe(true)
 })
 
+test('the result of a move has the changes of status of records, and not those of other fields', async () => {
+  const sim = made({ endpoints: { createPod: endpoints.createPod, putThing: putThing(), drop: dropThing } })
+  const { id } = await create(sim)
+  await call(sim, 'PUT', '/a', { id: 'x', status: 'on', usd: 1, later: { usd: 2 } })
+  const becameIn = async (move: Promise<{ transitions: readonly { subject: string; became: string }[] }>) =>
+    (await move).transitions.map(({ subject, became }) => [subject, became])
+  expect(await becameIn(sim.clock.advance('39s'))).toEqual([])
+  expect(await becameIn(sim.clock.next({ visible: true }))).toEqual([[id, 'pod.RUNNING']])
+  await call(sim, 'PUT', '/a', { id: 'y', status: 'on', usd: 1, later: { status: 'off' } })
+  expect(await becameIn(sim.clock.advance('2h'))).toEqual([['y', 'thing.off']])
+  const ended = sim.clock.until(async () => (await call(sim, 'DELETE', '/a/x')).status === 200)
+  expect(await becameIn(ended)).toEqual([['x', 'thing.deleted']])
+})
+
 test('a deleted record changes no more, and its key is free again', async () => {
   const sim = made({ check: true })
   const { id } = await create(sim)

@@ -44,7 +44,7 @@ export interface Transition {
   readonly at: string
   /** Wire id of the subject. */
   readonly subject: string
-  /** Kind of the subject and its new status: `deployment.running`, `batch.completed`. */
+  /** Kind of the subject and its new status: `deployment.running`, `batch.completed`; `pod.RUNNING` of an own record. */
   readonly became: string
 }
 
@@ -66,6 +66,18 @@ export function toTransition({ kind, subject, time }: Entry, clock: Clock): Tran
   return STATUS_KINDS.has(kind) ? { at: clock.iso(time), subject, became: kind } : undefined
 }
 
+/**
+ * Returns the change of status of a record of an own endpoint. An entry of a record can be about its other fields alone.
+ *
+ * @param statuses those of the records so far, by kind and key. It changes
+ */
+function toOwnTransition({ kind, subject, time, fields = {} }: Entry, clock: Clock, statuses: Map<string, unknown>) {
+  const { kind: noun, status = 'deleted' } = fields
+  if (!kind.startsWith('ownRecord.') || statuses.get(`${noun} ${subject}`) === status) return undefined
+  statuses.set(`${noun} ${subject}`, status)
+  return { at: clock.iso(time), subject, became: `${noun}.${status}` }
+}
+
 /** Returns the failed event that a journal entry records; undefined for any other entry. */
 export function toFailedEvent({ kind, subject, time, fields = {} }: Entry, clock: Clock): FailedEvent | undefined {
   if (kind !== FAILED_EVENT_KIND) return undefined
@@ -79,27 +91,31 @@ export interface MoveStart {
   readonly counts: ReadonlyMap<string, number>
   /** Number of the newest journal entry. */
   readonly last: number
+  /** Those of the records of own endpoints, by kind and key. */
+  readonly statuses: ReadonlyMap<string, string>
 }
 
 /** Returns the present state of a world, for `moveResultSince`. */
 export function startMove(world: World): MoveStart {
-  const { clock, journal } = world
-  return { world, from: clock.iso(), counts: new Map(journal.counts), last: journal.last }
+  const { clock, journal, ownRecords } = world
+  const statuses = new Map([...ownRecords.entries()].map(([, row]) => [`${row.kind} ${row.id}`, row.status]))
+  return { world, from: clock.iso(), counts: new Map(journal.counts), last: journal.last, statuses }
 }
 
 /** Returns the result of a move from its start to the present time. */
-export function moveResultSince({ world, from, counts: countsBefore, last }: MoveStart): MoveResult {
+export function moveResultSince({ world, from, last, ...before }: MoveStart): MoveResult {
   const { clock, journal } = world
+  const statuses = new Map<string, unknown>(before.statuses)
   const counts: Record<string, number> = {}
   let events = 0
   for (const [kind, count] of journal.counts) {
-    const added = count - (countsBefore.get(kind) ?? 0)
+    const added = count - (before.counts.get(kind) ?? 0)
     if (added === 0) continue
     counts[kind] = added
     events += added
   }
   const entries = events === 0 ? [] : world.journal.entries(last)
-  const transitions = entries.flatMap(entry => toTransition(entry, clock) ?? [])
+  const transitions = entries.flatMap(one => toTransition(one, clock) ?? toOwnTransition(one, clock, statuses) ?? [])
   const result = { from, to: clock.iso(), events, counts, transitions }
   if (counts[FAILED_EVENT_KIND] === undefined) return result
   return { ...result, failedEvents: entries.flatMap(entry => toFailedEvent(entry, clock) ?? []) }
