@@ -170,6 +170,7 @@ export const REFUSED: readonly (readonly [Schema, string])[] = [
   [object({ a: { $ref: 'https://example.com/b.json' } }), '#/properties/a: $ref "https://example.com/b.json"'],
   [{ $ref: '#' }, 'circle'],
   [matching('^a(?=b)$'), 'no text is known that fits the pattern "^a(?=b)$"'],
+  [matching('^\\p{Script=Han}+$'), 'no text is known that fits the pattern "^\\\\p{Script=Han}+$"'],
   [matching('^(a)\\1$'), 'the pattern "^(a)\\\\1$" has references to groups'],
   [matching('('), 'Unterminated group'],
   [object({ a: matching('(?<=a)b') }, { required: ['a'] }), '#/properties/a: the pattern "(?<=a)b" is not understood'],
