@@ -7,8 +7,9 @@ import { filledText, integer } from '../values.ts'
 export const command = 'env'
 export const describe = 'Print environment variables that point clients to a server'
 export const takesConfig = true
+const port = integer({ min: 1, max: 65_535 }, DEFAULT_PORT)
 export const flags = {
-  port: flag('Port of the server', integer({ min: 1, max: 65_535 }, DEFAULT_PORT), String(DEFAULT_PORT)),
+  port: { ...flag('Port of the server. PORT is read, too', port, String(DEFAULT_PORT)), variable: 'PORT' },
   host: flag('Address of the server', filledText, DEFAULT_HOST),
   fixtures: flag('Fixture that the server was started with', filledText, 'default'),
 }
