@@ -52,9 +52,9 @@ const LAST_EPOCH_MS = Date.UTC(9999, 11, 31) - MAX_WORLD_AGE / 1000
 export function readEpoch(epoch: string | undefined): number {
   if (epoch === undefined) return DEFAULT_EPOCH_MS
   const ms = Math.floor(elapsedAt(epoch, 0) / 1000)
-  if (!Number.isFinite(ms)) {
+  if (!Number.isFinite(ms) || elapsedAt(epoch, ms) % 1000 !== 0) {
     throw new RangeError(
-      `Failed to read the epoch '${epoch}': no time with an offset. Give ISO 8601, as in '2026-01-01T00:00:00Z'.`,
+      `Failed to read the epoch '${epoch}': no time with an offset. Give ISO 8601, to the millisecond at most, as in '2026-01-01T00:00:00Z'.`,
     )
   }
   if (ms > LAST_EPOCH_MS) {

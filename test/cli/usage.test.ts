@@ -88,6 +88,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['mcp', '--url', 'http://127.0.0.1:4010', '--seed', '3'], '--seed is for a world of their own, and --url names'],
   [['mcp', '--url', 'http://127.0.0.1:4010', '--port', '4020'], '--port is for a world of their own'],
   [['--epoch', '2026-01-01'], "Failed to read the epoch '2026-01-01': no time with an offset."],
+  [['--epoch', '2026-01-01T00:00:00.1234567Z'], 'no time with an offset. Give ISO 8601, to the millisecond at most'],
   [['--fixtures', 'defualt'], "Did you mean 'default'?"],
   [['--models', '1'], 'Failed to fill models: the fixture has'],
   [['endpoints'], "Failed to run 'endpoints': unknown command. Commands are serve, "],
