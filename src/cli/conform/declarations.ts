@@ -10,7 +10,7 @@ import {
   type OpenapiDocument,
   streamOf,
 } from './document.ts'
-import type { SchemaSide } from './schema-views.ts'
+import { type SchemaView, viewOf } from './schema-views.ts'
 import { compareSchemas, type Difference, type ReportDifference, withPlace } from './schemas.ts'
 import { eventForms, eventSchemaOf } from './streams.ts'
 
@@ -52,9 +52,9 @@ function compareParameters({ theirs, ours: found, report, providerDocument, ownD
     if (same.value.required === true && required !== true) {
       report({ ...at, severity: 'break', says: 'it is optional', ours: 'it is required' })
     }
-    const [theirSide, ourSide] = [sideAt(providerDocument, parameter), sideAt(ownDocument, same)]
-    if (theirSide === undefined || ourSide === undefined) continue
-    for (const difference of compareSchemas(theirSide, ourSide, 'asked')) {
+    const [theirView, ourView] = [viewAt(providerDocument, parameter), viewAt(ownDocument, same)]
+    if (theirView === undefined || ourView === undefined) continue
+    for (const difference of compareSchemas(theirView, ourView, { way: 'asked', place: '', level: 0 })) {
       // Everything in an address is text, and null is an omitted parameter.
       if (difference.kind === 'type' && isTextual(difference)) continue
       report({ ...difference, place: at.place })
@@ -122,24 +122,25 @@ function compareBodies(
   media: string,
   place: string,
 ): void {
-  const [theirs, ours] = [bodySideOf(providerDocument, parts[0], media), bodySideOf(ownDocument, parts[1], media)]
+  const [theirs, ours] = [bodyViewOf(providerDocument, parts[0], media), bodyViewOf(ownDocument, parts[1], media)]
   if (theirs === undefined || ours === undefined) return
   const within = media === EVENT_STREAM ? `${place}, each event` : place
-  for (const difference of compareSchemas(theirs, ours, way)) report(withPlace(difference, within))
+  for (const difference of compareSchemas(theirs, ours, { way, place: '', level: 0 }))
+    report(withPlace(difference, within))
 }
 
 /** Returns the schema of the content of one type in a body; of a stream, the schema of each event. */
-function bodySideOf(document: OpenapiDocument, part: DocumentPart, media: string): SchemaSide | undefined {
+function bodyViewOf(document: OpenapiDocument, part: DocumentPart, media: string): SchemaView | undefined {
   const mediaPart = contentOf(document, part, media)
-  if (mediaPart === undefined || media !== EVENT_STREAM) return mediaPart && sideAt(document, mediaPart)
+  if (mediaPart === undefined || media !== EVENT_STREAM) return mediaPart && viewAt(document, mediaPart)
   const schema = eventSchemaOf(document, mediaPart)
-  return schema && eventForms(document, mediaPart, schema).length === 0 ? { document, schema } : undefined
+  return schema && eventForms(document, mediaPart, schema).length === 0 ? viewOf({ document, schema }) : undefined
 }
 
 /** Returns the schema of a parameter or of a content type. */
-function sideAt(document: OpenapiDocument, part: DocumentPart): SchemaSide | undefined {
+function viewAt(document: OpenapiDocument, part: DocumentPart): SchemaView | undefined {
   const schema = document.partAt(part, 'schema')
-  return schema && { document, schema }
+  return schema && viewOf({ document, schema })
 }
 
 function isSameName(one: DocumentPart['value'], other: DocumentPart['value']): boolean {

@@ -42,8 +42,6 @@ function widestBounds(one: SchemaView['bounds'], other: SchemaView['bounds']): S
 /** A schema with its references, alternatives and parts merged. */
 export interface SchemaView {
   readonly pointer: string
-  /** The schema accepts anything. */
-  readonly isAny: boolean
   readonly types: readonly string[]
   readonly words: readonly unknown[]
   /** Bounds by keyword: `maximum`, `maxLength` and others. */
@@ -55,6 +53,8 @@ export interface SchemaView {
   /** Undeclared fields are allowed. */
   readonly isOpen: boolean
   readonly items: SchemaSide | undefined
+  /** The views of its alternatives, each with the parts that apply to all of them. Empty: it has none. */
+  readonly members: readonly SchemaView[]
 }
 
 /** The views of a schema by level: parts can share parts, so that there are more paths to a part than parts. */
@@ -73,17 +73,19 @@ function mergeParts(document: OpenapiDocument, { value, pointer }: DocumentPart,
     if (isRecord(inner)) fields.set(name, sideOf(document, inner, `${pointer}/properties/${escapePointer(name)}`))
   }
   const words = value.const !== undefined ? [value.const] : Array.isArray(value.enum) ? (value.enum as unknown[]) : []
+  const types = typesOf(value, words)
   const ownView: SchemaView = {
     pointer,
-    isAny: false,
-    types: typesOf(value, words),
-    words: words.filter(word => word !== null),
+    types,
+    // No value that is sent is in the list of nothing.
+    words: types[0] === NOTHING ? [undefined] : words.filter(word => word !== null),
     bounds: boundsOf(value),
     pattern: typeof value.pattern === 'string' ? value.pattern : undefined,
     fields,
     required: new Set(Array.isArray(value.required) ? (value.required as string[]) : []),
     isOpen: value.additionalProperties === true || isRecord(value.additionalProperties),
     items: isRecord(value.items) ? sideOf(document, value.items, `${pointer}/items`) : undefined,
+    members: [],
   }
   const parts = level > MAX_DEPTH ? [] : partsOf({ value, pointer })
   const withAllOf = parts
@@ -91,9 +93,12 @@ function mergeParts(document: OpenapiDocument, { value, pointer }: DocumentPart,
     .map(part => viewOf({ document, schema: part }, level + 1))
     .reduce(mergeAllOf, ownView)
   const options = parts.filter(({ of }) => of !== 'allOf').map(part => viewOf({ document, schema: part }, level + 1))
-  const view = options.length === 0 ? withAllOf : mergeAllOf(withAllOf, options.reduce(mergeAlternatives))
-  const isAny = view.types.length === 0 && view.fields.size === 0 && view.words.length === 0 && view.items === undefined
-  return { ...view, isAny }
+  return options.length === 0 ? withAllOf : mergeAllOf(withAllOf, options.reduce(mergeAlternatives))
+}
+
+/** Tells whether a schema accepts anything. */
+export function isAny({ types, fields, words, items, required }: SchemaView): boolean {
+  return types.length + fields.size + words.length + required.size === 0 && items === undefined
 }
 
 /** Returns the fields of a schema that a request (`asked`) or an answer may have: `readOnly` and `writeOnly` exclude one. */
@@ -102,15 +107,9 @@ export function fieldsOf({ fields }: SchemaView, way: 'asked' | 'answered'): Sch
   return new Map([...fields].filter(([, { document, schema }]) => document.follow(schema).value[flag] !== true))
 }
 
-/** Returns the alternatives of a schema, each with its own; the schema itself if it has none. A null does not count. */
-export function membersOf({ document, schema }: SchemaSide, seen = new Set<Json>()): readonly SchemaSide[] {
-  const part = document.follow(schema)
-  if (seen.has(part.value)) return []
-  seen.add(part.value)
-  const parts = partsOf(part).filter(({ of }) => of !== 'allOf')
-  if (parts.length === 0 || isRecord(part.value.properties)) return [{ document, schema: part }]
-  const members = parts.flatMap(one => membersOf({ document, schema: one }, seen))
-  return members.filter(member => !isNull(viewOf(member)))
+/** Returns the alternatives of a schema; the schema itself if it has none. A null does not count. */
+export function membersOf(view: SchemaView): readonly SchemaView[] {
+  return view.members.length === 0 ? [view] : view.members.filter(member => !isNull(member))
 }
 
 function sideOf(document: OpenapiDocument, value: Json, pointer: string): SchemaSide {
@@ -149,7 +148,19 @@ function mergeAllOf(one: SchemaView, other: SchemaView): SchemaView {
     required: new Set([...one.required, ...other.required]),
     isOpen: one.isOpen || other.isOpen,
     items: one.items ?? other.items,
+    members: combineMembers(one, other),
   }
+}
+
+/** More alternatives than any union has that people write; limits unions that are combined. */
+const MAX_MEMBERS = 200
+
+/** Returns each alternative of one schema with each of the other, at the place of the second. Both schemas apply. */
+function combineMembers(one: SchemaView, other: SchemaView): readonly SchemaView[] {
+  const [ofOne, ofOther] = [membersOf(one), membersOf(other)]
+  const isUnion = one.members.length + other.members.length > 0
+  if (!isUnion || ofOne.length * ofOther.length > MAX_MEMBERS) return []
+  return ofOne.flatMap(a => ofOther.map(b => ({ ...mergeAllOf(a, b), pointer: b.pointer })))
 }
 
 function isNull({ types }: SchemaView): boolean {
@@ -173,6 +184,7 @@ function mergeAlternatives(one: SchemaView, other: SchemaView): SchemaView {
     required: new Set([...one.required].filter(name => other.required.has(name))),
     isOpen: one.isOpen || other.isOpen,
     items: one.items ?? other.items,
+    members: [...new Set([one, other].flatMap(view => (view.members.length > 0 ? view.members : [view])))],
   }
 }
 

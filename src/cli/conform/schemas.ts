@@ -1,5 +1,5 @@
 /** Compares two schemas of one value, the provider's and the simulator's. */
-import { fieldsOf, isWithin, MAX_DEPTH, membersOf, type SchemaSide, type SchemaView, viewOf } from './schema-views.ts'
+import { fieldsOf, isAny, isWithin, MAX_DEPTH, membersOf, type SchemaView, viewOf } from './schema-views.ts'
 
 /**
  * A difference between the simulator and the document.
@@ -27,70 +27,105 @@ export function withPlace(difference: Difference, place: string): Difference {
 }
 
 /**
+ * What is compared.
+ *
+ * `asked`: the client sends values of their schema. `answered`: it reads values of our schema. The level counts the
+ * schemas around.
+ */
+interface Step {
+  readonly way: 'asked' | 'answered'
+  readonly place: string
+  readonly level: number
+}
+
+/**
  * Returns the differences for a client that was written for the provider's document.
  *
- * @param way `asked`: the client sends values of their schema. `answered`: it reads values of our schema
- * @param isMember the schemas are alternatives of two that were compared: a null beside the other types does not count
+ * @param isMember the views are alternatives of two that were compared: a null beside the other types does not count
  */
-export function compareSchemas(
-  theirs: SchemaSide,
-  ours: SchemaSide,
-  way: 'asked' | 'answered',
-  place = '',
-  level = 0,
-  isMember = false,
-): Difference[] {
-  if (level > MAX_DEPTH) return []
-  const [theirView, ourView] = [viewOf(theirs), viewOf(ours)]
-  if (theirView.isAny || ourView.isAny) return []
-  const at = { place: place === '' ? 'the body' : place, pointer: theirs.schema.pointer }
-  const types = compareTypes(theirView, ourView, way, isMember)
+export function compareSchemas(theirs: SchemaView, ours: SchemaView, step: Step, isMember = false): Difference[] {
+  const { way, place, level } = step
+  if (level > MAX_DEPTH || isAny(theirs) || isAny(ours)) return []
+  const at = { place: place === '' ? 'the body' : place, pointer: theirs.pointer }
+  const types = compareTypes(theirs, ours, way, isMember)
   const differs = types === undefined ? [] : [{ ...at, kind: 'type' as const, ...types }]
-  if (types !== undefined && !haveSharedType(theirView, ourView)) return differs
+  if (types !== undefined && !haveSharedType(theirs, ours)) return differs
   const ofRequests = way === 'asked' ? [compareBounds, comparePatterns] : []
-  const values = [compareEnums, ...ofRequests].flatMap(compare => compare(theirView, ourView, way) ?? [])
+  const values = [compareEnums, ...ofRequests].flatMap(compare => compare(theirs, ours, way) ?? [])
+  const ofItems = { way, place: `${place}[]`, level: level + 1 }
   return [
     ...differs,
     ...values.map(one => ({ ...at, kind: 'value' as const, ...one })),
-    ...compareFields(theirView, ourView, way, place, level),
-    ...(theirView.items && ourView.items
-      ? compareSchemas(theirView.items, ourView.items, way, `${place}[]`, level + 1)
-      : []),
-    ...(way === 'asked' ? findRefusedMembers(theirs, ours, place, level) : []),
+    ...compareFields(theirs, ours, step),
+    ...(theirs.items && ours.items ? compareSchemas(viewOf(theirs.items), viewOf(ours.items), ofItems) : []),
+    ...compareMembers(theirs, ours, { ...step, level: level + 1 }),
   ]
 }
 
-const IS_OPTIONAL = 'it is optional'
+const IS_REQUIRED = 'it is required'
 
-/** Returns the breaks of each alternative of the provider that no alternative of the simulator accepts. */
-function findRefusedMembers(theirs: SchemaSide, ours: SchemaSide, place: string, level: number): Difference[] {
+const fieldPlace = ({ place }: Step, name: string) => (place === '' ? name : `${place}.${name}`)
+
+/** Returns the differences of each alternative that is sent from the alternative of the reader that is nearest to it. */
+function compareMembers(theirs: SchemaView, ours: SchemaView, step: Step): Difference[] {
   const [theirMembers, ourMembers] = [membersOf(theirs), membersOf(ours)]
-  if (theirMembers.length < 2) return []
-  return theirMembers.flatMap(member => {
-    // A value without an optional field can belong to another alternative of the simulator.
-    const attempts = ourMembers.map(one =>
-      compareSchemas(member, one, 'asked', place, level + 1, true).filter(
-        ({ severity, says }) => severity === 'break' && says !== IS_OPTIONAL,
-      ),
-    )
-    return attempts.reduce((best, one) => (one.length < best.length ? one : best))
+  if (theirMembers.length + ourMembers.length < 3) return []
+  const compare = (one: SchemaView, other: SchemaView) => {
+    const places = [...other.required].map(name => fieldPlace(step, name))
+    const all = compareSchemas(one, other, step, true)
+    const omitted = all.filter(({ ours, place }) => ours === IS_REQUIRED && places.includes(place))
+    const breaks = all.filter(difference => difference.severity === 'break' && !omitted.includes(difference))
+    // Another alternative may have an optional field. One that none has is found in the whole.
+    const warnings = all.filter(({ severity, kind }) => severity === 'warning' && kind !== 'field')
+    const rank = countStrangers(one, other) * 1e6 + breaks.length * 1e3 + warnings.length
+    return { omitted, breaks, found: [...breaks, ...warnings], rank }
+  }
+  const nearest = (pairs: ReturnType<typeof compare>[]) => pairs.sort((a, b) => a.rank - b.rank)[0]?.found ?? []
+  if (step.way === 'answered')
+    return ourMembers.flatMap(member => nearest(theirMembers.map(one => compare(one, member))))
+  /** Returns the fields that may be left out, if each alternative of ours that fits the other fields requires one. */
+  const findOmitted = (member: SchemaView) => {
+    const fields = [...member.fields].filter(([name]) => member.required.has(name))
+    const smallest = { ...member, fields: new Map(fields), members: [] }
+    const fitting = ourMembers.filter(one => compare(smallest, one).breaks.length === 0)
+    const lists = fitting.map(one => compare(member, one).omitted)
+    return lists.sort((a, b) => a.length - b.length)[0] ?? []
+  }
+  return theirMembers.flatMap(member => [
+    // A single one may have the values of several of ours. It is compared as a whole.
+    ...(theirMembers.length > 1 ? nearest(ourMembers.map(one => compare(member, one))) : []),
+    ...[member, ...narrow(member)].flatMap(findOmitted),
+  ])
+}
+
+/** Returns the number of fields whose listed values have none in common. Other types count more. */
+function countStrangers(one: SchemaView, other: SchemaView): number {
+  if (one.types.length > 0 && other.types.length > 0 && !haveSharedType(one, other)) return 1e3
+  return [...one.fields].filter(([name, field]) => {
+    const [a, b] = [field, other.fields.get(name)].map(side => (side === undefined ? [] : viewOf(side).words))
+    return a!.length > 0 && b!.length > 0 && !a!.some(word => b!.includes(word))
+  }).length
+}
+
+/** Returns an alternative with each single value of its fields that list several. */
+function narrow(member: SchemaView): SchemaView[] {
+  return [...member.fields].flatMap(([name, { document, schema }]) => {
+    const { words } = viewOf({ document, schema })
+    return (words.length < 2 ? [] : words).map(word => {
+      const only = { document, schema: { value: { ...schema.value, const: word }, pointer: schema.pointer } }
+      return { ...member, fields: new Map([...member.fields, [name, only]]), members: [] }
+    })
   })
 }
 
-function compareFields(
-  theirView: SchemaView,
-  ourView: SchemaView,
-  way: 'asked' | 'answered',
-  place: string,
-  level: number,
-): Difference[] {
+function compareFields(theirView: SchemaView, ourView: SchemaView, step: Step): Difference[] {
+  const { way, level } = step
   if (theirView.fields.size === 0 && ourView.fields.size === 0) return []
-  const under = (name: string) => (place === '' ? name : `${place}.${name}`)
   const differences: Difference[] = []
   const theirFields = fieldsOf(theirView, way)
   for (const [name, field] of theirFields) {
     const ours = ourView.fields.get(name)
-    const at = { kind: 'field' as const, place: under(name), pointer: field.schema.pointer }
+    const at = { kind: 'field' as const, place: fieldPlace(step, name), pointer: field.schema.pointer }
     if (ours === undefined) {
       if (ourView.isOpen) continue
       if (way === 'asked') {
@@ -101,17 +136,17 @@ function compareFields(
       continue
     }
     if (way === 'asked' && ourView.required.has(name) && !theirView.required.has(name)) {
-      differences.push({ ...at, severity: 'break', says: IS_OPTIONAL, ours: 'it is required' })
+      differences.push({ ...at, severity: 'break', says: 'it is optional', ours: IS_REQUIRED })
     }
-    differences.push(...compareSchemas(field, ours, way, under(name), level + 1))
+    differences.push(...compareSchemas(viewOf(field), viewOf(ours), { way, place: at.place, level: level + 1 }))
   }
   for (const name of ourView.fields.keys()) {
     if (theirFields.has(name) || theirView.isOpen) continue
-    const at = { kind: 'field' as const, place: under(name), pointer: theirView.pointer }
+    const at = { kind: 'field' as const, place: fieldPlace(step, name), pointer: theirView.pointer }
     if (way === 'answered')
       differences.push({ ...at, severity: 'note', says: 'it is not declared', ours: 'it may be present' })
     else if (ourView.required.has(name)) {
-      differences.push({ ...at, severity: 'break', says: 'it is not declared', ours: 'it is required' })
+      differences.push({ ...at, severity: 'break', says: 'it is not declared', ours: IS_REQUIRED })
     }
   }
   return differences
@@ -122,7 +157,7 @@ type DifferenceText = Pick<Difference, 'severity' | 'says' | 'ours'>
 function compareTypes(
   theirView: SchemaView,
   ourView: SchemaView,
-  way: 'asked' | 'answered',
+  way: Step['way'],
   isMember: boolean,
 ): DifferenceText | undefined {
   if (theirView.types.length === 0 || ourView.types.length === 0) return undefined
@@ -147,11 +182,7 @@ function haveSharedType(one: SchemaView, other: SchemaView): boolean {
   return one.types.some(type => type !== 'null' && types.includes(plain(type)))
 }
 
-function compareEnums(
-  theirView: SchemaView,
-  ourView: SchemaView,
-  way: 'asked' | 'answered',
-): DifferenceText | undefined {
+function compareEnums(theirView: SchemaView, ourView: SchemaView, way: Step['way']): DifferenceText | undefined {
   const listed = (words: readonly unknown[]) => words.map(word => JSON.stringify(word)).join(', ')
   const theirWords = wordsOf(theirView)
   if (theirWords.length === 0) {

@@ -1,6 +1,9 @@
 /** What documents of providers contain: each form is read as OpenAPI means it, or refused with its place. */
 import { describe, expect, test } from 'vitest'
 import { conform } from '../../../src/cli/conform/conform.ts'
+import { OpenapiDocument } from '../../../src/cli/conform/document.ts'
+import { viewOf } from '../../../src/cli/conform/schema-views.ts'
+import { compareSchemas } from '../../../src/cli/conform/schemas.ts'
 import { parseDocumentText } from '../../../src/cli/files/data-file.ts'
 
 const REFUSALS = { '4XX': { description: '' }, '5XX': { description: '' } }
@@ -236,4 +239,110 @@ describe('a content type', { tags: 'slow' }, () => {
       expect(await answer({ [media]: wrong })).toEqual(usual)
     expect(await answer({ 'application/*': wrong, 'application/json': { schema: { type: 'object' } } })).toEqual([])
   })
+})
+
+/** Comparisons of a field `x`, of requests or answers: their schema, ours, and the difference. */
+const FIELD_DIFFERENCES: [way: 'asked' | 'answered', theirs: object, ours: object, difference: string][] = [
+  ['asked', { x: { type: 'string' } }, { 'x!': { type: 'string' } }, 'break x: it is optional | it is required'],
+  ['asked', {}, { 'x!': { type: 'string' } }, 'break x: it is not declared | it is required'],
+  ['asked', { x: { enum: ['a', 'b'] } }, { x: { enum: ['a'] } }, 'break x: it may be "b" | it is one of "a"'],
+  ['asked', { x: { type: 'string' } }, { x: { enum: ['a'] } }, 'warning x: any value | it is one of "a"'],
+  [
+    ...(['asked', { x: { type: 'integer', maximum: 9 } }, { x: { type: 'integer', maximum: 8 } }] as const),
+    'break x: maximum 9 | maximum 8; values beyond are refused',
+  ],
+  [
+    ...(['asked', { x: { type: 'string' } }, { x: { type: 'string', pattern: '^a' } }] as const),
+    'break x: any string | it matches ^a; other values are refused',
+  ],
+  ['asked', { x: { type: 'string' } }, { x: { type: 'integer' } }, 'break x: string | integer'],
+  ['asked', { x: { type: 'number' } }, { x: { type: 'integer' } }, 'warning x: number | integer'],
+  ['asked', { x: { type: ['string', 'null'] } }, { x: { type: 'string' } }, 'break x: string or null | string'],
+  ['answered', { 'x!': { type: 'string' } }, {}, 'break x: it is required | it is never present'],
+  ['answered', { x: { type: 'string' } }, { x: { type: 'integer' } }, 'break x: string | integer'],
+  ['answered', { x: { type: 'string' } }, { x: { type: ['string', 'null'] } }, 'warning x: string | string or null'],
+  ['answered', { x: { enum: ['a'] } }, { x: { enum: ['a', 'b'] } }, 'warning x: it is one of "a" | it may be "b"'],
+]
+
+/** Returns an object. A name with `!` is required. */
+const object = (fields: object, more: object = {}) => ({
+  ...{ type: 'object', required: Object.keys(fields).flatMap(name => (name.endsWith('!') ? [name.slice(0, -1)] : [])) },
+  properties: Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name.replace('!', ''), schema])),
+  ...more,
+})
+
+const [a, b] = [{ 'type!': { const: 'a' } }, { 'type!': { const: 'b' } }]
+const WIDE = { x: { type: ['string', 'integer', 'null'] } }
+/** Places of an object with the field `x`. */
+const PLACES: Record<string, (fields: object) => object> = {
+  'an object': fields => object(fields),
+  'one of two objects': fields => ({ oneOf: [object({ ...b }), object({ ...a, ...fields })] }),
+  'one of two objects with that field': fields => ({ oneOf: [object({ ...b, ...WIDE }), object({ ...a, ...fields })] }),
+  'one of two objects and a null': fields => ({
+    anyOf: [{ type: 'null' }, object({ ...b, ...WIDE }), object({ ...a, ...fields })],
+  }),
+  'a text or an object': fields => ({ anyOf: [{ type: 'string' }, object({ ...a, ...fields })] }),
+  'a union of unions': fields => ({
+    oneOf: [{ type: 'integer' }, { anyOf: [object({ ...b, ...WIDE }), { oneOf: [object({ ...a, ...fields })] }] }],
+  }),
+  'a part of an alternative': fields => ({
+    oneOf: [object({ ...b, ...WIDE }), { allOf: [object(a), object(fields)] }],
+  }),
+  'an alternative beside fields': fields =>
+    object({ more: {} }, { oneOf: [object({ ...b, ...WIDE }), object({ ...a, ...fields })] }),
+  'a union that is a part': fields => ({
+    allOf: [object({ more: {} }), { oneOf: [object({ ...b, ...WIDE }), object({ ...a, ...fields })] }],
+  }),
+}
+
+/** Returns a schema with a schema within a field, a list and a union. */
+const within = (schema: object) =>
+  object({ up: { type: 'array', items: { anyOf: [object({ ...b, in: {} }), object({ ...a, in: schema })] } } })
+
+function compare(theirs: object, ours: object, way: 'asked' | 'answered') {
+  const [one, other] = [theirs, ours].map(value => {
+    const document = new OpenapiDocument(voices(value))
+    const schema = document.find(part => part.schema === value)!
+    return viewOf({ document, schema: document.partAt(schema, 'schema')! })
+  })
+  return compareSchemas(one!, other!, { way, place: '', level: 0 })
+    .filter(({ severity }) => severity !== 'note')
+    .map(({ severity, place, says, ours: is }) => `${severity} ${place}: ${says} | ${is}`)
+}
+
+test.each(Object.entries(PLACES))('a field of %s is compared as that of an object is, at any depth', (_, put) => {
+  for (const [way, theirs, ours, difference] of FIELD_DIFFERENCES) {
+    const [one, other] = [put(theirs), put(ours)]
+    for (const [found, place] of [
+      [compare(one, other, way), 'x'],
+      [compare(within(one), within(other), way), 'up[].in.x'],
+    ] as const) {
+      expect.soft(found).toContain(difference.replace(' x', ` ${place}`))
+      expect.soft(found.filter(text => !text.includes(` ${place}: `))).toEqual([])
+    }
+    for (const schema of [one, other, within(one)]) expect(compare(schema, schema, way)).toEqual([])
+  }
+})
+
+test('an alternative may leave out only what some alternative of the simulator does not require', () => {
+  const [text, regex] = [object({ 'type!': { const: 'text' } }), { 'type!': { const: 'regex' }, 'regex!': {} }]
+  const ours = { oneOf: [text, object(regex)] }
+  const one = (words: string[], more: object) => object({ 'type!': { enum: words }, ...more })
+  const needed = 'break regex: it is optional | it is required'
+  expect(compare(one(['text', 'regex'], { regex: {} }), ours, 'asked')).toEqual([needed])
+  expect(compare(one(['text', 'regex'], {}), ours, 'asked')).toEqual([needed.replace('optional', 'not declared')])
+  expect(compare(one(['text'], { regex: {} }), ours, 'asked')).toEqual([])
+  expect(compare(one(['text', 'regex'], { 'regex!': {} }), ours, 'asked')).toEqual([])
+  const either = { anyOf: [object({ 'input!': {} }), object({ 'text!': {} })] }
+  expect(compare(object({ input: {}, 'text!': {} }), either, 'asked')).toEqual([])
+  expect(compare(object({ input: {}, text: {} }), either, 'asked')).toEqual([
+    'break input: it is optional | it is required',
+  ])
+  expect(
+    compare(
+      object({ input: {}, text: {} }, { anyOf: ['input', 'text'].map(one => ({ required: [one] })) }),
+      either,
+      'asked',
+    ),
+  ).toEqual([])
 })
