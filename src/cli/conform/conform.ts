@@ -286,12 +286,17 @@ class ConformanceCheck {
         report({ ...at, says: `it may be ${JSON.stringify(value)}`, ours: `it is refused: ${reason}` })
       }
     }
-    for (const parameter of theirs.parameters.filter(({ value }) => value.in === 'query')) {
+    // Counted from the end: before it, the name of a model may be several steps.
+    const steps = theirs.path.replace(/\/$/, '').split('/').reverse()
+    for (const parameter of theirs.parameters) {
       const name = String(parameter.value.name)
       const schema = document.partAt(parameter, 'schema')
       // Of a list, each element is sent alone.
       const value = schema && (viewOf({ document, schema }).items?.schema ?? schema)
-      await check(`query ${name}`, value, word => ({ query: { [name]: word } }))
+      const step = steps.indexOf(`{${name}}`)
+      if (parameter.value.in === 'query') await check(`query ${name}`, value, word => ({ query: { [name]: word } }))
+      else if (parameter.value.in === 'path' && step >= 0)
+        await check(`path ${name}`, value, word => ({ step: { fromEnd: step, value: word } }))
     }
     const schema = theirs.body && document.partAt(theirs.body, 'content', mediaTypesOf(theirs.body)[0]!, 'schema')
     const fields = schema === undefined ? [] : fieldsOf(viewOf({ document, schema }), 'asked')

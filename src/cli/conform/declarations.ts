@@ -46,7 +46,8 @@ function compareParameters({ theirs, ours: found, report, providerDocument, ownD
     const at = { kind: 'parameter' as const, place: `${place} ${name}`, pointer: parameter.pointer }
     const same = other!.find(({ value }) => value.in === place && isSameName(value, parameter.value))
     if (same === undefined) {
-      if (place !== 'cookie') report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
+      if (place !== 'cookie' || required === true)
+        report({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
       continue
     }
     if (same.value.required === true && required !== true) {

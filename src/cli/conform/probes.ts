@@ -9,6 +9,8 @@ import type { Simulator } from '../../simulator/simulator.ts'
 /** Changes to the example request. */
 export interface RequestChange {
   readonly path?: string
+  /** A step of the path to set. The last one is 0. */
+  readonly step?: { readonly fromEnd: number; readonly value: string }
   readonly search?: string
   /** Query parameters to set. */
   readonly query?: Readonly<Record<string, string>>
@@ -219,7 +221,9 @@ const OPERATION_PROBES: Readonly<Record<string, readonly Probe[]>> = {
 /** Returns the request with a change applied. */
 export async function applyChange(example: Request, change: RequestChange): Promise<Request> {
   const url = new URL(example.url)
-  url.pathname = change.path ?? url.pathname
+  const steps = (change.path ?? url.pathname).split('/')
+  if (change.step) steps.splice(-1 - change.step.fromEnd, 1, encodeURIComponent(change.step.value))
+  url.pathname = steps.join('/')
   url.search = change.search ?? url.search
   for (const [name, value] of Object.entries(change.query ?? {})) url.searchParams.set(name, value)
   const { method, headers: exampleHeaders } = example

@@ -161,6 +161,35 @@ test('an additional operation of 3.2 is read', { tags: 'slow' }, async () => {
   ])
 })
 
+test('a parameter of the path or a cookie is compared', { tags: 'slow' }, async () => {
+  const schema = { type: 'string', enum: ['default', 'ai-sdk', 'zzz'] }
+  const parameters = [
+    ...[
+      ['path', 'modelId'],
+      ['path', 'key', schema],
+      ['cookie', 'session'],
+      ['cookie', 'theme'],
+    ].map(([place, name, values = { type: 'string' }]) => ({
+      in: place,
+      name,
+      required: name !== 'theme',
+      schema: values,
+    })),
+  ]
+  const responses = { 200: { description: '' }, ...REFUSALS }
+  for (const path of ['/models/{modelId}/schema/{key}', '/models/{owner}/{modelId}/schema/{key}/']) {
+    const found = await findingsOf({
+      openapi: '3.1.0',
+      info: {},
+      paths: { [path]: { get: { parameters, responses } } },
+    })
+    expect(found).toEqual([
+      expect.stringMatching(/^break path key: it may be "zzz" \| it is refused: /),
+      'warning cookie session: it may be sent | it is ignored',
+    ])
+  }
+})
+
 /** Returns a document whose operation has a request body of content types. */
 const asking = (path: string, content: object, more: object = {}) => {
   const post = { requestBody: { required: true, content }, responses: { 200: { description: '' }, ...REFUSALS } }
