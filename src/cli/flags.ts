@@ -35,6 +35,8 @@ export interface Command {
   readonly example?: string
   /** Whether the words after `--` are those of another command. The handler gets them as `otherCommand`. */
   readonly takesOtherCommand?: boolean
+  /** Flags and arguments in place of a server. With one of them, a variable for --url does not count. */
+  readonly insteadOfServer?: readonly string[]
   /** Whether the configuration file gives defaults of its flags. */
   readonly takesConfig?: boolean
   /** The values of an argument `<action>`, each with an example of the argument after it. */
@@ -135,9 +137,14 @@ function toOption(name: string, { describe, read, fallback, variable }: Flag, is
  * variables are ignored.
  */
 export function buildCommand(argv: Argv, module: Command): Argv {
-  const { flags = {}, positional = {}, usage, examples = [] } = module
+  const { flags = {}, positional = {}, usage, examples = [], insteadOfServer = [] } = module
   const outer = outerFlags(module)
   argv.options(toOptions(flags, outer))
+  argv.middleware(given => {
+    const { defaulted } = argv.parsed as unknown as { defaulted: Readonly<Record<string, true>> }
+    const isGiven = (name: string) => given[name] !== undefined && !defaulted[name]
+    if (insteadOfServer.some(isGiven) && !isGiven('url')) given.url = undefined
+  })
   if (outer.length > 0) argv.middleware(() => requireKnownVariables(Object.keys(flags)))
   for (const [name, options] of Object.entries(positional)) argv.positional(name, options)
   if (usage !== undefined) argv.usage(usage)

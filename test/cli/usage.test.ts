@@ -87,6 +87,12 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['mcp', '--url', 'foo'], 'Failed to read --url: "foo" is not an address. Give one as in http://127.0.0.1:4010.'],
   [['mcp', '--url', 'http://127.0.0.1:4010', '--seed', '3'], '--seed is for a world of their own, and --url names'],
   [['mcp', '--url', 'http://127.0.0.1:4010', '--port', '4020'], '--port is for a world of their own'],
+  // A file or a flag takes precedence over the variable that env prints and exec sets.
+  ...[
+    ['mcp', '--explore', 'none.ts', '--seed', '3'],
+    ['mcp', '--explore', 'none.ts', '--port=4020'],
+    ['judge', 'none.ts'],
+  ].map((args): (typeof MISTAKES)[number] => [args, ' is missing. Give ', { MODELHOST_SIM_URL: 'http://127.0.0.1:9' }]),
   [['--epoch', '2026-01-01'], "Failed to read the epoch '2026-01-01': no time with an offset."],
   [['--epoch', '2026-01-01T00:00:00.1234567Z'], 'no time with an offset. Give ISO 8601, to the millisecond at most'],
   [['--fixtures', 'defualt'], "Did you mean 'default'?"],

@@ -30,6 +30,8 @@ export const example = 'judge --fail-on looksBeforeCreate'
 export const describe =
   'Judge the conduct of the clients of a server or a recording: retries, polls, what they left running'
 
+export const insteadOfServer = ['recording']
+
 export const flags = {
   ...SERVER_FLAGS,
   url: flag(`URL of the server, or the base_url of one of its worlds. Default: ${DEFAULT_URL}`),

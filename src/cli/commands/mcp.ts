@@ -32,6 +32,7 @@ export const flags = {
   explore: flag('Flow of the tool explore_client. A client that is a command comes after --'),
   ...optionFlags(WORLD_FLAGS),
 }
+export const insteadOfServer = ['port', ...WORLD_FLAGS]
 export const takesOtherCommand = true
 export const examples = [
   ['$0 mcp', 'a world of its own'],
