@@ -73,6 +73,11 @@ const PLACES: Readonly<Record<string, (secret: string) => Sent>> = {
   'environment variables as texts': secret => json('/v1/containers', { ...CONTAINER, env: [`HF_TOKEN=${secret}`] }),
   'user data': secret => json('/v1/containers', { ...CONTAINER, cloud_init_user_data: `export A=${secret}` }),
   'user data of a hosted instance': secret => json('/v1/hosted', { user_data: `export A=${secret}` }),
+  'an engine argument': secret => json('/deploy/llm', { ...LLM, extra_args: [`--hf-token=${secret}`] }),
+  'an engine argument of two elements': secret =>
+    json('/deploy/llm', { ...LLM, extra_args: ['--api-key', secret, '--enforce-eager'] }),
+  'an unknown engine argument': secret => json('/deploy/llm', { ...LLM, extra_args: ['--hub-token', secret] }),
+  'a command line in a text': secret => json('/deploy/llm', { ...LLM, note: `vllm serve --api-key ${secret}` }),
   metadata: secret =>
     json('/v1/chat/completions', {
       model: MODEL,

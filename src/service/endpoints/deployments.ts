@@ -5,7 +5,7 @@ import { LIMITS } from '../../lib/limits.ts'
 import { countAlive, isTerminal } from '../../simulation/deployments/deployment-row.ts'
 import { requireFleetGpus, requireFunds, requireGpuQuota } from '../admission.ts'
 import { documented, neighbour } from '../endpoint.ts'
-import { credential, integer, text, words } from '../fields.ts'
+import { credential, integer, opaque, text, words } from '../fields.ts'
 import {
   FUNDS_REFUSAL,
   GPU_QUOTA_REFUSAL,
@@ -72,7 +72,7 @@ export const createLlmDeployment = documented({
     base_model: text().nullish(),
     container_image: text().nullish(),
     settings: ScaleSettings.nullish(),
-    extra_args: z.array(text()).nullish(),
+    extra_args: opaque(z.array(text())).nullish(),
   }),
   returns: DeploymentRecord,
   example: { body: { model_name: 'acme/search', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } } },

@@ -16,6 +16,9 @@ test.each([
   ['JSON in a text that is cut off', '{"a":"{\\"token\\":\\"a1"}', '{"a":"{\\"token\\":\\"(hidden)"}'],
   ['a list', json({ api_keys: [1, 'a', 'b'], n: ['c'] }), json({ api_keys: [1, '(hidden)', '(hidden)'], n: ['c'] })],
   ['pairs', json([{ name: 'x-api-key', value: 'a' }]), json([{ name: 'x-api-key', value: '(hidden)' }])],
+  ['an argument', json(['--api-key', 'a1', 'b']), json(['--api-key', '(hidden)', 'b'])],
+  ['an argument in a text of JSON', json([json(['--hf-token', 'a1'])]), json([json(['--hf-token', '(hidden)'])])],
+  ['a command line', 'vllm serve --api-key a1b2c3 --port 1', 'vllm serve --api-key (hidden) --port 1'],
   [
     'a map of variables',
     json({ env: { A: 1, B: 'b', C: 2 }, n: 1 }),
@@ -48,6 +51,8 @@ test.each([
   json({ content: [{ token: 'Hel', logprob: -0.1, top_logprobs: [{ token: 'Jel', logprob: -2 }] }] }),
   json({ eos_token: '</s>', stop_token: 'END', tokens: [1, 2, 3], token: 5, secret: true }),
   json({ in: 'query', name: 'token', type: 'string' }),
+  json(['--api-key', '--port', 'token', 'a1b2c3', '--max-tokens', '123456', 'the --api-key', 'a1b2c3']),
+  'Give its --control-token again.',
   json({ email: 'a@b.example', website: 'https://acme.example', prompt: 'the password is: think of a token' }),
   'body.hub.token: received another value than expected',
   'query.token: Field required. price_per_token: 0.000123',
