@@ -6,6 +6,7 @@ import type { ProfileInput } from '../../data/profiles/load.ts'
 import { hash32Pair } from '../../kernel/random.ts'
 import { decodeBase64, encodeBase64 } from '../../lib/bytes.ts'
 import { attempt } from '../../lib/errors.ts'
+import { isRecord } from '../../lib/json-text.ts'
 import { hashCredential, hideSecrets } from '../../lib/text/secrets.ts'
 import { VERSION } from '../../lib/version.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
@@ -104,21 +105,38 @@ export function createRecordedSimulator(
 export function isPristine(sim: Simulator): boolean {
   const { options, world } = sim
   if (world.clock.now > 0 || world.agenda.taken > 0) return false
-  if (isSnapshotFixture(options.fixtures) || findNamedFile(withProfile(options), 'profile') !== undefined) return false
-  const twin = createSimulator({ ...options, clock: 'manual', timers: 'ignore' })
+  const start = withProfile(options)
+  if (isSnapshotFixture(options.fixtures) || findNamedFile(start, 'profile') !== undefined) return false
+  const twin = attempt(() => createSimulator({ ...start, clock: 'manual', timers: 'ignore' }))
   // A file may have changed since.
   const stateOf = ({ digest, world, journal, faults, inference }: Simulator) => [
     ...[digest, world.profile, journal.entries(), faults.list(), inference.list()],
   ]
-  return JSON.stringify(stateOf(sim)) === JSON.stringify(stateOf(twin))
+  return twin !== undefined && JSON.stringify(stateOf(sim)) === JSON.stringify(stateOf(twin))
 }
 
-/** Returns options with the content of a profile that is a file, if it is there. What it extends may be a file, too. */
+/** Returns options with the contents of the files that the profile is or extends, if they are there. */
 function withProfile(options: SimulatorOptions): SimulatorOptions {
-  const file = findNamedFile(options, 'profile')
-  if (file === undefined || file !== options.profile) return options
-  const chain = attempt(() => new ProfileChain(file))
-  return chain ? { ...options, profile: { name: chain.name, ...(chain.layers.at(-1)!.raw as ProfileInput) } } : options
+  const { profile: source } = options
+  const chain = findNamedFile(options, 'profile') === undefined ? undefined : attempt(() => new ProfileChain(source!))
+  if (chain === undefined) return options
+  const layers = chain.layers.map(({ raw }) => raw as ProfileInput)
+  const own = layers.slice(layers.findLastIndex(profile => findNamedFile({ profile }, 'profile') === undefined))
+  const [{ extends: base }, { name = chain.name, description }] = [own[0]!, own.at(-1)!]
+  const merged = own.reduce<unknown>(mergeLayers, {}) as ProfileInput
+  return { ...options, profile: { ...merged, extends: base, name, description } as ProfileInput }
+}
+
+/** Merges a part of a profile into that of the profile that it extends. */
+function mergeLayers(base: unknown, raw: unknown): unknown {
+  if (!isRecord(base) || !isRecord(raw)) return raw
+  // A setting can be a plain value, or have a source beside it.
+  if ('value' in base && !('value' in raw)) return mergeLayers(base.value, raw)
+  if ('value' in raw && !('value' in base)) return { ...raw, value: mergeLayers(base, raw.value) }
+  return {
+    ...base,
+    ...Object.fromEntries(Object.entries(raw).map(([key, part]) => [key, mergeLayers(base[key], part)])),
+  }
 }
 
 function keptOptions({ options: given, world }: Simulator, fromOptions: boolean): SimulatorOptions {

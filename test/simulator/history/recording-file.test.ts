@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { endpoints } from '../../../examples/own-endpoints/pods.ts'
-import { createSimulator } from '../../../src/index.ts'
+import { createSimulator, type SimulatorOptions } from '../../../src/index.ts'
 import { createCrc32, formatCrc32 } from '../../../src/simulator/history/line-writer.ts'
 import { commanded } from '../../cli/commanded.ts'
 import { sendTo } from '../../setup/send-to.ts'
@@ -80,6 +80,29 @@ test('a recording of a world with a profile file begins at its start, and has th
     stdout: expect.stringContaining('| answer | GET /deploy/list (request 1) | 200 | 401 |'),
   })
   expect(await commanded(['replay', file, '--export', out!])).toMatchObject({ code: 0, stderr: '' })
+})
+
+test('a recording begins at the start when the profile of its world extends other files', () => {
+  const folder = temporaryFolder()
+  const write = (name: string, profile: object) => writeFileSync(join(folder, name), JSON.stringify(profile))
+  write('base.json', {
+    ...{ extends: 'quick', description: 'A base.' },
+    timings: { image_pull: { value: { median: '50s', sigma: 0.3 }, source: 'measured' }, warm_up: { median: '9s' } },
+  })
+  write('middle.json', { extends: './base.json', policies: { unknown_tokens: 'accept' } })
+  write('own.json', { extends: './middle.json', timings: { warm_up: { sigma: 0 } } })
+  const startOf = (profile: SimulatorOptions['profile']) => {
+    const sim = createSimulator({ fixtures: 'empty', profile: profile! })
+    const start = JSON.parse(sim.record().text.split('\n')[0]!) as { snapshot?: string; options: SimulatorOptions }
+    const again = start.snapshot ? undefined : createSimulator(start.options)
+    expect(again?.world.profile).toEqual(sim.world.profile)
+    return start.options.profile
+  }
+  expect(startOf(join(folder, 'own.json'))).toMatchObject({ name: 'own', extends: 'quick' })
+  startOf({
+    extends: join(folder, 'middle.json'),
+    timings: { image_pull: { value: { median: '5s' }, source: 'guessed' } },
+  })
 })
 
 test('a recording has a snapshot when the profile file of its world was changed or deleted since', () => {
