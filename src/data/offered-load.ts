@@ -198,7 +198,7 @@ export function parseLoadTrace(text: string, name?: string): LoadPoint[] {
     }
     const [seconds = '', rate] = cells
     if (rate === undefined) {
-      return fail(`expected two columns, 'seconds,requests/s', got ${formatValue(seconds)}`, 'Add the missing one')
+      return fail(`expected 'seconds,requests/s' with a comma, got ${formatValue(seconds)}`, 'Add the missing column')
     }
     const isHeader = !hasFirstLine && !isNumber(seconds) && !isNumber(rate) && seconds !== '' && rate !== ''
     hasFirstLine = true

@@ -249,12 +249,13 @@ function toRequest(line: number, millisFrom: number, time?: unknown, ...tokens: 
   }) as [number, number]
   const written = String(time ?? '').trim()
   const isCount = isNumber(written)
-  const isMillis = isCount && Number(written) >= millisFrom
-  const seconds = isCount ? Number(written) / (isMillis ? 1000 : 1) : secondsOfDate(written)
+  const least = [0, millisFrom, 1e3 * LEAST_MILLIS, 1e6 * LEAST_MILLIS]
+  const unit = isCount ? least.findLastIndex(from => Number(written) >= from) : 0
+  const seconds = isCount ? Number(written) / 1000 ** unit : secondsOfDate(written)
   if (!Number.isFinite(seconds) || (isCount && seconds < 0)) {
     throw wrongCell(line, 'time', time, NAMES.seconds, 'a number from 0, or a date as in 2026-03-02T09:00:00')
   }
-  const form = isMillis ? 'a number of milliseconds' : isCount ? 'a number of seconds' : 'a date'
+  const form = isCount ? `a number of ${UNITS[unit]}` : 'a date'
   return { line, form, seconds, prompt, answer }
 }
 
@@ -262,8 +263,9 @@ function wrongCell(line: number, what: string, cell: unknown, names: readonly st
   return new RangeError(`line ${line}: the ${what} (${names.join(' or ')}): expected ${form}, got ${formatValue(cell)}`)
 }
 
-/** Times of CSV from this on are milliseconds since 1970. As seconds, they are 3,000 years away. */
+/** Times of CSV from this on are milliseconds since 1970. As seconds, they are 3,000 years away. So is each smaller unit. */
 const LEAST_MILLIS = 1e11
+const UNITS = ['seconds', 'milliseconds', 'microseconds', 'nanoseconds']
 /** Ten digits: a time of 2001. As milliseconds since the start of a trace, it is 11 days away. */
 const LEAST_UNIX_SECONDS = 1e9
 

@@ -118,7 +118,7 @@ describe('a trace of load', () => {
   test.each([
     ['', "line 1: the trace is empty. Add lines of 'seconds,requests/s'."],
     ['seconds,rps\n', "line 1: the trace is empty. Add lines of 'seconds,requests/s'."],
-    ['0,1\n7', "line 2: expected two columns, 'seconds,requests/s', got '7'. Add the missing one."],
+    ['0,1\n7', "line 2: expected 'seconds,requests/s' with a comma, got '7'. Add the missing column."],
     ['s,r\n0,1\n5,2\n5,3', 'line 4: expected seconds after the line before, 5, got 5. Put the lines in order of time.'],
     ['0,1\n9,2\n\n3,3', 'line 4: expected seconds after the line before, 9, got 3. Put the lines in order of time.'],
     ['0,1\n1,-2', 'line 2: expected requests/s of at least 0, got -2. Fix that value.'],
