@@ -23,12 +23,8 @@ export function isWithin(word: string, bound: number, ours: number): boolean {
 }
 
 function boundsOf(value: Json): ReadonlyMap<string, number> {
-  return new Map(
-    [...LOWER_BOUNDS, ...UPPER_BOUNDS].flatMap(word => {
-      const bound = value[word]
-      return typeof bound === 'number' ? [[word, bound] as const] : []
-    }),
-  )
+  const bounds = [...LOWER_BOUNDS, ...UPPER_BOUNDS].map(word => [word, value[word]] as const)
+  return new Map(bounds.filter((bound): bound is [string, number] => typeof bound[1] === 'number'))
 }
 
 /** Returns the bounds that both sets declare, each the wider of the two. */

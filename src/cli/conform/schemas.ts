@@ -26,14 +26,12 @@ export function withPlace(difference: Difference, place: string): Difference {
   return { ...difference, place: `${place}, ${difference.place}` }
 }
 
-/**
- * What is compared.
- *
- * `asked`: the client sends values of their schema. `answered`: it reads values of our schema. The level counts the
- * schemas around.
- */
+/** `asked`: the client sends values of their schema. `answered`: it reads values of our schema. */
+type Way = 'asked' | 'answered'
+
+/** What is compared. The level counts the schemas around. */
 interface Step {
-  readonly way: 'asked' | 'answered'
+  readonly way: Way
   readonly place: string
   readonly level: number
 }
@@ -109,12 +107,12 @@ function countStrangers(one: SchemaView, other: SchemaView): number {
 
 /** Returns an alternative with each single value of its fields that list several. */
 function narrow(member: SchemaView): SchemaView[] {
-  return [...member.fields].flatMap(([name, { document, schema }]) => {
-    const { words } = viewOf({ document, schema })
-    return (words.length < 2 ? [] : words).map(word => {
-      const only = { document, schema: { value: { ...schema.value, const: word }, pointer: schema.pointer } }
-      return { ...member, fields: new Map([...member.fields, [name, only]]), members: [] }
-    })
+  return [...member.fields].flatMap(([name, side]) => {
+    const { words } = viewOf(side)
+    const { document, schema } = side
+    const only = (word: unknown) => ({ document, schema: { ...schema, value: { ...schema.value, const: word } } })
+    const fieldsWith = (word: unknown) => new Map([...member.fields, [name, only(word)]])
+    return words.length < 2 ? [] : words.map(word => ({ ...member, fields: fieldsWith(word), members: [] }))
   })
 }
 
@@ -128,11 +126,11 @@ function compareFields(theirView: SchemaView, ourView: SchemaView, step: Step): 
     const at = { kind: 'field' as const, place: fieldPlace(step, name), pointer: field.schema.pointer }
     if (ours === undefined) {
       if (ourView.isOpen) continue
-      if (way === 'asked') {
-        differences.push({ ...at, severity: 'warning', says: 'it may be sent', ours: 'it is ignored' })
-      } else if (theirView.required.has(name)) {
-        differences.push({ ...at, severity: 'break', says: 'it is required', ours: 'it is never present' })
-      } else differences.push({ ...at, severity: 'warning', says: 'it may be present', ours: 'it is never present' })
+      const isMissed = way === 'answered' && theirView.required.has(name)
+      const severity = isMissed ? 'break' : 'warning'
+      const [says, ours] =
+        way === 'asked' ? ['it may be sent', 'it is ignored'] : ['it may be present', 'it is never present']
+      differences.push({ ...at, severity, says: isMissed ? IS_REQUIRED : says, ours })
       continue
     }
     if (way === 'asked' && ourView.required.has(name) && !theirView.required.has(name)) {
@@ -140,39 +138,30 @@ function compareFields(theirView: SchemaView, ourView: SchemaView, step: Step): 
     }
     differences.push(...compareSchemas(viewOf(field), viewOf(ours), { way, place: at.place, level: level + 1 }))
   }
-  for (const name of ourView.fields.keys()) {
-    if (theirFields.has(name) || theirView.isOpen) continue
-    const at = { kind: 'field' as const, place: fieldPlace(step, name), pointer: theirView.pointer }
-    if (way === 'answered')
-      differences.push({ ...at, severity: 'note', says: 'it is not declared', ours: 'it may be present' })
-    else if (ourView.required.has(name)) {
-      differences.push({ ...at, severity: 'break', says: 'it is not declared', ours: IS_REQUIRED })
-    }
+  const [severity, ours] =
+    way === 'asked' ? (['break', IS_REQUIRED] as const) : (['note', 'it may be present'] as const)
+  for (const name of way === 'asked' ? ourView.required : ourView.fields.keys()) {
+    if (theirFields.has(name) || theirView.isOpen || !ourView.fields.has(name)) continue
+    const at = { kind: 'field', place: fieldPlace(step, name), pointer: theirView.pointer } as const
+    differences.push({ ...at, severity, says: 'it is not declared', ours })
   }
   return differences
 }
 
 type DifferenceText = Pick<Difference, 'severity' | 'says' | 'ours'>
 
-function compareTypes(
-  theirView: SchemaView,
-  ourView: SchemaView,
-  way: Step['way'],
-  isMember: boolean,
-): DifferenceText | undefined {
-  if (theirView.types.length === 0 || ourView.types.length === 0) return undefined
-  const [sentTypes, acceptedTypes] =
-    way === 'asked' ? [theirView.types, ourView.types] : [ourView.types, theirView.types]
-  const fits = (type: string) =>
-    acceptedTypes.includes(type) || (type === 'integer' && acceptedTypes.includes('number'))
+function compareTypes(theirs: SchemaView, ours: SchemaView, way: Way, isMember: boolean): DifferenceText | undefined {
+  if (theirs.types.length === 0 || ours.types.length === 0) return undefined
+  const [sent, accepted] = way === 'asked' ? [theirs.types, ours.types] : [ours.types, theirs.types]
+  const fits = (type: string) => accepted.includes(type) || (type === 'integer' && accepted.includes('number'))
   // A client that sends numbers where an integer is expected may send integers only: a risk.
-  const mayFit = (type: string) =>
-    fits(type) || (way === 'asked' && type === 'number' && acceptedTypes.includes('integer'))
-  if (sentTypes.every(type => fits(type) || (isMember && type === 'null'))) return undefined
+  const mayBeInteger = way === 'asked' && accepted.includes('integer')
+  const mayFit = (type: string) => fits(type) || (mayBeInteger && type === 'number')
+  if (sent.every(type => fits(type) || (isMember && type === 'null'))) return undefined
   // A null is a value that clients send. In an answer, a type that may come is no more than a risk.
-  const isRefused = way === 'asked' && !isMember && sentTypes.includes('null') && !fits('null')
-  const severity = !isRefused && sentTypes.some(type => type !== 'null' && mayFit(type)) ? 'warning' : 'break'
-  return { severity, says: theirView.types.join(' or '), ours: ourView.types.join(' or ') }
+  const isRefused = way === 'asked' && !isMember && sent.includes('null') && !fits('null')
+  const severity = !isRefused && sent.some(type => type !== 'null' && mayFit(type)) ? 'warning' : 'break'
+  return { severity, says: theirs.types.join(' or '), ours: ours.types.join(' or ') }
 }
 
 /** Returns whether a value exists, other than null, whose type both schemas have. */
@@ -182,7 +171,7 @@ function haveSharedType(one: SchemaView, other: SchemaView): boolean {
   return one.types.some(type => type !== 'null' && types.includes(plain(type)))
 }
 
-function compareEnums(theirView: SchemaView, ourView: SchemaView, way: Step['way']): DifferenceText | undefined {
+function compareEnums(theirView: SchemaView, ourView: SchemaView, way: Way): DifferenceText | undefined {
   const listed = (words: readonly unknown[]) => words.map(word => JSON.stringify(word)).join(', ')
   const theirWords = wordsOf(theirView)
   if (theirWords.length === 0) {
@@ -228,11 +217,6 @@ function compareBounds(one: SchemaView, other: SchemaView): DifferenceText | und
     return ours !== undefined && !isWithin(word, bound, ours)
   })
   if (beyond.length === 0) return undefined
-  const formatBounds = (bounds: SchemaView['bounds']) =>
-    beyond.map(([word]) => `${word} ${bounds.get(word)}`).join(', ')
-  return {
-    severity: 'break',
-    says: formatBounds(one.bounds),
-    ours: `${formatBounds(other.bounds)}; values beyond are refused`,
-  }
+  const format = (bounds: SchemaView['bounds']) => beyond.map(([word]) => `${word} ${bounds.get(word)}`).join(', ')
+  return { severity: 'break', says: format(one.bounds), ours: `${format(other.bounds)}; values beyond are refused` }
 }

@@ -117,8 +117,8 @@ export function isPristine(sim: Simulator): boolean {
 
 /** Returns options with the contents of the files that the profile is or extends, if they are there. */
 function withProfile(options: SimulatorOptions): SimulatorOptions {
-  const { profile: source } = options
-  const chain = findNamedFile(options, 'profile') === undefined ? undefined : attempt(() => new ProfileChain(source!))
+  const isFile = findNamedFile(options, 'profile') !== undefined
+  const chain = isFile ? attempt(() => new ProfileChain(options.profile!)) : undefined
   if (chain === undefined) return options
   const layers = chain.layers.map(({ raw }) => raw as ProfileInput)
   const own = layers.slice(layers.findLastIndex(profile => findNamedFile({ profile }, 'profile') === undefined))
@@ -133,10 +133,8 @@ function mergeLayers(base: unknown, raw: unknown): unknown {
   // A setting can be a plain value, or have a source beside it.
   if ('value' in base && !('value' in raw)) return mergeLayers(base.value, raw)
   if ('value' in raw && !('value' in base)) return { ...raw, value: mergeLayers(base, raw.value) }
-  return {
-    ...base,
-    ...Object.fromEntries(Object.entries(raw).map(([key, part]) => [key, mergeLayers(base[key], part)])),
-  }
+  const merged = Object.entries(raw).map(([key, part]) => [key, mergeLayers(base[key], part)])
+  return { ...base, ...Object.fromEntries(merged) }
 }
 
 function keptOptions({ options: given, world }: Simulator, fromOptions: boolean): SimulatorOptions {
