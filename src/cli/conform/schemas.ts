@@ -78,22 +78,23 @@ function compareMembers(theirs: SchemaView, ours: SchemaView, step: Step): Diffe
     const rank = countStrangers(one, other) * 1e6 + breaks.length * 1e3 + warnings.length
     return { omitted, breaks, found: [...breaks, ...warnings], rank }
   }
-  const nearest = (pairs: ReturnType<typeof compare>[]) => pairs.sort((a, b) => a.rank - b.rank)[0]?.found ?? []
+  const nearest = (pairs: ReturnType<typeof compare>[]) => pairs.sort((a, b) => a.rank - b.rank)[0]
   if (step.way === 'answered')
-    return ourMembers.flatMap(member => nearest(theirMembers.map(one => compare(one, member))))
+    return ourMembers.flatMap(member => nearest(theirMembers.map(one => compare(one, member)))?.found ?? [])
   /** Returns the fields that may be left out, if each alternative of ours that fits the other fields requires one. */
   const findOmitted = (member: SchemaView) => {
     const fields = [...member.fields].filter(([name]) => member.required.has(name))
     const smallest = { ...member, fields: new Map(fields), members: [] }
     const fitting = ourMembers.filter(one => compare(smallest, one).breaks.length === 0)
-    const lists = fitting.map(one => compare(member, one).omitted)
-    return lists.sort((a, b) => a.length - b.length)[0] ?? []
+    if (fitting.some(one => [...one.required].every(name => member.required.has(name)))) return []
+    return nearest(fitting.map(one => compare(member, one)))?.omitted ?? []
   }
-  return theirMembers.flatMap(member => [
-    // A single one may have the values of several of ours. It is compared as a whole.
-    ...(theirMembers.length > 1 ? nearest(ourMembers.map(one => compare(member, one))) : []),
-    ...[member, ...narrow(member)].flatMap(findOmitted),
-  ])
+  // A single one may have the values of several of ours. It is compared as a whole.
+  const compared = theirMembers.length === 1 ? [] : theirMembers
+  return [
+    ...compared.flatMap(member => nearest(ourMembers.map(one => compare(member, one)))?.found ?? []),
+    ...theirMembers.flatMap(member => [member, ...narrow(member)]).flatMap(findOmitted),
+  ]
 }
 
 /** Returns the number of fields whose listed values have none in common. Other types count more. */

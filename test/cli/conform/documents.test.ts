@@ -362,6 +362,11 @@ test('an alternative may leave out only what some alternative of the simulator d
   expect(compare(one(['text', 'regex'], {}), ours, 'asked')).toEqual([needed.replace('optional', 'not declared')])
   expect(compare(one(['text'], { regex: {} }), ours, 'asked')).toEqual([])
   expect(compare(one(['text', 'regex'], { 'regex!': {} }), ours, 'asked')).toEqual([])
+  const open = (fields: object) => object(fields, { additionalProperties: {} })
+  const tools = [open({ type: { const: 'a' }, 'a!': {} }), open({ 'type!': { const: 'b' }, 'b!': {} })]
+  const loose = [tools[0]!, open({ type: { const: 'b' }, 'b!': {} })]
+  const found = compare({ oneOf: loose }, { oneOf: tools }, 'asked')
+  expect(found).toEqual(['break type: it is optional | it is required'])
   const either = { anyOf: [object({ 'input!': {} }), object({ 'text!': {} })] }
   expect(compare(object({ input: {}, 'text!': {} }), either, 'asked')).toEqual([])
   expect(compare(object({ input: {}, text: {} }), either, 'asked')).toEqual([
