@@ -4,6 +4,7 @@ import { attempt } from '../../lib/errors.ts'
 import { tryParseJson } from '../../lib/json-text.ts'
 import { stableJson } from '../../lib/json-values.ts'
 import { groupBy } from '../../lib/lists.ts'
+import { oncePer } from '../../lib/once.ts'
 import { decodeLines } from '../../simulation/batches/files.ts'
 import { hasRole, isAbout, isUsable } from './facts.ts'
 import type { CreatedThing, Observation, ObservedRequest } from './observation.ts'
@@ -69,10 +70,10 @@ export function askedLines({ sim, created, requests }: Observation): ReadonlyMap
 }
 
 /** Returns the lines that have an error and no answer; none if the files cannot be read. */
-export function failedLines(observation: Observation): readonly AskedLine[] {
+export const failedLines = oncePer((observation: Observation): readonly AskedLine[] => {
   const lines = attempt(() => [...askedLines(observation).values()]) ?? []
   return lines.filter(({ outputRows, errorRows }) => outputRows.length === 0 && errorRows.length > 0)
-}
+})
 
 /** Returns the text of the input of a batch, also if its file is deleted; '' for an unknown batch. */
 export function inputText({ world }: Observation['sim'], batchId: string): string {

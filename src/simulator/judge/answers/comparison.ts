@@ -32,8 +32,8 @@ export const comparisonOf = oncePer((observation: Observation): Comparison | und
   const whole = readResult(usualEnd, text => base?.answers.texts.has(answers.normaliseUsual(text)) === true)
   const now = readResult(end, text => answers.has(answers.normalise(text)))
   const [usual, read] = withFigures(whole, now, answers)
-  const badEnds = new Set([...badEndsIn(observation), ...failedLines(observation).flatMap(namesOfFailure)])
-  const tellers = findTellers(usual, read, answers, badEnds, statuses)
+  const failed = new Set(failedLines(observation).flatMap(line => namesOfFailure(line, base)))
+  const tellers = findTellers(usual, read, answers, badEndsIn(observation), statuses, failed)
   const isUsual = once(() => {
     const values = ({ leaves }: ReadResult, normalise: Normalise) =>
       JSON.stringify(leaves.map(({ place, value }) => (isEffort(place) ? '' : normalise(String(value)))))
@@ -42,8 +42,9 @@ export const comparisonOf = oncePer((observation: Observation): Comparison | und
   return { answers, usual, read, tellers, isUsual }
 })
 
-/** Returns what names a line that failed: its id, and the codes of its errors. */
-function namesOfFailure({ customId, errorRows }: AskedLine): string[] {
+/** Returns what names a line that failed, but not without faults: its id, and the codes of its errors. */
+function namesOfFailure({ customId, errorRows }: AskedLine, base: Observation['base']): string[] {
+  if (base?.answered.has(customId) !== true) return []
   return [customId, ...errorRows.flatMap(({ error }) => (isRecord(error) ? String(error.code) : []))]
 }
 

@@ -108,8 +108,7 @@ class LossSearch {
     const asked = this.#open.filter(one => this.#said.questions.has(one.key) && isProduct(this.#observation, one.last))
     const isSaid = this.#observation.tells === true || this.#isPrinted
     if (asked.length === 0 || isSaid || this.#late().length > 0 || !isUsual()) return []
-    // Small numbers are in many answers.
-    const values = usual.leaves.filter(({ value }) => typeof value !== 'number' || Math.abs(value) >= LEAST_NUMBER)
+    const values = usual.leaves.filter(({ value }) => typeof value !== 'number' || Math.abs(value) >= LEAST_SOURCED)
     const texts = values
       .map(({ value }) => this.#said.normalise(String(value)))
       .filter(text => text.length >= LEAST_TEXT)

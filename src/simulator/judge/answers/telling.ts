@@ -24,7 +24,7 @@ const COMPLETENESS =
 
 /** Names that speak of effort and time, not of a loss. */
 const EFFORT =
-  /retr(?:y|ies)|attempt|tries|elapsed|duration|took|latency|polls|requests|calls|(?:^|_)ms$|Ms$|seconds|time(?!d|out)|At$/i
+  /retr(?:y|ies)|attempt|(?<![nus])tries|elapsed|duration|took|latency|polls|requests|calls|(?:^|_)ms$|Ms$|seconds|time(?!d|out)|At$/i
 
 const SHARE = /coverage|ratio|share|percent|progress|complete|quota|rate|fraction|confidence/i
 
@@ -34,7 +34,7 @@ const FAILURE =
 
 /** Such words in other languages. */
 const ELSEWHERE =
-  /(?<!\p{L})(?:unbekannt|unklar|ausstehend|fehlt|fehlgeschlagen|fehler|nicht \p{L}+|kein\p{L}* \p{L}+|wird nachgereicht|inconnu\p{L}*|indispon\p{L}+|échec|échoué|erreur|desconocid\p{L}+|fallid\p{L}|fallad\p{L}|sconosciut\p{L}|errore|desconhecid\p{L}|неизвестн\p{L}+|ошибка)(?!\p{L})|不明|未知|失敗|失败/iu
+  /(?<!\p{L})(?:unbekannt|unklar|ausstehend|fehlt|fehlgeschlagen|fehler|nicht \p{L}+|kein\p{L}* (?:antwort|ergebnis|daten|text|wert|verbindung)\p{L}*|wird nachgereicht|inconnu\p{L}*|indispon\p{L}+|échec|échoué|erreur|desconocid\p{L}+|fallid\p{L}|fallad\p{L}|sconosciut\p{L}|errore|desconhecid\p{L}|неизвестн\p{L}+|ошибка)(?!\p{L})|不明|未知|失敗|失败/iu
 /** A code of an error, as in `E_UPSTREAM`. */
 const CODE = /\bE_[A-Z][A-Z_]+\b/
 /** Words that put off. A client may also use them as a default. */
@@ -50,10 +50,10 @@ const MOST_NAMED = 3
 const LONGEST_WORD = 100
 const MARKS = /[\s,;|"]+/
 /** Marks that stand for a value in a text. */
-const PLACEHOLDER = /^(?:[-–—?….]+|\p{So}\p{M}*|n\/a|\(.*\)|\[.*\])$/iu
+const PLACEHOLDER = /^(?:[-–—?…]|-{3,}|\.{3,}|\p{So}\p{M}*|n\/a|\(.*\)|\[.*\])$/iu
 /** Such a mark, or words in brackets, in place of a whole text. */
 const MARK =
-  /^(?:[-–—?….]+|\p{So}\p{M}*|[([](?:…|(?!(?:object .*|null|none|undefined|nil|nan)[)\]])\p{L}[\p{L}\s.,'’-]*)[)\]])$/iu
+  /^(?:[-–—?…]|-{3,}|\.{3,}|\p{So}\p{M}*|[([](?:…|(?!(?:object .*|null|none|undefined|nil|nan)[)\]])\p{L}[\p{L}\s.,'’-]*)[)\]])$/iu
 /** Words in place of a number. A page and JSON begin with marks. */
 const WORDS = /^\p{L}[^<{]{0,99}$/u
 /** What languages print in place of a number that is missing. */
@@ -88,7 +88,7 @@ export function speaksOfFailure(text: string): boolean {
   return FAILURE.test(text) || ELSEWHERE.test(text) || CODE.test(text)
 }
 
-/** Tells whether a text is a mark in place of another one, as `—` or `(none)`. */
+/** Tells whether a text is a mark in place of another one, as `—` or `(missing)`. */
 export function isMark(text: string): boolean {
   return MARK.test(text)
 }
@@ -98,6 +98,7 @@ export function isMark(text: string): boolean {
  *
  * @param badEnds the statuses of things that ended badly
  * @param statuses those of the things that the client created
+ * @param failed what names lines of batches that failed
  */
 export function findTellers(...compared: ConstructorParameters<typeof TellerSearch>): Teller[] {
   return new TellerSearch(...compared).find()
@@ -114,6 +115,7 @@ class TellerSearch {
   readonly #usualAt = new Map<string, Leaf>()
   readonly #badEnds: ReadonlySet<string>
   readonly #statuses: ReadonlySet<string>
+  readonly #failed: ReadonlySet<string>
   readonly #tellers: Teller[] = []
   /** The places of tellers that tell the same: of one record, with one key. */
   readonly #named = new Map<string, Set<string>>()
@@ -125,7 +127,9 @@ class TellerSearch {
     answers: RunAnswers,
     badEnds: ReadonlySet<string>,
     statuses: ReadonlySet<string>,
+    failed: ReadonlySet<string>,
   ) {
+    this.#failed = failed
     this.#badEnds = badEnds
     this.#statuses = statuses
     this.#usual = usual
@@ -229,7 +233,7 @@ class TellerSearch {
     if (isCalm(before)) {
       // Its name, and the names of places around it that are usually empty, as in `lost[0].because`.
       const names = [name, ...place.filter((_, i) => isCalm(valueAt(this.#usual.result, place.slice(0, i + 1))))]
-      const isSure = isFailure || names.some(one => COMPLETENESS.test(String(one)))
+      const isSure = isFailure || this.#failed.has(value) || names.some(one => COMPLETENESS.test(String(one)))
       return !isContent || isSure ? ['value', isSure ? 'always' : 'ifQuiet'] : undefined
     }
     // Another answer tells nothing.

@@ -14,7 +14,7 @@ const LINE_OR_JSON = /\n+|([[{](?=["{[]).*[\]}])/
 const LONG_WORD = /[\w+/=:-]{22,}/g
 /** How long something took, and the world in a token of a server. */
 const TIMING =
-  /\d+(?:\.\d+)?(?=\s?(?:[mnµu]?s|m?secs?|(?:milli)?seconds?|min|minutes?|h|hours?)\b)|(?<=\b\w*(?:ms|time|seconds|duration|elapsed)\W{1,3})\d+(?:\.\d+)?|(?<=\.w)\d+\b/g
+  /\d+(?:\.\d+)?(?=\s?(?:[mnµu]?s|m?secs?|(?:milli)?seconds?|min|minutes?|h|hours?)\b)|(?<=(?:\b|_)ms\W{1,3}|Ms\W{1,3}|(?:[Tt]ime|[Ss]econds|[Dd]uration|[Ee]lapsed)\W{1,3})\d+(?:\.\d+)?|(?<=\.w)\d+\b/g
 
 /**
  * A client whose answers all have another form that the interface allows ends as it does without. More fields, other

@@ -2,7 +2,7 @@ import { isRecord, tryParseJson } from '../../../lib/json-text.ts'
 import { plural } from '../../../lib/text/numbers.ts'
 import { type Comparison, comparisonOf, tellsLoss } from '../answers/comparison.ts'
 import { LEAST_COUNTED } from '../answers/contents.ts'
-import { childrenOf, formatPlace, type Leaf, type Place, patternOf, valueAt } from '../answers/leaves.ts'
+import { formatPlace, type Leaf, type Place, patternOf, valueAt } from '../answers/leaves.ts'
 import { LEAST_TIME, lossesOf } from '../answers/losses.ts'
 import { isEffort, isMark, speaksOfFailure } from '../answers/telling.ts'
 import { textOf } from '../batch-rows.ts'
@@ -18,9 +18,10 @@ const EMPTY_FIELD = /"[^"]*": ?(?:null|false|0|""|\[\]|\{\})/g
 /**
  * A client that returned what it returns without faults has done what it does without faults: created, deleted, set, paid,
  * started and stopped. The end counts, not the way: what has failed need not be stopped. If a result tells of it or shows
- * the present state of a setting, nothing is judged; after a change that was tried in vain, if it differs at all. A change counts as missing only if a request was not
- * answered whole, also later. A wrong value of a setting needs only that it was not answered until then. It has deleted or
- * stopped nothing of others, unless it does so without faults or names it in its result.
+ * the present state of a setting, nothing is judged. After a change that was tried in vain, another word is enough. A change
+ * counts as missing only if a request was not answered whole, also later. A wrong value of a setting needs only that it was
+ * not answered until then. It has deleted or stopped nothing of others, unless it does so without faults or names it in its
+ * result.
  */
 export const doneAsSaid = defineRule({
   summary: 'A client that returns as usual has made its usual changes, and has deleted or stopped nothing of others.',
@@ -94,6 +95,7 @@ function differsInWords({ base, learned }: Observation, { usual, read, answers }
   const usualAt = new Map(usual.leaves.map(({ place, value }) => [formatPlace(place), value]))
   const isNoise = ({ place }: Leaf) =>
     ['number', 'text'].some(kind => learned?.noise.has(`${kind} ${patternOf(place)}`)) || isEffort(place)
+  const changes = [...(base?.effects.values() ?? [])].reduce((sum, one) => sum + one.changes, 0)
   const isOther = (leaf: Leaf) => {
     const { place, value } = leaf
     const before = usualAt.get(formatPlace(place)) ?? valueAt(usual.result, place)
@@ -101,7 +103,7 @@ function differsInWords({ base, learned }: Observation, { usual, read, answers }
     if (typeof value === 'boolean') return value ? before === false : Boolean(before)
     if (typeof value === 'number') {
       if (typeof before !== 'number' || !Number.isInteger(value) || value >= LEAST_TIME) return false
-      const isFewer = value >= 0 && value < before && before <= (base?.effects.size ?? 0)
+      const isFewer = value >= 0 && value < before && before <= changes
       return isFewer || answers.hasNumber(value)
     }
     if (typeof value !== 'string' || value.trim() === '') return false
@@ -110,17 +112,21 @@ function differsInWords({ base, learned }: Observation, { usual, read, answers }
     const isNoNews = answers.isOfRefusal(value) || answers.normalise(value) === answers.normaliseUsual(before)
     return !isNoNews && value.replaceAll(/\d/g, '') !== before.replaceAll(/\d/g, '')
   }
-  const sizeOf = (value: unknown) => (isList(value) ? childrenOf(value).length : undefined)
-  const isLeftOut = ({ place }: Leaf) =>
-    place.some((_, depth) => {
-      const [now, whole] = [read.result, usual.result].map(result => sizeOf(valueAt(result, place.slice(0, depth))))
+  const isLeftOut = (leaf: Leaf) =>
+    !isNoise(leaf) &&
+    leaf.place.some((_, depth) => {
+      const [now, whole] = [read.result, usual.result].map(result =>
+        sizeOf(valueAt(result, leaf.place.slice(0, depth))),
+      )
       return now !== undefined && whole !== undefined && now < whole
     })
   return read.leaves.some(isOther) || usual.leaves.some(isLeftOut)
 }
 
-function isList(value: unknown): boolean {
-  return Array.isArray(value) || value instanceof Set || value instanceof Map
+/** Returns the number of entries of a list, a set or a map; undefined for other values. */
+function sizeOf(value: unknown): number | undefined {
+  if (Array.isArray(value)) return value.length
+  return value instanceof Set || value instanceof Map ? value.size : undefined
 }
 
 /** Returns a request that was not answered whole, also not later, before the client gave a setting another value than usual. */
@@ -169,9 +175,7 @@ function tellsLossIn(before: string, after: string): boolean {
     // A row that is cut, or a page in its place, says nothing.
     if (row === undefined && usualRows.length > 0) return false
     if (speaksOfFailure(line.replaceAll(EMPTY_FIELD, ''))) return true
-    if (row === undefined) return false
-    const isMarked = Object.values(row).some(value => typeof value === 'string' && isMark(value))
-    return isMarked || emptyFieldsOf(row).some(field => !emptyFields.has(field))
+    return row !== undefined && emptyFieldsOf(row).some(field => !emptyFields.has(field))
   })
 }
 
@@ -181,7 +185,10 @@ function toRow(line: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 function emptyFieldsOf(row: Readonly<Record<string, unknown>>): string[] {
-  return Object.keys(row).filter(name => row[name] === null || row[name] === false)
+  return Object.keys(row).filter(name => {
+    const value = row[name]
+    return value === null || value === false || (typeof value === 'string' && isMark(value))
+  })
 }
 
 /** Tells whether the result of a client says that something is missing, or shows the present state of a setting. */

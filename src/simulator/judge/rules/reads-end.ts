@@ -43,7 +43,7 @@ export const readsEnd = defineRule({
     'Poll a batch until it is completed, failed, expired or cancelled. Poll a deployment until it is running, failed, ' +
     'stopped or deleted.',
   detail:
-    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After it read the terminal status, the client may read the thing two more times. If the client writes to the thing, it may do so again. A list with this status is enough as its reading of the end, and so is the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further. In `explore`, this also holds if its result says that the thing was not ready when it last looked. Records of the tables that you define count in `explore`, too. If the client reads their end without faults, it must read it with faults.',
+    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After it read the terminal status, the client may read the thing two more times. If the client writes to the thing, it may do so again. A list with this status is enough as its reading of the end, and so is the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further. In `explore`, a client that polls one thing need not either, if its result says that this was not ready. Records of the tables that you define count in `explore`, too. If the client reads their end without faults, it must read it with faults.',
   source:
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',
@@ -88,8 +88,8 @@ function findUnread(
   const repeated = repeatedEffects(observation).flat()
   if (last === undefined || repeated.some(({ id }) => id === thing.id)) return undefined
   // A client with a deadline can say of the one thing that it polls that it was not ready when it last looked.
-  const isOnly = polledThings(observation).size === 1 && reads.some(isUsable)
-  if (lastPoll !== undefined && isOnly && saysLess(observation)) return undefined
+  const hasLooked = [...reads.filter(read => isPoll(observation, read)), lastPoll].some(one => one && isUsable(one))
+  if (hasLooked && polledThings(observation).size === 1 && saysLess(observation)) return undefined
   const what = lastPoll ? 'Its last poll was' : 'It never polled it after'
   const words =
     `${nameThing(thing)} ended ${formatSince(observation, endedAt)} after the start, and the client returned ` +
