@@ -4,8 +4,8 @@ import { isRecord } from '../../../lib/json-text.ts'
 import { stableJson } from '../../../lib/json-values.ts'
 import { groupBy } from '../../../lib/lists.ts'
 import { once, oncePer } from '../../../lib/once.ts'
-import { failedLines } from '../batch-rows.ts'
-import { endsThing, kindFor, lastStartOf } from '../facts.ts'
+import { failedLines, textOf } from '../batch-rows.ts'
+import { endsThing, isUsable, kindFor, lastStartOf } from '../facts.ts'
 import { firstStatusOf, isTerminalStatus, statusHistory, statusSince } from '../lifecycles.ts'
 import { tellsEnd } from '../list-reads.ts'
 import type {
@@ -105,17 +105,18 @@ class LossSearch {
   /** Returns the operations whose answers are products, as a text of a model, if the client returned as usual without them. */
   #findUnseen(): string[] {
     const { usual, isUsual } = this.#comparison
-    const asked = this.#open.filter(one => this.#said.questions.has(one.key) && isProduct(this.#observation, one.last))
+    const lost = this.#open.filter(({ key, open }) => this.#said.questions.has(key) && !isUsable(open!))
+    const asked = lost.filter(({ last }) => isProduct(this.#observation, last))
     const isSaid = this.#observation.tells === true || this.#isPrinted
     if (asked.length === 0 || isSaid || this.#late().length > 0 || !isUsual()) return []
-    const values = usual.leaves.filter(({ value }) => typeof value !== 'number' || Math.abs(value) >= LEAST_SOURCED)
-    const texts = values
-      .map(({ value }) => this.#said.normalise(String(value)))
-      .filter(text => text.length >= LEAST_TEXT)
-    const shown = new Set(texts.flatMap(text => this.#sourcesOf(text).map(({ key }) => key)))
+    const values = new Set(usual.leaves.map(({ value }) => value))
+    const shown = Array.from(values, value => this.#sourcesOf(this.#said.normalise(String(value)))).flat()
+    const stored = [...this.#base.effects.values()].map(({ chunks = [] }) => this.#said.normalise(textOf(chunks)))
     const isShown = ({ key }: Question) => {
-      const { numbers } = this.#said.questions.get(key)!.contents
-      return shown.has(key) || values.some(({ value }) => typeof value === 'number' && numbers.has(value))
+      const { numbers, texts } = this.#said.questions.get(key)!.contents
+      const isNumber = [...numbers].some(number => Math.abs(number) >= LEAST_SOURCED && values.has(number))
+      const isStored = stored.some(file => [...texts].some(text => isPieceOf(text, file)))
+      return isNumber || isStored || shown.some(source => source.key === key)
     }
     return [...new Set(asked.filter(one => !isShown(one)).map(({ operation }) => operation))]
   }
