@@ -114,6 +114,32 @@ describe.each(PLACES)('a client %s', (_, open) => {
     while (sim.requestLog.listeners > 0) await eventLoopTurn()
   })
 
+  test('ends its events by a break after an abort, and by the error of another failure', async () => {
+    const { sim, control } = await open()
+    await ask(sim, 'POST', '/deploy/llm', NEW)
+    const end = new AbortController()
+    const { signal } = end
+    for await (const event of control.events({ after: 'start', signal })) {
+      expect(event.type).toBe('entry')
+      end.abort(new Error('enough'))
+      break
+    }
+    while (sim.requestLog.listeners > 0) await eventLoopTurn()
+    const read = async () => {
+      const aborted = new AbortController()
+      for await (const _ of control.events({ after: 'start', signal: aborted.signal })) {
+        aborted.abort(new Error('enough'))
+        throw new Error('mine')
+      }
+    }
+    await expect(read()).rejects.toThrow('mine')
+    const later = new AbortController()
+    const events = control.events({ after: 'start', signal: later.signal })
+    await events.next()
+    later.abort(new Error('enough'))
+    await expect(events.next()).rejects.toThrow('enough')
+  })
+
   test('refuses invalid options of events', async () => {
     const { control } = await open()
     expect(() => control.events({ kinds: 'x' } as never)).toThrow("unknown option 'kinds'. Did you mean 'kind'?")

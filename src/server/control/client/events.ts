@@ -69,15 +69,15 @@ export function readEvents(
       const parser = new ServerSentEventParser()
       while (!isOver) {
         const { done, value } = await reader.read()
-        if (done) return
+        if (done) break
         for (const { type, id, data } of parser.read(value)) {
           if (!isOver) yield toControlEvent(type, id, JSON.parse(data))
         }
       }
+      signal?.throwIfAborted()
     } finally {
       signal?.removeEventListener('abort', end)
       end()
-      signal?.throwIfAborted()
     }
   }
   const events = read()
