@@ -183,7 +183,9 @@ test('a request whose signal is aborted before its answer rejects, and is not ca
 
 test('an answer has the address of its request, and a scheme other than http rejects', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
-  expect((await sim.fetch('http://sim/v1/models?limit=1#top')).url).toBe('http://sim/v1/models?limit=1')
+  const answer = await sim.fetch('http://sim/v1/models?limit=1#top')
+  const url = { value: 'http://sim/v1/models?limit=1', configurable: true }
+  expect(Object.getOwnPropertyDescriptor(answer, 'url')).toMatchObject(url)
   for (const url of ['ftp://sim/v1/models', 'localhost:4010/v1/models']) {
     await expect(sim.fetch(url)).rejects.toThrow(TypeError)
   }

@@ -27,7 +27,7 @@ export function fetchContent(input: Request | URL | string, init?: RequestInit):
 /** Returns an answer with its address, or throws the reason of a signal that was aborted before it, as `fetch` does. */
 export function asFetched(answer: Response, { url = '', signal }: Partial<Request>): Response {
   signal?.throwIfAborted()
-  return Object.defineProperty(answer, 'url', { value: url.split('#', 1)[0] })
+  return Object.defineProperty(answer, 'url', { value: url.split('#', 1)[0], configurable: true })
 }
 
 function isPlain(init: RequestInit): boolean {
