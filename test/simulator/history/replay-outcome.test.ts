@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createSimulator, type ExplorableSimulator, replay } from '../../../src/index.ts'
+import { parseRecording } from '../../../src/simulator/history/file.ts'
+import { ReplayedRequest } from '../../../src/simulator/history/replay/replayed-request.ts'
+import { listExchanges } from '../../../src/simulator/history/timeline.ts'
 import { sendTo } from '../../setup/send-to.ts'
 
 let file: string
@@ -129,4 +132,14 @@ test.each([
   [{ file: '' }, /file is ""\. Give the path of a new file, or leave file out\.$/],
 ])('record rejects the argument %j', (options, message) => {
   expect(() => sim.record(options as never)).toThrow(message)
+})
+
+test('a replayed request does not enter its world when its client left while it arrived', async () => {
+  const recording = sim.record()
+  await send('/v1/models')
+  recording.stop()
+  const [exchange] = listExchanges(parseRecording(recording.text, 'run').lines)
+  const request = new ReplayedRequest(exchange!, () => 0)
+  request.leave()
+  await expect(request.enter()).rejects.toMatchObject({ cause: { message: 'the client left' } })
 })

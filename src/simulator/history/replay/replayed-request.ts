@@ -100,9 +100,10 @@ export class ReplayedRequest implements IncomingRequest {
   }
 
   enter(): Promise<void> {
+    const { signal } = this.#abort
+    if (signal.aborted) return Promise.reject(new NoResponseError(signal.reason))
     return new Promise((resolve, reject) => {
       this.#gate = resolve
-      const { signal } = this.#abort
       signal.addEventListener('abort', () => reject(new NoResponseError(signal.reason)))
       this.#onChange()
     })
