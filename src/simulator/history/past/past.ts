@@ -175,7 +175,7 @@ export class Past implements RecordingSink {
     const number = this.#numberOf(seq)
     if (number === undefined) return undefined
     const lines = this.#lines.map(({ line }, index) => ({ ...line, line: index }))
-    const [exchange] = listExchanges(lines.filter(line => requestOf(line) === number))
+    const exchange = listExchanges(lines).find(({ line }) => line.request === number)
     if (exchange === undefined || exchange.body !== undefined) return exchange
     const body = this.#sim.requestLog.exchanges.find(request => request.seq === seq)?.text
     return { ...exchange, body, isWhole: body === undefined || body.length < LIMITS.requestBody }

@@ -66,3 +66,13 @@ test('a request in progress delays the start of a past, and a stopped one leaves
   past.stop()
   expect((sim as unknown as { observer: unknown }).observer).toBeUndefined()
 })
+
+test('a request of the past has its number among those of clients', async () => {
+  const sim = createSimulator({ fixtures: 'empty' })
+  const past = new Past(sim as never)
+  await poll(sim, 2)
+  expect(sim.requests.map(({ seq }) => past.requestOf(seq)?.name)).toEqual([
+    'GET /deploy/list (request 1)',
+    'GET /deploy/list (request 2)',
+  ])
+})
