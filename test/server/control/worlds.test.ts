@@ -675,6 +675,12 @@ describe('the differences of two worlds', () => {
     expect(ofFork.body).toMatchObject({ equal: true, differences: [], requests_compared: false })
   })
 
+  test('of worlds with other epochs have the same time when as much has passed', async () => {
+    const server = await running({ fixtures: 'empty' })
+    const { world: name } = await world(server, { fixtures: 'empty', epoch: '2027-01-01T00:00:00Z' })
+    expect(await differences(server, name)).toMatchObject({ same_time: true, differences: [] })
+  })
+
   test('of a snapshot are those since then, and one of with, snapshot and fresh is required', async () => {
     const server = await running({ fixtures: 'two-nodes' })
     await server.command('/_sim/snapshots', { name: 'calm' })

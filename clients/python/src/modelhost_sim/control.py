@@ -1753,10 +1753,10 @@ class Control:
         to: str | None = None,
         usage: Literal["true", "false"] | None = None,
     ) -> GetMoneyAnswer:
-        """Return what each deployment, rental, batch and model costs per hour now and cost so far,
-        in micro-cents, and when the balance is zero at this burn. With `step` (`5m`), it also
-        has what each cost in each step between two times. With `usage=true`, it also has the
-        GPU-hours of the report, which takes longer.
+        """Return what each deployment, rental, batch, model and own record costs per hour now and
+        cost so far, in micro-cents, and when the balance is zero at this burn. With `step`
+        (`5m`), it also has what each cost in each step between two times. With `usage=true`, it
+        also has the GPU-hours of the report, which takes longer.
 
         Sends `GET /_sim/money`.
         Refused with 400: an invalid time, a time before the epoch or in the future, or an

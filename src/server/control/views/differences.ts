@@ -53,7 +53,7 @@ export const compareWorlds = control({
     await using other = await beforeOf(query, sim, own, worlds)
     const [one, after] = [presentOf(other.sim), presentOf(sim)]
     const requests = compareRequests(other.sim, sim, other.lastShared)
-    const hasSameTime = one.now === after.now
+    const hasSameTime = other.sim.world.clock.now === sim.world.clock.now
     const differences: WorldDifference[] = [
       ...(hasSameTime ? [] : [{ kind: 'time' as const, subject: 'now', before: one.now, after: after.now }]),
       ...(compareStates(one, after) as WorldDifference[]),
