@@ -97,7 +97,7 @@ export class ClientRequests implements RequestHooks<World>, ClockHost {
     if (content !== undefined) return content
     const isWhole = input instanceof Request && Object.keys(init).length === 0
     const request = isWhole ? input : createInProcessRequest(input, init)
-    const signal = init.signal ?? (input instanceof Request ? input.signal : undefined)
+    const signal = init.signal === undefined && input instanceof Request ? input.signal : init.signal
     signal?.throwIfAborted()
     try {
       const answer = await this.answer(request, signal ? { ...init, ...beginUnlessAborted(signal) } : init)

@@ -179,6 +179,9 @@ test('a request whose signal is aborted before its answer rejects, and is not ca
   await expect(delayed).rejects.toBe(reason)
   recording.stop()
   expect(await replay(recording)).toMatchObject({ outcome: 'same' })
+  // By the standard, null takes the place of the signal of a request.
+  const list = new Request('http://sim/deploy/list', { signal: AbortSignal.abort(reason) })
+  expect((await sim.fetch(list, { signal: null })).status).toBe(401)
 })
 
 test('an answer has the address of its request, and a scheme other than http rejects', async () => {

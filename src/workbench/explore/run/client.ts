@@ -138,7 +138,7 @@ export class Client {
     if (this.#isStopped) return new Promise(() => {})
     const { sim, recorder, start } = this.#options
     const leave = new AbortController()
-    const signal = init.signal ?? (input instanceof Request ? input.signal : undefined)
+    const signal = init.signal === undefined && input instanceof Request ? input.signal : init.signal
     signal?.throwIfAborted()
     const request = createInProcessRequest(input, { ...init, signal: leave.signal })
     const path = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3)).split('#', 1)[0]!
