@@ -40,7 +40,8 @@ export function pendingRequestsOf(sim: Simulator): z.input<typeof PendingRequest
 }
 
 /** Returns the name of the model of a deployment, or the name of a rental or a record; otherwise the id. */
-export function nameOfThing({ deployments, rentals, ownRecords }: World, id: string): string {
-  const { name } = (ownRecords.findRow(id)?.value ?? {}) as { readonly name?: unknown }
-  return deployments.findById(id)?.plan.modelName ?? rentals.findById(id)?.name ?? String(name ?? id)
+export function nameOfThing({ deployments, rentals, ownRecords }: World, id: string, kind: string): string {
+  const { name } = (ownRecords.findRow(id, kind)?.value ?? {}) as { readonly name?: unknown }
+  const own = typeof name === 'string' ? name : id
+  return deployments.findById(id)?.plan.modelName ?? rentals.findById(id)?.name ?? own
 }

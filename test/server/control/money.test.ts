@@ -1,6 +1,8 @@
 /** Where the money goes: the same figures as the ledger and the report. */
 import { expect, test } from 'vitest'
+import * as z from 'zod'
 import { endpoints } from '../../../examples/own-endpoints/pods.ts'
+import { recordTable } from '../../../src/index.ts'
 import { type Running, running } from '../http/running-server.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
@@ -69,6 +71,21 @@ test('a record of an own endpoint is one owner, with its kind and name, after it
   const { money } = await read(server, '/_sim/causes/1')
   expect(money).toEqual([expect.objectContaining({ id, kind: 'pod', name: 'chat', since_microcents: spent })])
   expect((await read(server, `/_sim/things/${id}`)).cost.spent_microcents).toBe(spent)
+})
+
+test('a model has its own name beside a record with its id, and a name that is not a text is not one', async () => {
+  const server = await running({ endpoints })
+  const model = 'aurora-labs/aurora-8b-instruct'
+  const { world } = server.sim
+  const record = z.object({ id: z.string(), name: z.any(), status: z.enum(['on', 'off']), usd: z.number() })
+  const table = recordTable({ kind: 'box', record, key: 'id', status: 'status', ended: ['off'], usdPerHour: 'usd' })
+  const records = world.ownRecords.of(table)
+  records.put({ id: model, name: 'a box', status: 'on', usd: 1 })
+  records.put({ id: 'b', name: 5, status: 'on', usd: 1 })
+  await spend(server)
+  const { owners } = await read(server, '/_sim/money')
+  const names = owners.map(({ id, kind, name }: Answer) => `${kind} ${id}: ${name}`)
+  expect(names).toEqual(expect.arrayContaining([`model ${model}: ${model}`, 'box b: b']))
 })
 
 test('the price of an instance times those that are billed is the burn of a deployment', async () => {

@@ -51,7 +51,7 @@ export const getCauses = control({
       ...tree,
       waiting: waiting.slice(0, MAX_WAITING).map(({ id, name }) => ({ id, name })),
       money: money.map(({ id, kind, since, spent, burnPerHour }) => ({
-        ...{ id, kind, name: nameOfThing(sim.world, id) },
+        ...{ id, kind, name: nameOfThing(sim.world, id, kind) },
         ...{ since_microcents: since, spent_microcents: spent, burn_microcents_per_hour: burnPerHour },
       })),
     }

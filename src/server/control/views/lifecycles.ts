@@ -67,7 +67,7 @@ function readKinds(text: string | undefined): ReadonlySet<string> {
 function toRow(sim: Simulator, life: Life): z.input<typeof LifeSchema> {
   const { id, kind, segments, marks, end, requests } = life
   return {
-    ...{ id, kind, name: nameOfThing(sim.world, id) },
+    ...{ id, kind, name: nameOfThing(sim.world, id, kind) },
     owner: kind === 'instance' ? id.slice(0, id.lastIndexOf('-')) : null,
     ...{ state: segments.at(-1)?.state ?? '', begin: beginOf(life), end, segments },
     replicas: kind === 'deployment' ? replicasOf(sim, id) : [],

@@ -118,7 +118,7 @@ function seriesOf(sim: Simulator, text: string, query: { from?: string | undefin
 }
 
 function toOwner(sim: Simulator, { id, kind, burnPerHour, spent, gpus }: moneyTracker.MoneyOwner) {
-  const name = nameOfThing(sim.world, id)
+  const name = nameOfThing(sim.world, id, kind)
   const instance = kind === 'deployment' ? instanceOf(sim.world, id) : null
   return { id, kind, name, burn_microcents_per_hour: burnPerHour, spent_microcents: spent, gpus, instance }
 }
