@@ -83,6 +83,7 @@ function compareMembers(theirs: SchemaView, ours: SchemaView, step: Step): Diffe
     return ourMembers.flatMap(member => nearest(theirMembers.map(one => compare(one, member)))?.found ?? [])
   /** Returns the fields that may be left out, if each alternative of ours that fits the other fields requires one. */
   const findOmitted = (member: SchemaView) => {
+    if (ourMembers.every(one => [...one.required].every(name => member.required.has(name)))) return []
     const fields = [...member.fields].filter(([name]) => member.required.has(name))
     const smallest = { ...member, fields: new Map(fields), members: [] }
     const fitting = ourMembers.filter(one => compare(smallest, one).breaks.length === 0)
