@@ -105,6 +105,8 @@ test('a file gives values to each command that can use them', async () => {
   expect((await commanded(['env', '--config', file])).stdout).toContain('MODELHOST_SIM_URL=http://127.0.0.1:5000')
   const ofPort = await commanded(['env', '--config', file], { PORT: '4444' })
   expect(ofPort.stdout).toContain('MODELHOST_SIM_URL=http://127.0.0.1:4444')
+  // The free port that serve takes is not known.
+  expect((await commanded(['env'], { PORT: '0' })).stdout).toContain('MODELHOST_SIM_URL=http://127.0.0.1:4010')
   expect(await printed(['simulate', '--config', file])).toContainEqual(['seed', '3', `seed in ${file}`])
   expect(await printed(['exec', '--config', file])).toContainEqual(['port', '(not set)', 'default'])
   const { stdout } = await commanded(['simulate', '--config', file, '--for', '1h', '--json'])

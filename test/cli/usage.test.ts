@@ -100,7 +100,7 @@ const MISTAKES: [args: string[], message: string, env?: Record<string, string>][
   [['endpoints'], "Failed to run 'endpoints': unknown command. Commands are serve, "],
   [
     ['env'],
-    "Failed to read MODELHOST_SIM_PORT 'x': not an integer. Give an integer from 1 to 65535, as in MODELHOST_SIM_PORT=4010.",
+    "Failed to read MODELHOST_SIM_PORT 'x': not an integer. Give an integer from 0 to 65535, as in MODELHOST_SIM_PORT=4010.",
     { MODELHOST_SIM_PORT: 'x' },
   ],
   [[], "Failed to read MODELHOST_SIM_CLOCK 'manul': did you mean 'manual'?", { MODELHOST_SIM_CLOCK: 'manul' }],

@@ -7,7 +7,7 @@ import { filledText, integer } from '../values.ts'
 export const command = 'env'
 export const describe = 'Print environment variables that point clients to a server'
 export const takesConfig = true
-const port = integer({ min: 1, max: 65_535 }, DEFAULT_PORT)
+const port = integer({ min: 0, max: 65_535 }, DEFAULT_PORT)
 export const flags = {
   port: { ...flag('Port of the server. PORT is read, too', port, String(DEFAULT_PORT)), variable: 'PORT' },
   host: flag('Address of the server', filledText, DEFAULT_HOST),
@@ -16,7 +16,7 @@ export const flags = {
 export const examples = [['export $($0 env)', 'in a shell: clients started from here use the simulator']]
 
 export function handler({ port, host, fixtures }: ArgumentsOf<typeof flags>): void {
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port || DEFAULT_PORT}`
   const token = loadFixture(fixtures).api_tokens[0]?.token ?? ''
   const variables = Object.entries(clientVariables(url, token))
   process.stdout.write(variables.map(([name, value]) => `${name}=${value}\n`).join(''))
