@@ -72,8 +72,9 @@ export function toTransition({ kind, subject, time }: Entry, clock: Clock): Tran
  * @param statuses those of the records so far, by kind and key. It changes
  */
 function toOwnTransition({ kind, subject, time, fields = {} }: Entry, clock: Clock, statuses: Map<string, unknown>) {
+  if (!kind.startsWith('ownRecord.')) return undefined
   const { kind: noun, status = 'deleted' } = fields
-  if (!kind.startsWith('ownRecord.') || statuses.get(`${noun} ${subject}`) === status) return undefined
+  if (statuses.get(`${noun} ${subject}`) === status) return undefined
   statuses.set(`${noun} ${subject}`, status)
   return { at: clock.iso(time), subject, became: `${noun}.${status}` }
 }
@@ -91,8 +92,8 @@ export interface MoveStart {
   readonly counts: ReadonlyMap<string, number>
   /** Number of the newest journal entry. */
   readonly last: number
-  /** Those of the records of own endpoints, by kind and key. */
-  readonly statuses: ReadonlyMap<string, string>
+  /** Those of the records of own endpoints, by kind and key. The result of the move changes them. */
+  readonly statuses: Map<string, unknown>
 }
 
 /** Returns the present state of a world, for `moveResultSince`. */
@@ -102,10 +103,9 @@ export function startMove(world: World): MoveStart {
   return { world, from: clock.iso(), counts: new Map(journal.counts), last: journal.last, statuses }
 }
 
-/** Returns the result of a move from its start to the present time. */
-export function moveResultSince({ world, from, last, ...before }: MoveStart): MoveResult {
+/** Returns the result of a move from its start, which is used once, to the present time. */
+export function moveResultSince({ world, from, last, statuses, ...before }: MoveStart): MoveResult {
   const { clock, journal } = world
-  const statuses = new Map<string, unknown>(before.statuses)
   const counts: Record<string, number> = {}
   let events = 0
   for (const [kind, count] of journal.counts) {
