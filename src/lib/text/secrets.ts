@@ -20,7 +20,7 @@ const AUTHORITY = String.raw`(?:(?!%2F|%3F|%23)[^\s/?#"'\\<>&])`
 
 /** Quick, and true for too many texts: most texts have no credential. */
 const MAY_HAVE =
-  /(?:token|secret|passw(?:or)?d|passphrase|key|credential|user[_-]?data|authorization|cookie|bearer|jwt)s?(?:\\*"|=|:)|--\w|bearer|jwt|env\w{0,30}\\*"|@|%40|sim_|hf_|sk-/i
+  /(?:token|secret|passw(?:or)?d|passphrase|key|credential|user[_-]?data|authorization|cookie|bearer|jwt)s?(?:\\*"|=|:)|--\w|(?<!\w)-[a-z]|bearer|jwt|env\w{0,30}\\*"|@|%40|sim_|hf_|sk-/i
 const SCHEMED = new RegExp(`^(${SCHEME}\\s+)?(.*)$`, 'is')
 const SECRET_NAME = new RegExp(`${WORD}$`, 'i')
 /** The comma after an argument such as `--api-key`, whose value is the next text of the list. */
@@ -55,7 +55,7 @@ const OTHERS = [
   new RegExp(String.raw`([a-z](?::(?:\\*/){2}|%3A%2F%2F))(${AUTHORITY}+)(?=@|%40)`, 'gi'),
   /(\bbearer(?:\s+|%20|\+))(?=[\w.~+/=:-]*[\d_])([\w.~+/=:-]{6,})/gi,
   new RegExp(
-    String.raw`(${WORD}(?<!jwt)(?::\s*["']?(?:${SCHEME}\s+)?|\s+(?<=\s--?[\w-]+\s+)))(?!\$?[\d.,]+(?:\s|$))(?=[^\s"'\\,;]*\d)(\w[^\s"'\\,;]{5,})`,
+    String.raw`(${WORD}(?<!jwt)(?::\s*["']?(?:${SCHEME}\s+)?|\s+(?<=(?:^|[\s"'])--?[\w-]+\s+)(?:\\*["'])?))(?!\$?[\d.,]+(?:\s|$))(?=[^\s"'\\,;]*\d)(\w[^\s"'\\,;]{5,})`,
     'gi',
   ),
   /(\bjwt(?::|%3A)[\w-]+\.[\w-]+\.)([\w-]+)/gi,

@@ -19,6 +19,10 @@ test.each([
   ['an argument', json(['--api-key', 'a1', 'b']), json(['--api-key', '(hidden)', 'b'])],
   ['an argument in a text of JSON', json([json(['--hf-token', 'a1'])]), json([json(['--hf-token', '(hidden)'])])],
   ['a command line', 'vllm serve --api-key a1b2c3 --port 1', 'vllm serve --api-key (hidden) --port 1'],
+  ['a command line in JSON', json({ args: '--api-key a1b2c3' }), json({ args: '--api-key (hidden)' })],
+  ['an argument in quotes', "vllm --api-key 'a1b2c3' -p 1", "vllm --api-key '(hidden)' -p 1"],
+  ['one in JSON', json({ args: 'vllm --api-key "a1b2c3"' }), json({ args: 'vllm --api-key "(hidden)"' })],
+  ['a flag of one dash', '-token a1b2c3', '-token (hidden)'],
   [
     'a map of variables',
     json({ env: { A: 1, B: 'b', C: 2 }, n: 1 }),
