@@ -507,6 +507,23 @@ describe('a body that a flow reads', () => {
   })
 })
 
+test('an answer has its address, and a request that is aborted while it is sent is not carried out', async () => {
+  let seen: unknown
+  const flow: FlowFunction = async ({ fetch, url, token, sleep, sim }) => {
+    const controller = new AbortController()
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ name: 'ci' })
+    const init = { method: 'POST', headers, body, signal: controller.signal }
+    const sent = fetch(new Request(`${url}/v1/api-tokens`, init)).catch((error: Error) => error.message)
+    controller.abort(new Error('left'))
+    const reason = await sent
+    await sleep(1000)
+    seen = [reason, sim.requests.length, (await fetch(`${url}/v1/models?limit=1#top`)).url]
+  }
+  await runOnce(flow, [])
+  expect(seen).toEqual(['left', 0, 'http://sim/v1/models?limit=1'])
+})
+
 describe('an abort after the head of an answer ends its body at once', () => {
   const silence = { kind: 'truncated', bytes: 0, end: 'silence' } as const
   const slow = { kind: 'slowBody', bytesPerSecond: 0.001 } as const

@@ -2,8 +2,8 @@
 
 import { micros } from '../../../kernel/duration.ts'
 import { Cancellation, type CancelSignal } from '../../../lib/cancellation.ts'
-import { createInProcessRequest, fetchContent } from '../../../service/client/in-process-request.ts'
-import { NoResponseError } from '../../../service/http/pipeline.ts'
+import { asFetched, createInProcessRequest, fetchContent } from '../../../service/client/in-process-request.ts'
+import { beginUnlessAborted, NoResponseError } from '../../../service/http/pipeline.ts'
 import { markAsOfWorld } from '../../../simulator/clock/fetch-tracker.ts'
 import { WireFaultResponse } from '../../../simulator/faults/wire-faults.ts'
 import type { ClientEnd } from '../../../simulator/judge/observation.ts'
@@ -149,12 +149,14 @@ export class Client {
     signal?.addEventListener('abort', onAbort, { once: true })
     this.#open.add(record)
     this.#options.onWait()
+    const begin = beginUnlessAborted(leave.signal)
     let answered: Cancellation | undefined
     try {
       const answer = sim.answer(request, {
         onAnswered: exchange => recorder.noteAnswered(record, exchange),
         onForm: body => Object.assign(record, { body }),
-        onStep: () => {
+        onStep: body => {
+          begin.onStep?.(body)
           // A request that was under way at the crash would act after the next start has looked.
           if (this.#hasCrashed) throw new NoResponseError(new Error('The process of the client has ended.'))
         },
@@ -167,8 +169,7 @@ export class Client {
       const response = await answer
       // A request of a process that has ended stays without an answer.
       if (this.#hasCrashed) return new Promise(() => {})
-      const hasEnded = this.#isStopped || this.end !== undefined
-      if (!hasEnded && this.#options.endsWith(record)) {
+      if (!this.#isStopped && this.end === undefined && this.#options.endsWith(record)) {
         this.#hasCrashed = true
         this.stop()
         this.#options.onCrashed()
@@ -183,7 +184,8 @@ export class Client {
         reading.then(end, end)
         return this.#whileRunning(reading)
       }
-      return recorder.noteResponse(record, delivered, sim.clock.elapsed, sim.world.clock.epochMs, settle)
+      const fetched = asFetched(delivered, { url: request.url })
+      return recorder.noteResponse(record, fetched, sim.clock.elapsed, sim.world.clock.epochMs, settle)
     } catch (error) {
       if (!leave.signal.aborted) {
         record.endedAt = sim.clock.elapsed
