@@ -110,13 +110,13 @@ class LossSearch {
     const isSaid = this.#observation.tells === true || this.#isPrinted
     if (asked.length === 0 || isSaid || this.#late().length > 0 || !isUsual()) return []
     const values = new Set(usual.leaves.map(({ value }) => value))
-    const shown = Array.from(values, value => this.#sourcesOf(this.#said.normalise(String(value)))).flat()
+    const sources = Array.from(values, value => this.#sourcesOf(this.#said.normalise(String(value)))).flat()
+    const shown = new Set(sources.map(({ key }) => key))
     const stored = [...this.#base.effects.values()].map(({ chunks = [] }) => this.#said.normalise(textOf(chunks)))
     const isShown = ({ key }: Question) => {
       const { numbers, texts } = this.#said.questions.get(key)!.contents
       const isNumber = [...numbers].some(number => Math.abs(number) >= LEAST_SOURCED && values.has(number))
-      const isStored = stored.some(file => [...texts].some(text => isPieceOf(text, file)))
-      return isNumber || isStored || shown.some(source => source.key === key)
+      return isNumber || shown.has(key) || stored.some(file => [...texts].some(text => isPieceOf(text, file)))
     }
     return [...new Set(asked.filter(one => !isShown(one)).map(({ operation }) => operation))]
   }

@@ -89,9 +89,7 @@ export function speaksOfFailure(text: string): boolean {
 }
 
 /** Tells whether a text is a mark in place of another one, as `—` or `(missing)`. */
-export function isMark(text: string): boolean {
-  return MARK.test(text)
-}
+export const isMark = (text: string) => MARK.test(text)
 
 /**
  * Returns the places of a result that may tell of a loss.

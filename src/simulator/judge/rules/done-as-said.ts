@@ -185,10 +185,8 @@ function toRow(line: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 function emptyFieldsOf(row: Readonly<Record<string, unknown>>): string[] {
-  return Object.keys(row).filter(name => {
-    const value = row[name]
-    return value === null || value === false || (typeof value === 'string' && isMark(value))
-  })
+  const isEmpty = (value: unknown) => value === null || value === false || (typeof value === 'string' && isMark(value))
+  return Object.keys(row).filter(name => isEmpty(row[name]))
 }
 
 /** Tells whether the result of a client says that something is missing, or shows the present state of a setting. */

@@ -89,7 +89,9 @@ function findUnread(
   if (last === undefined || repeated.some(({ id }) => id === thing.id)) return undefined
   // A client with a deadline can say of the one thing that it polls that it was not ready when it last looked.
   const hasLooked = [...reads.filter(read => isPoll(observation, read)), lastPoll].some(one => one && isUsable(one))
-  if (hasLooked && polledThings(observation).size === 1 && saysLess(observation)) return undefined
+  const comparison = hasLooked && observation.base && comparisonOf(observation as Observation)
+  const isSaid = comparison && tellsOfLoss(observation as Observation, comparison)
+  if (isSaid && polledThings(observation).size === 1) return undefined
   const what = lastPoll ? 'Its last poll was' : 'It never polled it after'
   const words =
     `${nameThing(thing)} ended ${formatSince(observation, endedAt)} after the start, and the client returned ` +
@@ -99,12 +101,6 @@ function findUnread(
     subject: thing.id,
     evidence: [...requestEvidence(last), ...entryEvidence(observation, thing.id)],
   })
-}
-
-/** Tells whether the result says less than that without faults, which only a run of explore knows. */
-function saysLess(conduct: Conduct): boolean {
-  const comparison = conduct.base && comparisonOf(conduct as Observation)
-  return comparison !== undefined && tellsOfLoss(conduct as Observation, comparison)
 }
 
 /** An answer showed the end, and the client polled on. */
