@@ -296,11 +296,11 @@ class TellerSearch {
   /** Null is an entry of a list that has kept its length, or of a map of answers. */
   #findNulls(): void {
     for (const { place, value } of this.#read.leaves) {
-      if ((value ?? null) !== null || place.length === 0) continue
+      if (value !== null || place.length === 0) continue
       const [now, usual] = [this.#read.result, this.#usual.result].map(result => valueAt(result, place.slice(0, -1)))
       const isKept = Array.isArray(now) && Array.isArray(usual) && now.length === usual.length
-      if (isKept ? (usual[place.at(-1) as number] ?? null) !== null : value === null && this.#isMapOfAnswers(usual))
-        this.#tellers.push({ place, record: place, key: '', tells: value === null ? 'always' : 'perhaps' })
+      if (isKept ? usual[place.at(-1) as number] !== null : this.#isMapOfAnswers(usual))
+        this.#tellers.push({ place, record: place, key: '', tells: 'always' })
     }
   }
 
