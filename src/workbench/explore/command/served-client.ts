@@ -213,7 +213,7 @@ async function readAnswer(record: ClientExchange, response: Response): Promise<v
   noteBytes(record, type, await response.clone().arrayBuffer())
   // The page of a proxy: the service sends none.
   if (type.startsWith('text/html')) record.readError = 'an HTML page'
-  if (!type.includes('json')) return
+  if (!type.includes('json') || typeof record.answer !== 'string') return
   try {
     JSON.parse(record.read!.text)
   } catch (error) {

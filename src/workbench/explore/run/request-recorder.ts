@@ -90,10 +90,10 @@ function noteText(request: ClientExchange, body: AnswerBody): void {
   request.answer = parseJsonOrText(body.text)
 }
 
-/** Records a body that was read whole. */
+/** Records a body that was read whole. Its bytes may not change any more. */
 export function noteBytes(request: ClientExchange, type: string, bytes: ArrayBuffer): void {
   const body = new AnswerBody(type)
-  body.add(new Uint8Array(bytes.slice(0)))
+  body.add(new Uint8Array(bytes))
   body.isWhole = true
   if (body.isSoundOrPicture) request.read = body
   else noteText(request, body)
@@ -121,7 +121,7 @@ function recordReading(response: Response, request: ClientExchange, settle: Sett
       if (name in readAs) return value
       request.answer = `(${name})`
       if (value instanceof Blob) noteBytes(request, type, await value.arrayBuffer())
-      else if (value instanceof ArrayBuffer) noteBytes(request, type, value)
+      else if (value instanceof ArrayBuffer) noteBytes(request, type, value.slice(0))
       else if (value instanceof Uint8Array) noteBytes(request, type, value.slice().buffer)
       return value
     } catch (error) {
