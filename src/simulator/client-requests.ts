@@ -1,7 +1,7 @@
 /** The requests of the clients of one simulator: answered, delivered, and counted while they are in flight. */
 
 import { monotonicMs } from '../lib/real-time.ts'
-import { asFetched, createInProcessRequest, fetchContent } from '../service/client/in-process-request.ts'
+import { asFetched, createInProcessRequest, fetchContent, signalOf } from '../service/client/in-process-request.ts'
 import type { Exchange } from '../service/http/exchange.ts'
 import { type IncomingRequest, NO_INCOMING } from '../service/http/incoming-request.ts'
 import { beginUnlessAborted } from '../service/http/pipeline.ts'
@@ -97,7 +97,7 @@ export class ClientRequests implements RequestHooks<World>, ClockHost {
     if (content !== undefined) return content
     const isWhole = input instanceof Request && Object.keys(init).length === 0
     const request = isWhole ? input : createInProcessRequest(input, init)
-    const signal = init.signal === undefined && input instanceof Request ? input.signal : init.signal
+    const signal = signalOf(input, init)
     signal?.throwIfAborted()
     try {
       const answer = await this.answer(request, signal ? { ...init, ...beginUnlessAborted(signal) } : init)

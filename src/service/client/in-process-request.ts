@@ -24,6 +24,11 @@ export function fetchContent(input: Request | URL | string, init?: RequestInit):
   return /^(?!https?:)[a-z][a-z\d+.-]*:/i.test(url) ? fetchOfProcess(input, init) : undefined
 }
 
+/** Returns the signal of a request as `fetch` takes it: null in `init` takes the place of that of the request. */
+export function signalOf(input: Request | URL | string, init: RequestInit): AbortSignal | null | undefined {
+  return init.signal === undefined && input instanceof Request ? input.signal : init.signal
+}
+
 /** Returns an answer with its address, or throws the reason of a signal that was aborted before it, as `fetch` does. */
 export function asFetched(answer: Response, { url = '', signal }: Partial<Request>): Response {
   signal?.throwIfAborted()

@@ -18,7 +18,7 @@ export interface Comparison {
   readonly read: ReadResult
   /** The places of the result that may tell of a loss. */
   readonly tellers: readonly Teller[]
-  /** Whether the result is that without faults, apart from ids. */
+  /** Whether the result is that without faults, apart from ids, efforts and times. */
   readonly isUsual: () => boolean
 }
 

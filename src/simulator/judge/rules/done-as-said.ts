@@ -29,9 +29,7 @@ export const doneAsSaid = defineRule({
     'Look at the status of each write, and read back what you set or deleted before you say that it is done. Repeat a ' +
     'delete until the thing is gone. Find your own thing by its name, and not by its place in a list.',
   premise: ({ end, base, effects, requests }) =>
-    end.kind === 'returned' &&
-    effects.size + (base?.effects.size ?? 0) > 0 &&
-    requests.some(({ fault }) => fault !== undefined),
+    end.kind === 'returned' && effects.size + (base?.effects.size ?? 0) > 0 && requests.some(({ fault }) => fault),
   otherwise: 'no run changed something, met a fault and returned',
   check(observation) {
     const { base, crashes, requests } = observation

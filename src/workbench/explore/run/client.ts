@@ -2,7 +2,12 @@
 
 import { micros } from '../../../kernel/duration.ts'
 import { Cancellation, type CancelSignal } from '../../../lib/cancellation.ts'
-import { asFetched, createInProcessRequest, fetchContent } from '../../../service/client/in-process-request.ts'
+import {
+  asFetched,
+  createInProcessRequest,
+  fetchContent,
+  signalOf,
+} from '../../../service/client/in-process-request.ts'
 import { beginUnlessAborted, NoResponseError } from '../../../service/http/pipeline.ts'
 import { markAsOfWorld } from '../../../simulator/clock/fetch-tracker.ts'
 import { WireFaultResponse } from '../../../simulator/faults/wire-faults.ts'
@@ -138,7 +143,7 @@ export class Client {
     if (this.#isStopped) return new Promise(() => {})
     const { sim, recorder, start } = this.#options
     const leave = new AbortController()
-    const signal = init.signal === undefined && input instanceof Request ? input.signal : init.signal
+    const signal = signalOf(input, init)
     signal?.throwIfAborted()
     const request = createInProcessRequest(input, { ...init, signal: leave.signal })
     const path = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3)).split('#', 1)[0]!
