@@ -49,15 +49,14 @@ const MOST_NAMED = 3
 /** A longer one is base64. */
 const LONGEST_WORD = 100
 const MARKS = /[\s,;|"]+/
+/** What languages print in brackets for a value that is missing. */
+const NO_WORDS = String.raw`(?:object .*|null|none|undefined|nil|nan)[)\]]`
 /** A sign in place of a value. */
 const SIGN = String.raw`[-–—?…]|-{3,}|\.{3,}|\p{So}\p{M}*`
-/** What stands for a value within a text. */
+/** A sign, or anything in brackets, in place of a value within a text. */
 const PLACEHOLDER = new RegExp(String.raw`^(?:${SIGN}|n\/a|\(.*\)|\[.*\])$`, 'iu')
 /** A sign, or words in brackets, in place of a whole text. */
-const MARK = new RegExp(
-  String.raw`^(?:${SIGN}|[([](?:…|(?!(?:object .*|null|none|undefined|nil|nan)[)\]])\p{L}[\p{L}\s.,'’-]*)[)\]])$`,
-  'iu',
-)
+const MARK = new RegExp(String.raw`^(?:${SIGN}|[([](?:…|(?!${NO_WORDS})\p{L}[\p{L}\s.,'’-]*)[)\]])$`, 'iu')
 /** Words in place of a number. A page and JSON begin with marks. */
 const WORDS = /^\p{L}[^<{]{0,99}$/u
 /** What languages print in place of a number that is missing. */

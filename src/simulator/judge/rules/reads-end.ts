@@ -43,7 +43,7 @@ export const readsEnd = defineRule({
     'Poll a batch until it is completed, failed, expired or cancelled. Poll a deployment until it is running, failed, ' +
     'stopped or deleted.',
   detail:
-    'Batches and deployments that the client polled count, and so do batches that it created. An end that comes after the client has ended does not count. After it read the terminal status, the client may read the thing two more times. If the client writes to the thing, it may do so again. A list with this status is enough as its reading of the end, and so is the output or the error file of a batch. If it saw a deployment running, or ended the deployment itself, it need not read further. In `explore`, a client that polls one thing need not either, if its result says that this was not ready. Records of the tables that you define count in `explore`, too. If the client reads their end without faults, it must read it with faults.',
+    'Batches and deployments that the client polled count. In a judgement, batches that it created count, too. An end that comes after the client has ended does not count. After it read the terminal status, the client may read the thing two more times, and again after each write to it. A list with this status is enough as its reading of the end, and so is the output or the error file of a batch. If the client saw a deployment running, or ended the thing itself, it need not read further. In `explore`, a client that polls only one thing can say in its result that the thing was not ready. Then it need not read the end.',
   source:
     'Convention of interfaces with polls: a status that never changes again ends the polling. docs/model-reference.md ' +
     'lists these statuses.',

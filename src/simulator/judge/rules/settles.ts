@@ -21,7 +21,7 @@ const LONGER = ' If the client has a longer limit of its own, try a longer --com
  *   waits for an answer at its bound of real time.
  */
 export const settles = defineRule({
-  summary: 'The client ends within a bounded time, whatever happens.',
+  summary: 'The client ends within a bounded time, under every fault.',
   advice:
     'Give each request a timeout, such as AbortSignal.timeout(30_000) or curl -m 30, and each wait a limit ' +
     'after which the client gives up and cleans up. A command that measures its limit by the real clock does not see ' +

@@ -24,7 +24,7 @@ export const backsOff = defineRule({
   summary: 'The client waits longer before each further retry.',
   advice: 'Double the pause with each retry, add a random share to it, and stop after a number of retries.',
   detail:
-    'Three or more retries of one request at equal pauses break it, and so do four or more whose pauses only shrink. Pauses of 30 seconds and more do not count, nor does a pause that `Retry-After` asked for.',
+    'Three or more retries of one request at equal pauses break it, and so do four or more whose pauses only shrink. Pauses are equal if the longest is at most 1.3 times the shortest. If every pause is 30 seconds or more, or one was as long as `Retry-After` asked, the retries are not judged.',
   source:
     "AWS Builders' Library, Timeouts, retries, and backoff with jitter: retries back off exponentially, to a limit.",
   place: 'operation',

@@ -25,7 +25,7 @@ export const looksBeforeCreate = defineRule({
     'After a lost answer or a 5xx, read the list first. Look for the name, or for a batch for its input_file_id or ' +
     'metadata. Create again only if it is missing.',
   detail:
-    'The outcome is unknown after a lost answer and after a 5xx. A 503 with `Retry-After` means that nothing was done. It counts only if the create took effect all the same. Creates of deployments, adapters, batches, rentals, tokens and SSH keys count, and payments. Two creates are equal if their bodies are equal.',
+    'The outcome is unknown after a lost answer and after a 5xx. A 503 with `Retry-After` says that nothing was done, so it counts only if the create took effect. Creates of deployments, adapters, batches, rentals, tokens and SSH keys count, and payments. Two creates are equal if their bodies are equal.',
   source:
     'RFC 9110, section 9.2.2: a client should not retry a method that is not idempotent on its own, unless it can tell ' +
     'that the first request was never applied.',

@@ -15,7 +15,7 @@ export const usesLists = defineRule({
   summary: 'The client reads a list in place of many things one by one.',
   advice: 'Read the list once, and look up what you need in it by id.',
   detail:
-    'Five different things of a kind within ten seconds break it. Reads of one thing count once, whatever their queries are.',
+    'Five different things of a kind within ten seconds break it. Reads of one thing count once, with any query.',
   source: 'Opinion of modelhost-sim: each request counts for the rate limit, and a list is one.',
   place: 'operation',
   check(conduct) {
