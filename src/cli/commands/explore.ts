@@ -16,7 +16,7 @@ export const positional = {
 }
 export const examples = [
   ['$0 explore client.ts', 'single faults, pairs, and random plans'],
-  ['$0 explore client.ts --faults singles --json', 'single faults alone, as JSON'],
+  ['$0 explore client.ts --faults singles --json', 'only single faults, as JSON'],
   ['$0 explore -- python3 client.py', 'a client that is a command'],
   ['$0 explore client.ts --seeds 1..1000 --shard 2/8 --out out', 'random plans, divided among processes'],
 ]

@@ -76,31 +76,31 @@ export const flags = {
   host: flag('Address to listen on; an address other than loopback requires a control token', filledText, DEFAULT_HOST),
   ...optionFlags(),
   speed: flag(
-    `Simulated seconds per real second of a scaled clock. Default: ${DEFAULT_SPEED}.`,
+    `Simulated seconds per real second of a scaled clock. Default: ${DEFAULT_SPEED}`,
     positive(1e6, DEFAULT_SPEED),
   ),
   'poll-step': flag(
-    'How far each poll moves an on-poll clock, as in 5m. Default: to the next visible change.',
+    'How far each poll moves an on-poll clock, as in 5m. Default: to the next visible change',
     duration('5m'),
   ),
   'idle-after': flag(
-    `Real milliseconds without a request after which an idle clock jumps. Default: ${DEFAULT_IDLE_MS}.`,
+    `Real milliseconds without a request after which an idle clock jumps. Default: ${DEFAULT_IDLE_MS}`,
     integer({ min: 0, max: 3_600_000 }, DEFAULT_IDLE_MS),
   ),
   latency: flag(
-    'How long a delayed answer takes: real, scaled or instant. Default: as the clock moves.',
+    'How long a delayed answer takes: real, scaled or instant. Default: as the clock moves',
     word(['real', 'scaled', 'instant']),
   ),
   scenarios: flag(
-    'Folder of scenarios in YAML and JSON for POST /_sim/scenarios/{name}/start. Default: ./scenarios. The scenarios of the package are always available.',
+    'Folder of scenarios in YAML and JSON for POST /_sim/scenarios/{name}/start. Default: ./scenarios. The scenarios of the package are always available',
   ),
   models: flag('Fill the catalog up to this number of models', integer(RECORDS, 1_000)),
   deployments: flag('Fill the world up to this number of deployments', integer(RECORDS, 1_000)),
   'max-worlds': flag(
-    `Maximum number of further worlds. Default: ${LIMITS.worlds}.`,
+    `Maximum number of further worlds. Default: ${LIMITS.worlds}`,
     integer({ min: 0, max: 100_000 }, LIMITS.worlds),
   ),
-  'world-idle': flag('Real time after which an unused world is removed. Default: 1h.', duration('30m')),
+  'world-idle': flag('Real time after which an unused world is removed. Default: 1h', duration('30m')),
   'unknown-tokens': flag(
     'What happens for a token that no world knows: refuse, or fork a separate world',
     word(['refuse', 'fork']),
@@ -109,17 +109,17 @@ export const flags = {
   'trust-proxy': toggle("Take the caller's address from X-Forwarded-For"),
   'allow-host': flag('A further host name to answer to; repeatable', texts),
   cors: {
-    ...flag('Let pages of an origin use the service, as in http://localhost:5173; alone: of every origin', origin),
+    ...flag('Let pages of an origin use the service, as in http://localhost:5173; no value: every origin', origin),
     alone: '*',
   },
   log: flag(
-    'A line on stdout for each request: text, json or none. With json, the banner goes to stderr. Default: text on a terminal, otherwise none.',
+    'A line on stdout for each request: text, json or none. With json, the banner goes to stderr. Default: text on a terminal, otherwise none',
     word(['text', 'json', 'none']),
   ),
   record: output('New file for a recording of every request, prompts included, for the command replay'),
   open: toggle('Open the control room in a browser, and keep the past of the world from the start'),
   'control-token': flag(
-    'Token of the control plane for addresses other than loopback. Default: generated.',
+    'Token of the control plane for addresses other than loopback. Default: generated',
     nonEmpty('it is empty. Give a token, or leave it out to get a random one.'),
   ),
 }
