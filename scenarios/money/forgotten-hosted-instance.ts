@@ -12,7 +12,7 @@ export default scenario(
     seed: 47,
     with: start,
     tags: ['money', 'hosted'],
-    teaches: 'A hosted instance is billed by the hour used or not, and suspension stops all that runs.',
+    teaches: 'A hosted instance costs money while it runs, used or idle. A suspension stops all that runs.',
     client:
       'Lists running instances each day, stops unused ones, and deletes finished ones. A stopped instance costs nothing.',
   },

@@ -68,7 +68,7 @@ export const SECTIONS = {
     requestIds: count(1_000, 'the ids of a request for costs', '422'),
     requestCosts: count(16_384, 'the newest requests to models whose costs are kept', 'the oldest are forgotten'),
     choices: count(4, 'the choices of an answer (`n`)', '422'),
-    imageSide: count(2_048, 'the pixels of a side of a made image', '400'),
+    imageSide: count(2_048, 'the pixels of a side of a made image', '400; 422 for native inference'),
     imagePromptCharacters: characters(32_000, 'the prompt of an image', '422'),
     imageUploadBytes: bytes(20 * MIB, 'the uploaded files of an image request', '413'),
     imageUploadPixels: count(16_777_216, 'the pixels of an uploaded image', '400'),

@@ -100,7 +100,7 @@ export interface ClusterControls {
     delay(by: Duration, when?: CommandTiming): void
     normal(when?: CommandTiming): void
   }
-  /** Sets the remaining funds in US dollars, from 0 to 40,000,000. The card is not charged. */
+  /** Sets the remaining funds in US dollars, from 0 to 40,000,000. A top-up may follow when time moves next. */
   readonly funds: { set(usd: number, when?: CommandTiming): void }
   readonly limit: {
     set(gpu: GpuType, limit: number | null, when?: CommandTiming): void
