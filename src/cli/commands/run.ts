@@ -1,6 +1,6 @@
 /** `modelhost-sim run`: plays scenarios and compares them with their traces. */
 import { resolve } from 'node:path'
-import { micros } from '../../kernel/duration.ts'
+import type { Micros } from '../../kernel/duration.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
 import { createApi } from '../../service/http/service.ts'
 import { readNames } from '../../service/naming/names-profile.ts'
@@ -71,7 +71,7 @@ export type RunArguments = Partial<ArgumentsOf<typeof flags>> & { readonly scena
 
 export async function handler(args: RunArguments): Promise<void> {
   if (process.env[WORKER_VARIABLE] !== undefined && process.send !== undefined) {
-    await runWorker()
+    await runWorker(args.loopLimit!)
     return
   }
   if (args.list) {
@@ -88,7 +88,7 @@ export async function handler(args: RunArguments): Promise<void> {
   const ignoreSignals = isSharded(args) ? onSignals(() => stop.abort()) : undefined
   process.exitCode = await run(args, {
     ...{ ...PROCESS_IO, signal: stop.signal, playing: watchdog.playing, color },
-    ...(process.argv[1] !== undefined && { entry: process.argv[1] }),
+    ...(process.argv[1] !== undefined && { worker: [process.argv[1], 'run', '--loop-limit', `${args.loopLimit}us`] }),
   })
   watchdog.stop()
   ignoreSignals?.()
@@ -97,9 +97,9 @@ export async function handler(args: RunArguments): Promise<void> {
 }
 
 /** Plays the jobs of the parent process until it disconnects. */
-async function runWorker(): Promise<void> {
+async function runWorker(loopLimit: Micros): Promise<void> {
   guardProcess()
-  const watchdog = await startLoopWatchdog(micros(DEFAULT_LOOP_LIMIT) / 1000)
+  const watchdog = await startLoopWatchdog(loopLimit / 1000)
   Error.stackTraceLimit = STACK_LINES
   const send = (message: WorkerMessage) => {
     // The parent process may have ended.
@@ -125,8 +125,8 @@ export interface RunIo extends CommandIo {
   playing?(name: string): void
   readonly color?: boolean
   readonly folder?: string
-  /** The script of the command line, for workers. */
-  readonly entry?: string
+  /** The script of a worker, and its arguments. */
+  readonly worker?: readonly string[]
   /** Aborted: a shard stops. */
   readonly signal?: AbortSignal
 }
@@ -167,7 +167,7 @@ export async function run(args: RunArguments, io: RunIo): Promise<number> {
   const loadErrors: string[] = []
   const options: RunFilesOptions = {
     ...selection(args),
-    ...{ seed, seeds, update, bail, names, check, workers, entry: io.entry, folder: io.folder },
+    ...{ seed, seeds, update, bail, names, check, workers, worker: io.worker, folder: io.folder },
     ...(!bail && {
       onLoadError: (error: LoadError) => {
         loadErrors.push(error.message)

@@ -99,16 +99,22 @@ export default scenario('errors', { endpoints: { getPod } }, async ({ check, clo
     }
   })
 
-  test('ends and names the scenario when a script loops without end', () => {
+  test.each([
+    ['1', { signal: 'SIGKILL' }],
+    ['2', { status: 2 }],
+  ])('ends and names the scenario when a script loops without end, workers: %s', (workers, ended) => {
     const home = mkdtempSync(join(PROJECT, 'scenarios-'))
     try {
-      const text =
-        "import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('spins', {}, async () => { for (;;); })\n"
-      writeFileSync(join(home, 'spins.ts'), text)
+      const script = (name: string, loop: string) =>
+        `import { scenario } from 'modelhost-sim/scenario'\nexport default scenario('${name}', {}, async () => { ${loop} })\n`
+      writeFileSync(join(home, 'fine.ts'), script('fine', ''))
+      writeFileSync(join(home, 'spins.ts'), script('spins', 'for (;;);'))
       const options = { encoding: 'utf8', cwd: PROJECT, timeout: 150_000, killSignal: 'SIGTERM' } as const
-      const { signal, stderr } = spawnSync(process.execPath, [BIN, 'run', home, '--loop-limit', '3s'], options)
-      expect(signal).toBe('SIGKILL')
-      expect(stderr).toMatch(/^Failed to play 'spins' \(.*spins\.ts\): the script blocked the process for 3 s/)
+      const args = [BIN, 'run', home, '--update', '--workers', workers, '--loop-limit', '5s']
+      const run = spawnSync(process.execPath, args, options)
+      expect(run).toMatchObject(ended)
+      expect(run.stderr).toMatch(/^Failed to play 'spins'.*: the script blocked the process for 5 s/)
+      expect(run.stderr).not.toContain('IPC')
     } finally {
       rmSync(home, { recursive: true })
     }

@@ -41,10 +41,10 @@ export async function runFiles(patterns: readonly string[], options: RunFilesOpt
   const results: FileResult[] = []
   let done = 0
   const onPlayed = () => options.onProgress?.(++done, total)
-  const { entry, workers = defaultWorkerCount(total) } = options
+  const { worker, workers = defaultWorkerCount(total) } = options
   const pool =
-    workers > 1 && jobs.length > 1 && entry !== undefined
-      ? new Workers(entry, Math.min(workers, jobs.length))
+    workers > 1 && jobs.length > 1 && worker !== undefined
+      ? new Workers(worker, Math.min(workers, jobs.length))
       : undefined
   const release = guardProcess()
   try {

@@ -32,11 +32,11 @@ export class Workers {
   readonly #busy = new Map<ChildProcess, QueuedJob>()
   #idle: readonly ChildProcess[] = []
 
-  /** @param entry the script of the command line */
-  constructor(entry: string, count: number) {
+  /** @param command the script of a worker, and its arguments */
+  constructor([script, ...args]: readonly string[], count: number) {
     const env = { ...process.env, [WORKER_VARIABLE]: '1' }
     this.#children = Array.from({ length: count }, () => {
-      const child = fork(entry, ['run'], {
+      const child = fork(script!, args, {
         env,
         serialization: 'advanced',
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -56,7 +56,7 @@ export class Workers {
   }
 
   close(): void {
-    for (const child of this.#children) child.disconnect()
+    for (const child of this.#children) if (child.connected) child.disconnect()
     this.#queue = []
   }
 
@@ -105,10 +105,10 @@ export interface RunFilesOptions extends Pick<RunOptions, 'seed' | 'names' | 'st
   readonly tags?: readonly string[] | undefined
   /** Stops at the first failure. */
   readonly bail?: boolean | undefined
-  /** Number of processes. Default: 1, or one for each core if there are many plays and an `entry`. */
+  /** Number of processes. Default: 1, or one for each core if there are many plays and a `worker`. */
   readonly workers?: number | undefined
-  /** The script of the command line, which starts workers. */
-  readonly entry?: string | undefined
+  /** The script that starts a worker, and its arguments. */
+  readonly worker?: readonly string[] | undefined
   /** Folder that patterns and file names are relative to. Default: the folder of the process. */
   readonly folder?: string | undefined
   /** Called for each file that cannot be loaded; the others are played. Default: the first such file ends the run. */
