@@ -230,6 +230,18 @@ describe('the autoscaler', () => {
     pass(sim, '10m')
     expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
   })
+
+  test('keeps the last instance of an idle deployment while it is frozen', () => {
+    const sim = stage()
+    const chat = sim.world.deployments.createLlm(spec({ min_instances: 0 }))
+    passUntil(sim, () => chat.toRecord().instances.running === 1)
+    sim.cluster.autoscaler.freeze()
+    pass(sim, '1h')
+    expect(chat.toRecord().instances).toEqual({ running: 1, pending: 0 })
+    sim.cluster.autoscaler.free()
+    pass(sim, '10m')
+    expect(chat.toRecord().instances).toEqual({ running: 0, pending: 0 })
+  })
 })
 
 describe('nodes', () => {

@@ -26,6 +26,16 @@ describe('a batch', () => {
     expect(batch.toRecord()).toMatchObject({ status: 'failed', output_file_id: null })
   })
 
+  test.each(['finalizing', 'cancelling'])('is refused while it is %s: then it can only end so', status => {
+    const sim = stage()
+    const batch = batchOf(sim, many(20))
+    passUntil(sim, () => batch.status === 'in_progress')
+    if (status === 'cancelling') batch.cancel()
+    passUntil(sim, () => batch.status === status)
+    expect(() => sim.cluster.batch(batch.id).fail()).toThrow(`it is ${status}. Only a batch that is validating or`)
+    expect(batch.status).toBe(status)
+  })
+
   test.each([
     ['of a deployment', own, true],
     ['on shared capacity', shared, true],

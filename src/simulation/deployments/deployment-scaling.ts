@@ -231,7 +231,7 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
     else this.#scheduleIdle(ordinal, row)
   }
 
-  /** Scales an idle deployment to zero if its bounds allow it. Its status follows the policy of the provider. */
+  /** Scales an idle deployment to zero if its bounds and the autoscaler allow it. Its status follows the policy of the provider. */
   onIdle(ordinal: number): void {
     const row = this.owner.writable(ordinal)
     row.idleEvent = 0
@@ -239,6 +239,10 @@ export class DeploymentScaling extends Part<DeploymentScalingParts, DeploymentSc
     const { batches, inferenceRequests } = this.ports
     if (row.minInstances > 0 || isParked(row) || batches.hasWorkFor(ordinal) || inferenceRequests.hasWorkFor(ordinal))
       return
+    if (this.parts.environment.state.autoscalerFrozen) {
+      this.#scheduleIdle(ordinal, row)
+      return
+    }
     row.desired = 0
     this.context.record(row, 'deployment.idled')
     this.onScaledToZero(ordinal)

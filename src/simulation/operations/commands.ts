@@ -105,7 +105,9 @@ const POOL_COMMANDS = {
 function endOfBatch(end: 'expire' | 'cancel' | 'fail' | 'stall', description: string) {
   const apply = (world: CommandTargets, batch_id: string) => {
     const batch = requireBatch(world, batch_id)
-    if (world.batches[end](batch.ordinal)) return
+    // A batch that ends already can still be cancelled.
+    const isOpen = end === 'cancel' || batch.status === 'validating' || batch.status === 'in_progress'
+    if (isOpen && world.batches[end](batch.ordinal)) return
     throw new CommandError(
       `Failed to ${end} the batch '${batch_id}': it is ${batch.status}. Only a batch that is validating or in_progress ends early.`,
     )
@@ -144,7 +146,7 @@ const THING_COMMANDS = {
     'cancel',
     'another user cancels a batch: it ends as cancelled with the lines that are done',
   ),
-  'batch.fail': endOfBatch('fail', 'a batch fails, without output'),
+  'batch.fail': endOfBatch('fail', 'a batch that is validating or in_progress fails, without output'),
   'batch.stall': endOfBatch('stall', 'no further line of a batch is done until it expires'),
   'deployment.stop': endOfDeployment('stop', 'another user stops a deployment'),
   'deployment.delete': endOfDeployment('delete', 'another user deletes a deployment'),
