@@ -438,6 +438,43 @@ test('a note about a retry does not tell of a loss', { tags: 'slow' }, async () 
   expect(await brokenBy(askTwice(false))).toEqual(['noSilentLoss'])
 })
 
+test('what a result says of a loss is not learned as noise, although another request had the answer', {
+  tags: 'slow',
+}, async () => {
+  const known =
+    (isCareful: boolean): Run =>
+    async context => {
+      const memory = new Map<string, string>()
+      const texts: string[] = []
+      const own: number[] = []
+      for (const [at, word] of ['reef', 'cove', 'reef'].entries()) {
+        const text = memory.get(word) ?? (await describe(context, word))
+        if (text === undefined) own.push(at + 1)
+        else memory.set(word, text)
+        texts.push(text ?? `A ${word} is`)
+      }
+      return { texts, ...(isCareful && { own }) }
+    }
+  expect(await brokenBy(known(true))).toEqual([])
+  expect(await brokenBy(known(false))).toEqual(['noSilentLoss'])
+  const follow =
+    (isCareful: boolean): Run =>
+    async context => {
+      const log: unknown[] = []
+      for (const hour of [11, 17]) {
+        const list = await askOnce<Entries>(context, '/deploy/list')
+        log.push({
+          hour,
+          ids: list?.map(one => Object.values(one)[0]) ?? null,
+          ...(isCareful && { why: list ? '' : 'no list' }),
+        })
+        await context.sleep(3_600_000)
+      }
+      return log
+    }
+  expect(await brokenBy(follow(true), ['status503'], { fixtures: 'default' })).toEqual([])
+})
+
 test('the card says that a loss cannot be seen', async () => {
   const speak =
     (show: (bytes: number) => unknown): Run =>

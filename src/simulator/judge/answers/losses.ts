@@ -98,7 +98,7 @@ class LossSearch {
     const comparison = this.#comparison
     const losses = mangledIn(this.#observation, this.#base, comparison)
     const keys = [...comparison.tellers.map(({ key }) => key), ...this.#changes(), ...changedTextsIn(comparison)]
-    const noise = losses.length > 0 || this.#lacksText ? [] : keys
+    const noise = losses.length > 0 || this.#lacksValue ? [] : keys
     return { losses, isJudged: losses.length > 0, noise, showsState: false, unseen: [] }
   }
 
@@ -121,11 +121,14 @@ class LossSearch {
     return [...new Set(asked.filter(one => !isShown(one)).map(({ operation }) => operation))]
   }
 
-  /** Whether a text of an answer is not in the result. What differs may then tell that, as a budget that was used up. */
-  get #lacksText(): boolean {
-    return this.#comparison.usual.leaves.some(({ value }) => {
-      const text = typeof value === 'string' ? this.#said.normalise(value) : ''
-      return isTelling(text) && this.#said.texts.has(text) && !this.#texts.has(text)
+  /** Whether the result has a text of an answer less often than usual, or null in place of a value. What differs may tell that. */
+  get #lacksValue(): boolean {
+    return this.#comparison.usual.leaves.some(leaf => {
+      const text = typeof leaf.value === 'string' ? this.#said.normalise(leaf.value) : ''
+      const key = textKey(leaf, this.#said.normalise)
+      const isFewer = (this.#byText.get(key)?.length ?? 0) < this.#usualByText.get(key)!.length
+      const isLost = isTelling(text) && this.#said.texts.has(text) && isFewer
+      return isLost || (leaf.value !== null && this.#valueAt(leaf.place) === null)
     })
   }
 
