@@ -1,6 +1,8 @@
 /** Runs of a flow: what the flow sees, what is recorded, and what remains. */
 import { pbkdf2, randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -144,6 +146,19 @@ test.each<[name: string, work: () => Promise<unknown>]>([
     await work()
   }
   expect(await runOnce(flow)).toMatchObject({ end: 'returned', duration: 2_000_000 })
+})
+
+test('no time of the world passes while a flow writes files, although a limit of an earlier request is left', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'flow-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const flow: FlowFunction = async ({ fetch, url, token }) => {
+    const init = { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(50_000) }
+    for (let line = 0; line < 10; line++) {
+      await fetch(`${url}/deploy/list`, init)
+      await appendFile(join(folder, 'lines.txt'), `${line}\n`)
+    }
+  }
+  expect(await runOnce(flow)).toMatchObject({ end: 'returned', duration: 0 })
 })
 
 test('a flow that listens to the world goes on when it happens', { tags: 'slow' }, async () => {

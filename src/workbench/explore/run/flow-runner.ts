@@ -229,10 +229,23 @@ class Run {
 
   /** Returns whether the client has ended. While it waits for something outside of the world, its time does not move. */
   #hasEnded(): boolean | Promise<boolean> {
-    if (this.#client!.end !== undefined || this.#isEndless) return true
+    const { end, waitsForWorld } = this.#client!
+    if (end !== undefined || this.#isEndless) return true
     if (!this.#waitsForWorld) return this.#waitOutside()
     this.#vain = undefined
-    return false
+    return !waitsForWorld && this.#globals!.timers > 0 && this.#waitForFile()
+  }
+
+  /** A timer can be left of a request that has ended. So a client that has only timers first reads and writes its files. */
+  async #waitForFile(): Promise<boolean> {
+    const outside = this.#outside!
+    for (let turns = 0; turns < WAKING_TURNS && this.#client!.end === undefined; turns++) {
+      await eventLoopTurn()
+      if (!outside.usesFile) continue
+      turns = 0
+      if ((await outside.wait(() => this.#client!.end !== undefined || !outside.usesFile)) === 'limit') break
+    }
+    return this.#client!.end !== undefined
   }
 
   get #waitsForWorld(): boolean {

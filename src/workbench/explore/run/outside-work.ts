@@ -53,6 +53,11 @@ export class OutsideWork {
     this.#hook?.enable()
   }
 
+  /** Whether a file is read or written now. */
+  get usesFile(): boolean {
+    return [...activeResources().keys()].some(type => /^(?:FSReq|CloseReq)/.test(type))
+  }
+
   /** Ends the watch. */
   stop(): void {
     this.#hook?.disable()
