@@ -202,7 +202,8 @@ const SECTIONS = [
     title: 'Requests',
     kinds: {
       request: {
-        meaning: 'A request of a client. `status` is 0 until it ends, and if it got no answer',
+        meaning:
+          'A request of a client, or one to the control plane that can change the world. `status` is 0 until it ends, and if it got no answer',
         fields: 'operation status decidedBy',
       },
     },
@@ -225,9 +226,12 @@ const SECTIONS = [
       'inference.queued': { meaning: 'No place is free, so the request waits', fields: 'deployment' },
       'inference.served': { meaning: 'Answered', fields: ANSWER_FIELDS },
       'inference.left': { meaning: 'The client disconnected', fields: ANSWER_FIELDS },
-      'inference.broken': { meaning: 'Its instance was lost', fields: 'model reason' },
+      'inference.broken': { meaning: 'Its instance was lost or ended', fields: 'model reason' },
       'inference.turnedAway': { meaning: 'Refused while it waited', fields: 'model reason' },
-      'inference.cutOff': { meaning: 'The grace period of the account ended', fields: 'model reason' },
+      'inference.cutOff': {
+        meaning: 'The grace period of the account ended, or the account was deleted',
+        fields: 'model reason',
+      },
     },
   },
   {
@@ -263,7 +267,7 @@ const SECTIONS = [
         log: ({ fields }) => `WARNING ${fields.lines} lines of ${fields.batch} are run again`,
       },
       'file.created': { meaning: 'Uploaded, or written by a batch', fields: 'filename bytes hash' },
-      'file.deleted': { meaning: 'Deleted by a request' },
+      'file.deleted': { meaning: 'Deleted by a request or a command' },
       'file.expired': { meaning: 'Deleted at its `expires_at`' },
     },
   },

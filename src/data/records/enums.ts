@@ -114,8 +114,8 @@ export const BATCH_LIFECYCLE = new Lifecycle(
     failed: {
       phase: 'terminal',
       next: [],
-      entry: 'Validation failed: the number of errors, and the code of the first',
-      sentence: 'The validation of the batch {id} failed with {errors error}. The code of the first is {first}.',
+      entry: 'It failed: the number of errors, and the code of the first',
+      sentence: 'The batch {id} failed with {errors error}. The code of the first is {first}.',
       fields: 'errors first',
     },
     in_progress: {

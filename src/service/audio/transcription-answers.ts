@@ -157,7 +157,7 @@ export const TRANSCRIPTION_ASSUMPTIONS = [
   'file: WAV, MP3, FLAC, Ogg, MP4 or WebM, known by its content; only its length is read',
   'the length of WAV, FLAC and Ogg (Opus, Vorbis) is that of their headers; MP3: its size by the bit rate of its first frame; MP4, WebM: its size by 64 kbit/s',
   'the words are drawn from the seed, the model and the content of the file: 2.5 a second',
-  'a segment has 8 to 15 words; segments cover the whole duration',
+  'a segment has 8 to 15 drawn words, the last one may have fewer; segments cover the whole duration',
   'text, srt and vtt are plain text; usage.seconds is the duration',
   'prompt and temperature are validated and ignored',
 ] as const

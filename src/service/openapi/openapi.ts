@@ -10,7 +10,7 @@ export const COMMON_ASSUMPTIONS = [
   'Success is 200.',
   'An invalid body or parameter is 422, with the first 100 issues in the order of the fields.',
   'Digits in a text count as a number, and the texts `true` and `false` as a boolean. With the policy `validation: strict` of the profile they do so in queries only.',
-  'Unknown body fields are ignored. With strict requests they are 422.',
+  'Unknown body fields are ignored, except where an operation says 422. With strict requests they are 422.',
   '`alt-api-key` authenticates if `Authorization` is missing, and `x-api-key` if both are missing.',
   'Refusals of the OpenAI-compatible routes have an error object.',
   'A JSON body needs no content type.',

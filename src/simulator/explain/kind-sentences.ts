@@ -92,7 +92,7 @@ const WORK_SENTENCES = {
   'inference.left': 'The client of the answer {id} disconnected.',
   'inference.broken': withReason('The answer {id} broke.'),
   'inference.turnedAway': withReason('The request for the answer {id} was refused while it waited.'),
-  'inference.cutOff': withReason('The answer {id} was cut off, because the grace period of the account ended.'),
+  'inference.cutOff': withReason('The answer {id} was cut off, because the account was suspended or deleted.'),
   'webhook.sent': 'The attempt {attempt} to deliver the result of {id} began.',
   'webhook.delivered': 'The address of the webhook took the result of {id} with the status {status}.',
   'webhook.failed': withReason('The attempt {attempt} to deliver the result of {id} failed.'),

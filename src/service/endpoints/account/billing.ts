@@ -30,7 +30,7 @@ export const setPaymentConfig = neighbour({
     'limit is in US dollars, up to 40,000,000; a negative number means no limit; missing or null: the limit stays',
     'the limit is on recent of the checklist: the use of a billing period, policy invoice_closes of the profile',
     'if recent reaches the limit, the account is suspended with limit-reached, also at once by a low limit',
-    'a higher limit and the next billing period end that suspension',
+    'a limit above recent and the next billing period end that suspension',
     'a limit is rounded to a micro-cent; the answer is the limit in force',
   ],
   body: z.object({ limit: z.number().nullish() }),

@@ -110,7 +110,7 @@ export const deleteMe = neighbour({
   route: 'DELETE /v1/me',
   summary: 'Delete the account and all that it has',
   assumptions: [
-    'the answer is the last record, with checklist null; every later request is 401',
+    'the answer is the last record, with checklist null; every later request that needs a token is 401',
     'deployments, hosted instances, containers, files, voices, SSH keys and API tokens are deleted as by their own requests',
     'batches are cancelled, pending requests for limits are denied, and automatic top-up ends',
     'requests to catalog models in progress are cut off',

@@ -14,7 +14,7 @@ export const createScopedToken = neighbour({
   summary: 'Create a scoped token: for some models, until a time, up to a spending limit',
   assumptions: [
     'the token begins with jwt: and authenticates requests to models as an API token does; any other request is 403',
-    'api_key_name is the name of the API token that signs it; without that token it is 401',
+    'api_key_name is the name of the API token that signs it; after that token is deleted or revoked, the scoped token is 401',
     'it is a JSON Web Token with HS256; the secret is the value of the API token',
     'a client can sign one by itself: kid is the uid, a colon and the name of the API token in base64; sub, exp, models or model, spending_limit',
     'models: up to 100 names; missing or null: all models; another model is 403',

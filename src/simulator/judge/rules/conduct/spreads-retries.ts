@@ -20,8 +20,7 @@ interface Retry {
 export const spreadsRetries = defineRule({
   summary: 'The retries of different clients fall on different instants.',
   advice: 'Add a random share of the pause to each pause. Draw it again for each retry.',
-  detail:
-    'Two clients that retry twice at the same millisecond break it.',
+  detail: 'Two clients that retry twice at the same millisecond break it.',
   source:
     "AWS Builders' Library, Timeouts, retries, and backoff with jitter: without jitter, clients that failed together come " +
     'back together.',

@@ -14,8 +14,7 @@ const TOGETHER: Micros = 10 * SECOND
 export const usesLists = defineRule({
   summary: 'The client reads a list in place of many things one by one.',
   advice: 'Read the list once, and look up what you need in it by id.',
-  detail:
-    'Five different things of a kind within ten seconds break it. Reads of one thing count once, with any query.',
+  detail: 'Five different things of a kind within ten seconds break it. Reads of one thing count once, with any query.',
   source: 'Opinion of modelhost-sim: each request counts for the rate limit, and a list is one.',
   place: 'operation',
   check(conduct) {
