@@ -6,7 +6,7 @@ import { defineFaultKind } from './kind.ts'
 /** A compressed body that the client did not ask for. Clients that decode by themselves do not notice it. */
 export const gzip = defineFaultKind({
   schema: z.strictObject({ kind: z.literal('gzip') }),
-  summary: 'A body in gzip, whatever `Accept-Encoding` says',
+  summary: 'A body in gzip, also without `Accept-Encoding`',
   finding: (_, operation) => `the answer to ${operation} was compressed`,
   example: { kind: 'gzip' },
   async act(_, hit) {
