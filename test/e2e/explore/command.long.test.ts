@@ -69,6 +69,21 @@ try {
 }`
 
 describe('a run', () => {
+  test('has a folder for its files, and a note names those that runs share', async () => {
+    const keep = (file: string) => `
+import { readFileSync } from 'node:fs'
+const file = ${file}
+appendFileSync(file, 'x')
+await call('GET', '/deploy/list')
+process.exit(readFileSync(file, 'utf8') === 'xxx' ? 1 : 0)`
+    const own = runnerOf(keep("process.env.TMPDIR + '/state.txt'"), { cwd: folder })
+    for (const plan of [[], [], [{ crash: 1 }]]) expect((await own.run(plan)).end).toBe('returned')
+    expect(own.notes).toEqual([])
+    const shared = runnerOf(keep("'state.txt'"), { cwd: folder })
+    for (const end of ['returned', 'returned', 'threw']) expect((await shared.run([])).end).toBe(end)
+    expect(shared.notes).toEqual([expect.stringMatching(/^The runs changed state\.txt in the working directory/)])
+  })
+
   test('is repeatable, and its faults reach the client alone', async () => {
     const runner = runnerOf(CAREFUL)
     const base = await runner.run([])

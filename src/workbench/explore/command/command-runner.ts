@@ -1,6 +1,8 @@
 /** Explores a command: each run is a process with a world of its own on one server. */
 
-import { availableParallelism } from 'node:os'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type Duration, micros } from '../../../kernel/duration.ts'
 import { once } from '../../../lib/once.ts'
 import { plural } from '../../../lib/text/numbers.ts'
@@ -75,6 +77,7 @@ const NOTED_SECONDS = 2
 /** Real milliseconds from which a note counts a run that waited for an answer. */
 const NOTED_HANG_MS = 5_000
 const PRINTED_LINES = 10
+const NOTED_FILES = 3
 
 interface CommandRunnerOptions {
   /** Default: the environment of this process. */
@@ -122,6 +125,8 @@ class ProcessRunner implements FlowRunner {
   #isStopped = false
   /** Runs that left a child. */
   #leavingRuns = 0
+  /** The files of the working directory before the first run. */
+  readonly #files: ReadonlyMap<string, string>
   /** What the first run without faults slept. */
   #sleptMs = 0
   /** What each run that waited for an answer that never came waited in real time. */
@@ -144,6 +149,7 @@ class ProcessRunner implements FlowRunner {
       throw new RangeError("Failed to explore: a timeout of 0 ends every run. Give one as in '60s'.")
     this.#slots = new Slots(processes)
     this.#template = createSimulator({ ...worldOf(flow.options), clock: 'on-poll', journalLimit: JOURNAL_LIMIT })
+    this.#files = filesOf(this.#cwd)
     if (options.signal?.aborted) this.#isStopped = true
     options.signal?.addEventListener('abort', this.#stop)
   }
@@ -152,13 +158,20 @@ class ProcessRunner implements FlowRunner {
     return this.#template.api.operations
   }
 
+  get #cwd(): string {
+    return this.#flow.cwd ?? process.cwd()
+  }
+
   get notes(): readonly string[] {
     const seconds = Math.round(this.#sleptMs / 1000)
     const slept = `Each run waits ${seconds} s of real time in the sleeps of the client, and each fault is a run. ${nameRunners()}`
     const left = `In ${plural(this.#leavingRuns, 'run')}, the command left a process in a session of its own, which held its output open. It was not waited for, and may still run. Make the command end what it starts.`
     const hung = Math.round(this.#hungMs.reduce((sum, ms) => sum + ms, 0) / 1000)
     const waited = `Runs that waited for answers that never came: ${this.#hungMs.length}, ${hung} s of real time in all. Make the limit on the time for one answer a setting of the client, and give a shorter one: step 3 of docs/explore-command.md.`
+    const shared = [...filesOf(this.#cwd)].flatMap(([file, state]) => (this.#files.get(file) === state ? [] : [file]))
+    const changed = `The runs changed ${shared.slice(0, NOTED_FILES).join(', ')} in the working directory, and later runs read that. Keep state in files below TMPDIR: each run has a folder of its own there.`
     return [
+      ...(shared.length === 0 ? [] : [changed]),
       ...(seconds < NOTED_SECONDS ? [] : [slept]),
       ...(this.#hungMs.length === 0 ? [] : [waited]),
       ...(this.#leavingRuns === 0 ? [] : [left]),
@@ -194,13 +207,12 @@ class ProcessRunner implements FlowRunner {
 
   async #play(plan: Plan, world: ServedWorld, url: string, options: PlacedRunOptions): Promise<RunResult> {
     const { env: environment = process.env } = this.#options
-    const {
-      cwd = process.cwd(),
-      options: { invariants, tellsBy },
-    } = this.#flow
-    const argv = this.#argv
+    const { invariants, tellsBy } = this.#flow.options
+    const [argv, cwd] = [this.#argv, this.#cwd]
+    const folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-'))
     const { name, token = '' } = world
-    const env = commandEnvironment(environment, { url, token, control: `${url}/_sim/worlds/${name}/_sim` })
+    const ofWorld = commandEnvironment(environment, { url, token, control: `${url}/_sim/worlds/${name}/_sim` })
+    const env = { ...ofWorld, TMPDIR: folder }
     const { healAt, leave: onSilence } = options
     const [timeoutMs, groups] = [this.#timeoutMs, this.#groups]
     const [isBase, key] = [plan.length === 0, settingKey(options)]
@@ -227,6 +239,7 @@ class ProcessRunner implements FlowRunner {
       if (run.leftChild) this.#leavingRuns++
       if (run.hungMs >= NOTED_HANG_MS) this.#hungMs.push(run.hungMs)
       this.#active.delete(run)
+      rmSync(folder, { recursive: true, force: true })
     }
   }
 
@@ -259,4 +272,11 @@ class ProcessRunner implements FlowRunner {
     await server?.close()
     await this.#template[Symbol.asyncDispose]()
   }
+}
+
+/** Returns the files of a folder, each with its size and the time of its last change. */
+function filesOf(folder: string): ReadonlyMap<string, string> {
+  const state = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })
+  const files = readdirSync(folder).map(name => [name, state(name)] as const)
+  return new Map(files.flatMap(([name, one]) => (one?.isFile() ? [[name, `${one.size} ${one.mtimeMs}`]] : [])))
 }
