@@ -475,6 +475,43 @@ test('what a result says of a loss is not learned as noise, although another req
   expect(await brokenBy(follow(true), ['status503'], { fixtures: 'default' })).toEqual([])
 })
 
+test('a sum below the rows tells of no loss by its place', { tags: 'slow' }, async () => {
+  const index =
+    (isCareful: boolean): Run =>
+    async context => {
+      const rows: string[] = []
+      let pages = 0
+      for (let after = ''; pages < 5; pages++) {
+        const page = await askOnce<{ data: readonly { id: string; filename: string }[]; has_more: boolean }>(
+          context,
+          `/v1/files?limit=2${after}`,
+        )
+        if (page === undefined) break
+        rows.push(...page.data.map(({ filename }) => filename))
+        if (!page.has_more) return [...rows, `${rows.length} files on ${pages + 1} pages`]
+        after = `&after=${page.data.at(-1)!.id}`
+      }
+      return [...rows, `${rows.length} files on ${pages} pages${isCareful ? ', more are not read' : ''}`]
+    }
+  expect(await brokenBy(index(true), ['status503'], { fixtures: 'default' })).toEqual([])
+  expect(await brokenBy(index(false), ['status503'], { fixtures: 'default' })).toEqual(['noSilentLoss'])
+})
+
+test('a calm label beside another number asks, and excuses null', { tags: 'slow' }, async () => {
+  const guard =
+    (unread: null | 0): Run =>
+    async context => {
+      const path = '/payment/usage?from=2025.12&to=2025.12'
+      const usage = await askOnce<{ readonly months: readonly { readonly total_cost: number }[] }>(context, path)
+      const cents = usage?.months.at(0)?.total_cost ?? unread
+      return { decision: usage ? 'over the budget' : 'nothing to do', cents }
+    }
+  const judged = (unread: null | 0) => findingsOf(guard(unread), { fixtures: 'default' }, ['status503'])
+  const { invariants, card } = await judged(0)
+  expect([invariants, card.unclear.map(({ place }) => place)]).toEqual([[], ['decision']])
+  expect((await judged(null)).card.unclear).toEqual([])
+})
+
 test('the card says that a loss cannot be seen', async () => {
   const speak =
     (show: (bytes: number) => unknown): Run =>

@@ -19,7 +19,17 @@ import type {
 } from '../observation.ts'
 import { type Comparison, comparisonOf, tellsLoss } from './comparison.ts'
 import { addContents, type Normalise, noContents } from './contents.ts'
-import { formatPlace, isDerived, isDigest, isWithin, type Leaf, type Place, patternOf, recordOf } from './leaves.ts'
+import {
+  formatPlace,
+  isDerived,
+  isDigest,
+  isWithin,
+  type Leaf,
+  type Place,
+  patternOf,
+  recordOf,
+  type Teller,
+} from './leaves.ts'
 import { changedTextsIn, mangledIn } from './mangled.ts'
 import { isTelling } from './run-answers.ts'
 import { isEffort, speaksOfFailure, tellersFor } from './telling.ts'
@@ -98,7 +108,8 @@ class LossSearch {
     const comparison = this.#comparison
     const losses = mangledIn(this.#observation, this.#base, comparison)
     const keys = [...comparison.tellers.map(({ key }) => key), ...this.#changes(), ...changedTextsIn(comparison)]
-    const noise = losses.length > 0 || this.#lacksValue ? [] : keys
+    const isSaid = comparison.tellers.some(({ tells }) => tells === 'always')
+    const noise = losses.length > 0 || isSaid || this.#lacksValue ? [] : keys
     return { losses, isJudged: losses.length > 0, noise, showsState: false, unseen: [] }
   }
 
@@ -150,6 +161,7 @@ class LossSearch {
     const instead = isNumber ? this.#insteadOfNumber(leaf) : this.#instead(leaf)
     if (instead === undefined) return undefined
     const { place } = leaf
+    const isFigureNow = typeof this.#valueAt(place) === 'number'
     const { learned } = this.#observation
     const { noise, isSettled } = learned ?? { noise: new Set(), isSettled: false }
     // Only runs in which nothing is lost show whether such a number differs by itself.
@@ -158,8 +170,11 @@ class LossSearch {
     const isCount = isChange || (typeof leaf.value === 'number' && Math.abs(leaf.value) < LEAST_SOURCED)
     if ((isChange && isOwnEffort) || (isCount && noise.has(changeKey(place, this.#valueAt(place))))) return undefined
     const near = tellersFor(place, this.#comparison.tellers)
-    const tellers = near.filter(teller => tellsLoss(teller, learned))
-    const perhaps = near.filter(({ key, tells }) => tells === 'perhaps' && !noise.has(key))
+    // Beside another number, a label without a word of failure may only name what follows from it.
+    const isCalm = ({ key, tells }: Teller) =>
+      tells === 'ifQuiet' && key.startsWith('label ') && typeof leaf.value === 'number' && isFigureNow
+    const tellers = near.filter(teller => tellsLoss(teller, learned) && !isCalm(teller))
+    const perhaps = near.filter(teller => (teller.tells === 'perhaps' || isCalm(teller)) && !noise.has(teller.key))
     const { tells } = this.#observation
     const isSaid = tells ?? (tellers.length > 0 || this.#isPrinted || this.#isDated(place, cause))
     // A text of another form has no such number. It is another sentence, or says that something is missing.

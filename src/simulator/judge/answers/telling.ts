@@ -171,12 +171,20 @@ class TellerSearch {
   #compare(leaf: Leaf): void {
     const { place } = leaf
     const known = this.#usualAt.get(JSON.stringify(place))
-    const before = known === undefined ? valueAt(this.#usual.result, place) : known.value
+    const before = this.#entryLike(leaf) ?? (known === undefined ? valueAt(this.#usual.result, place) : known.value)
     const difference = this.#differenceOf(leaf, before)
     if (difference === undefined) return
     const moved = this.#movedFrom(place)
     if (moved !== undefined && !this.#differenceOf(leaf, valueAt(this.#usual.result, moved))) return
     this.#add(place, ...difference)
+  }
+
+  /** Returns the usual entry of a list that has the form of a text, as the sum below its rows; undefined for none. */
+  #entryLike({ place, value }: Leaf): unknown {
+    const usual = typeof value === 'string' ? valueAt(this.#usual.result, place.slice(0, -1)) : undefined
+    return Array.isArray(usual)
+      ? usual.find(one => typeof one === 'string' && formOf(one) === formOf(value))
+      : undefined
   }
 
   /** Returns where an entry of a shorter list was. It equals the one as far from the end, or is unlike the one at its place. */
@@ -319,6 +327,11 @@ class TellerSearch {
 /** Tells whether two places are of one object, or of one text. Entries of a list are not. */
 function areSiblings(one: Place, other: Place): boolean {
   return one.length === other.length && typeof one.at(-1) === 'string' && isWithin(one, other.slice(0, -1))
+}
+
+/** Returns a text without its numbers. */
+function formOf(text: unknown): string {
+  return String(text).replaceAll(/\d+/g, '#')
 }
 
 function toKey({ place, value }: Leaf): string {

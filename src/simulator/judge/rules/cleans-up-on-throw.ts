@@ -11,7 +11,7 @@ import { formatCost, formatSince, formatUsd, nameRequest, nameThing, quoteText }
  * if the client sets them back or deletes them without faults.
  */
 export const cleansUpOnThrow = defineRule({
-  summary: 'A client that throws deletes what it created and sets back what it changed, or names it in the error.',
+  summary: 'A client that throws deletes what it created and resets what it usually resets, or names it in the error.',
   advice:
     'Delete deployments and rentals, cancel batches, and set back what you raised, in a finally block that retries. If ' +
     'that fails, put the id into the error, so that the caller can do it.',
