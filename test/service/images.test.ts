@@ -2,6 +2,7 @@
 import { toFile } from 'openai'
 import { describe, expect, test } from 'vitest'
 import type { Simulator } from '../../src/simulator/simulator.ts'
+import { askTo, formOf } from '../setup/send-to.ts'
 import { decodePng } from './media/png-reader.ts'
 import { createPng } from './media/png-writer.ts'
 import { openaiWorld } from './openai/openai-world.ts'
@@ -10,18 +11,6 @@ const MODEL = 'inkfold/canvas-xl'
 const imageWorld = (options = {}) => openaiWorld({ fixtures: 'empty', with: {}, ...options })
 const asFile = (file: Uint8Array<ArrayBuffer>, name = 'image.png') => toFile(file, name)
 const UPLOAD = createPng({ width: 300, height: 200 })
-
-/** Sends a form. Values that are not texts are files. */
-async function sendForm(sim: Simulator, path: string, fields: Record<string, string | Uint8Array<ArrayBuffer>>) {
-  const body = new FormData()
-  for (const [name, value] of Object.entries(fields)) {
-    if (typeof value === 'string') body.set(name, value)
-    else body.set(name, new Blob([value]), `${name}.png`)
-  }
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const response = await sim.fetch(`http://sim${path}`, { method: 'POST', headers, body })
-  return { status: response.status, body: await response.json() }
-}
 
 const unitsOf = (sim: Simulator) => sim.ledger.entries().flatMap(({ kind, units }) => (kind === 'units' ? [units] : []))
 
@@ -67,7 +56,7 @@ test('an upload that is too large or too small for an answer keeps its proportio
   const { sim } = imageWorld()
   const sizeFor = async (width: number, height: number) => {
     const image = createPng({ width, height })
-    const { body } = await sendForm(sim, '/v1/images/variations', { model: MODEL, image })
+    const { body } = await askTo(sim, 'POST /v1/images/variations', formOf({ model: MODEL, image }))
     const decoded = decodePng(body.data[0].b64_json)
     return [decoded.width, decoded.height]
   }
@@ -94,7 +83,7 @@ test('equal requests get equal images; another seed, model, prompt or upload get
     const { sim, ask } = imageWorld({ seed })
     const size = '64x64'
     const { body } = image
-      ? await sendForm(sim, '/v1/images/edits', { model, prompt, size, image })
+      ? await askTo(sim, 'POST /v1/images/edits', formOf({ model, prompt, size, image }))
       : await ask('/v1/compat/images/generations', { model, prompt, size })
     return body.data[0].b64_json as string
   }
@@ -158,7 +147,8 @@ test('a scripted error answers in place of an image', async () => {
 
 test('a fault rule for a model also matches its uploads', async () => {
   const { sim } = imageWorld()
-  const edit = (model: string) => sendForm(sim, '/v1/images/edits', { model, prompt: 'A river.', image: UPLOAD })
+  const edit = (model: string) =>
+    askTo(sim, 'POST /v1/images/edits', formOf({ model, prompt: 'A river.', image: UPLOAD }))
   sim.faults.add({ on: 'createImageEdit', model: MODEL, fault: { kind: 'status', status: 503 } })
   expect((await edit(MODEL)).status).toBe(503)
   expect((await edit('inkfold/canvas-fast')).status).toBe(200)
@@ -207,7 +197,7 @@ describe('a refused request', () => {
   test.each(uploads)('changes nothing: %s in %s', { tags: 'slow' }, async (_, operation, about, status, message) => {
     const { sim } = imageWorld()
     const fields = { model: MODEL, ...(operation === 'edits' && { prompt: 'A river.' }), ...about }
-    const answer = await sendForm(sim, `/v1/images/${operation}`, fields)
+    const answer = await askTo(sim, `POST /v1/images/${operation}`, formOf(fields))
     expect(answer.status).toBe(status)
     expect(JSON.stringify(answer.body)).toMatch(message)
     expect(sim.ledger.entries()).toEqual([])

@@ -1,16 +1,15 @@
 /** Endpoints that the interface document does not have but a lifecycle needs. */
 import { describe, expect, test } from 'vitest'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
-import { batchFile } from '../setup/batches.ts'
+import { batchFile, batchLine } from '../setup/batches.ts'
+import { askTo, refusalOf } from '../setup/send-to.ts'
 
 const LINES = Array.from({ length: 40 }, (_, n) =>
-  JSON.stringify({
-    custom_id: `line-${n}`,
-    method: 'POST',
-    url: '/v1/completions',
-    body: { model: 'acme/chat', prompt: `Tell me ${n}.` },
-  }),
+  JSON.stringify(batchLine(`line-${n}`, { model: 'acme/chat', prompt: `Tell me ${n}.` }, '/v1/completions')),
 ).join('\n')
+
+/** A batch but for its file. */
+const create = { endpoint: '/v1/completions', completion_window: '24h' }
 
 function world(options: SimulatorOptions = {}) {
   const sim = createSimulator({
@@ -19,19 +18,9 @@ function world(options: SimulatorOptions = {}) {
     with: { deployments: [{ model_name: 'acme/chat', num_gpus: 2 }] },
     ...options,
   })
-  const ask = async (request: string, body?: unknown, token = sim.token) => {
-    const [method, path] = request.split(' ') as [string, string]
-    const response = await sim.fetch(`http://sim${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}` },
-      ...(body !== undefined && { body: body instanceof FormData ? body : JSON.stringify(body) }),
-    })
-    // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers
-    return { status: response.status, body: JSON.parse(await response.text()) as any }
-  }
-  const upload = async (content: string, filename = 'in.jsonl') => {
-    return (await ask('POST /v1/files', batchFile(content, filename))).body.id as string
-  }
+  const ask = (request: string, body?: unknown, token = sim.token) => askTo({ fetch: sim.fetch, token }, request, body)
+  const upload = async (content: string, filename = 'in.jsonl'): Promise<string> =>
+    (await ask('POST /v1/files', batchFile(content, filename))).body.id
   const kinds = () => sim.journal.entries().map(({ kind }) => kind)
   return { sim, ask, upload, kinds }
 }
@@ -88,12 +77,9 @@ describe('PUT /deploy/{deploy_id}', () => {
     sim.cluster.limit.set('H100-80GB', 5)
     const [digest, before] = [sim.digest, await shown()]
     expect((await resize({ min_instances: 3, max_instances: 3 })).status).toBe(403)
-    expect((await resize({ min_instances: 2, max_instances: 1 })).body.detail).toEqual([
-      {
-        loc: ['body', 'settings', 'max_instances'],
-        msg: expect.stringContaining('(1) should not be below'),
-        type: 'value_error',
-      },
+    const { detail } = (await resize({ min_instances: 2, max_instances: 1 })).body
+    expect(detail).toMatchObject([
+      { loc: ['body', 'settings', 'max_instances'], msg: expect.stringContaining('(1) should not be below') },
     ])
     expect((await resize({ min_instances: 2 })).status).toBe(422)
     expect((await resize({ max_instances: 0 })).status).toBe(422)
@@ -112,17 +98,12 @@ describe('PUT /deploy/{deploy_id}', () => {
     const rows = (await ask('GET /deploy/list')).body as { deploy_id: string; type: string }[]
     for (const type of ['lora', 'legacy']) {
       const { deploy_id } = rows.find(row => row.type === type)!
-      expect([type, (await ask(`PUT /deploy/${deploy_id}`, { settings: { min_instances: 2 } })).status]).toEqual([
-        type,
-        400,
-      ])
+      expect((await ask(`PUT /deploy/${deploy_id}`, { settings: { min_instances: 2 } })).status, type).toBe(400)
     }
   })
 })
 
 describe('POST /v1/batches/{batch_id}/cancel', () => {
-  const create = { endpoint: '/v1/completions', completion_window: '24h' }
-
   test('a running batch is cancelled and keeps its finished lines', async () => {
     const { sim, ask, upload } = world()
     const { body: batch } = await ask('POST /v1/batches', { ...create, input_file_id: await upload(LINES) })
@@ -138,8 +119,8 @@ describe('POST /v1/batches/{batch_id}/cancel', () => {
       output_file_id: expect.stringMatching(/^file_\w{24}$/),
       completed_at: null,
     })
-    const again = await ask(`POST /v1/batches/${batch.id}/cancel`)
-    expect(again).toEqual({ status: 400, body: { detail: { error: `batch ${batch.id} is cancelled already` } } })
+    const again = await refusalOf(ask(`POST /v1/batches/${batch.id}/cancel`))
+    expect(again).toEqual([400, `batch ${batch.id} is cancelled already`])
   })
 
   test('a validating batch is cancelled without files, and an unknown batch is 404', async () => {
@@ -169,29 +150,20 @@ describe('paginated lists', () => {
     expect([idsOf(first), first.has_more]).toEqual([newest.slice(0, 2), true])
     const second = await list(`?limit=3&after=${first.last_id}`)
     expect([idsOf(second), second.has_more]).toEqual([newest.slice(2), false])
-    expect(await list('?purpose=batch_output')).toEqual({
-      object: 'list',
-      data: [],
-      has_more: false,
-      first_id: null,
-      last_id: null,
-    })
+    const none = { object: 'list', data: [], has_more: false, first_id: null, last_id: null }
+    expect(await list('?purpose=batch_output')).toEqual(none)
     expect((await ask('GET /v1/files?after=nope')).status).toBe(404)
     for (const bad of ['limit=0', 'limit=10001', 'order=up'])
       expect((await ask(`GET /v1/files?${bad}`)).status).toBe(422)
     expect((await ask(`GET /v1/files/${ids[2]}`)).body).toMatchObject({ id: ids[2], filename: 'c.jsonl', bytes: 1 })
-    expect((await ask('GET /v1/files/nope')).body).toEqual({ detail: { error: 'file not found' } })
+    expect(await refusalOf(ask('GET /v1/files/nope'))).toEqual([404, 'file not found'])
   })
 
   test('batches', async () => {
     const { sim, ask, upload } = world()
     const ids: string[] = []
     for (let i = 0; i < 3; i++) {
-      const { body } = await ask('POST /v1/batches', {
-        endpoint: '/v1/completions',
-        completion_window: '24h',
-        input_file_id: await upload(`${i}`),
-      })
+      const { body } = await ask('POST /v1/batches', { ...create, input_file_id: await upload(`${i}`) })
       ids.unshift(body.id)
       await sim.clock.advance('1m')
     }
@@ -207,11 +179,7 @@ describe('paginated lists', () => {
 test('a deleted file frees its storage, and its batch continues', async () => {
   const { sim, ask, upload, kinds } = world()
   const id = await upload(LINES)
-  const { body: batch } = await ask('POST /v1/batches', {
-    endpoint: '/v1/completions',
-    completion_window: '24h',
-    input_file_id: id,
-  })
+  const { body: batch } = await ask('POST /v1/batches', { ...create, input_file_id: id })
   const stored = sim.world.files.storedBytes
   expect((await ask(`DELETE /v1/files/${id}`)).body).toEqual({ id, object: 'file', deleted: true })
   expect(sim.world.files.storedBytes).toBe(stored - LINES.length)
@@ -246,8 +214,7 @@ test('an API token authenticates from creation to deletion', async () => {
   // The name is free again, and the value is different.
   const { body: again } = await ask('POST /v1/api-tokens', { name: 'nightly 🦙' })
   expect(again.token).not.toBe(made.token)
-  const headers = { authorization: `Bearer ${made.token}` }
-  expect((await twin.fetch('http://sim/v1/voices', { headers })).status).toBe(200)
+  expect((await askTo({ fetch: twin.fetch, token: made.token }, 'GET /v1/voices')).status).toBe(200)
   sim.cluster.token.revoke('nightly 🦙')
   expect((await ask('POST /v1/api-tokens', { name: 'nightly 🦙' })).status).toBe(409)
 })
@@ -283,15 +250,12 @@ test('GET /v1/me, the payment checklist and the GPU limits describe the account'
   const after = (await ask('GET /v1/me?checklist=true')).body
   expect(after).toEqual({ ...me, checklist: { ...before, recent: 4.4, last_checked: before.last_checked + 3600 } })
   sim.cluster.account.suspend('overdue-invoices')
-  expect((await ask('GET /payment/checklist')).body).toMatchObject({
-    suspended: true,
-    suspend_reason: 'overdue-invoices',
-  })
-  const why = { status: 402, body: { error: 'the account is suspended (overdue-invoices): funds do not end that' } }
-  expect(await ask('POST /v1/hosted', { name: 'desk', plan_id: 'small' })).toMatchObject(why)
+  const suspended = { suspended: true, suspend_reason: 'overdue-invoices' }
+  expect((await ask('GET /payment/checklist')).body).toMatchObject(suspended)
+  const why = [402, 'the account is suspended (overdue-invoices): funds do not end that']
+  expect(await refusalOf(ask('POST /v1/hosted', { name: 'desk', plan_id: 'small' }))).toEqual(why)
   const messages = [{ role: 'user', content: 'Hi' }]
-  const chat = await ask('POST /v1/chat/completions', { model: 'acme/chat', messages })
-  expect(chat).toMatchObject({ status: 402, body: { error: { message: why.body.error } } })
+  expect(await refusalOf(ask('POST /v1/chat/completions', { model: 'acme/chat', messages }))).toEqual(why)
 
   const limits = async () => (await ask('GET /v1/me/gpu_limit')).body
   expect(await limits()).toMatchObject({ limits: { 'H100-80GB': 8 }, pending_requests: null })

@@ -15,38 +15,30 @@ import { MoneyTracker, moneySeries } from '../../src/simulator/explain/money-tra
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { explore, flow } from '../../src/workbench/explore/index.ts'
 import { matchers } from '../../src/workbench/testing/matchers.ts'
-import { sendTo } from '../setup/send-to.ts'
+import { askTo, refusalOf, sendTo } from '../setup/send-to.ts'
 
 const made = (options: SimulatorOptions = {}) => createSimulator({ endpoints, fixtures: 'empty', seed: 1, ...options })
 
-async function call(sim: Simulator, method: string, path: string, body?: unknown) {
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const sent = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) }
-  const answer = await sim.fetch(`http://sim${path}`, sent)
-  return { status: answer.status, body: await answer.json() }
-}
-
 const create = async (sim: Simulator, name = 'chat') =>
-  (await call(sim, 'POST', '/rest/v1/pods', { name, gpuTypeId: 'H100' })).body as { readonly id: string }
+  (await askTo(sim, 'POST /rest/v1/pods', { name, gpuTypeId: 'H100' })).body as { readonly id: string }
 
-const statusOf = async (sim: Simulator, id: string) =>
-  (await call(sim, 'GET', `/rest/v1/pods/${id}`)).body.desiredStatus
+const statusOf = async (sim: Simulator, id: string) => (await askTo(sim, `GET /rest/v1/pods/${id}`)).body.desiredStatus
 
 test('validates, authenticates and refuses as the endpoints of the provider do', { tags: 'slow' }, async () => {
   const sim = made()
-  const invalid = await call(sim, 'POST', '/rest/v1/pods', { name: '', gpuTypeId: 'T4' })
+  const invalid = await askTo(sim, 'POST /rest/v1/pods', { name: '', gpuTypeId: 'T4' })
   expect(invalid.status).toBe(422)
   expect(invalid.body.detail.map(({ loc }: { loc: string[] }) => loc.join('.'))).toEqual([
     'body.name',
     'body.gpuTypeId',
   ])
   expect((await sim.fetch('http://sim/rest/v1/pods')).status).toBe(401)
-  expect((await call(sim, 'PATCH', '/rest/v1/pods')).status).toBe(405)
-  expect(await call(sim, 'GET', '/rest/v1/pods/x')).toEqual({ status: 404, body: { error: 'no pod x' } })
+  expect((await askTo(sim, 'PATCH /rest/v1/pods')).status).toBe(405)
+  expect(await refusalOf(askTo(sim, 'GET /rest/v1/pods/x'))).toEqual([404, 'no pod x'])
   await create(sim)
-  expect((await call(sim, 'POST', '/rest/v1/pods', { name: 'chat', gpuTypeId: 'H100' })).status).toBe(409)
+  expect((await askTo(sim, 'POST /rest/v1/pods', { name: 'chat', gpuTypeId: 'H100' })).status).toBe(409)
   expect(sim.requests.map(({ operation, status }) => `${operation} ${status}`)).toContain('createPod 409')
-  const { paths } = (await call(sim, 'GET', '/openapi.json')).body
+  const { paths } = (await askTo(sim, 'GET /openapi.json')).body
   expect(Object.keys(paths['/rest/v1/pods'])).toEqual(['post', 'get'])
   expect(Object.keys(paths)).toContain('/deploy/llm')
 })
@@ -61,7 +53,7 @@ test('changes a record in virtual time, and charges its price from the creation 
   expect(await statusOf(sim, id)).toBe('RUNNING')
   expect(matchers.toBeQuiet(sim).message()).toContain(`pod ${id} is RUNNING`)
   await sim.clock.advance('59m20s')
-  await call(sim, 'DELETE', `/rest/v1/pods/${id}`)
+  await askTo(sim, `DELETE /rest/v1/pods/${id}`)
   await sim.clock.advance('1h')
   const rent = sim.ledger.entries().filter(({ subject }) => subject === id)
   expect(rent.reduce((sum, { microcents }) => sum + microcents, 0) / 1e8).toBeCloseTo(-2.39, 2)
@@ -71,23 +63,23 @@ test('changes a record in virtual time, and charges its price from the creation 
 test('the result of a move has the changes of status of records, and not those of other fields', async () => {
   const sim = made({ endpoints: { createPod: endpoints.createPod, putThing: putThing(), drop: dropThing } })
   const { id } = await create(sim)
-  await call(sim, 'PUT', '/a', { id: 'x', status: 'on', usd: 1, later: { usd: 2 } })
+  await askTo(sim, 'PUT /a', { id: 'x', status: 'on', usd: 1, later: { usd: 2 } })
   const becameIn = async (move: Promise<{ transitions: readonly { subject: string; became: string }[] }>) =>
     (await move).transitions.map(({ subject, became }) => [subject, became])
   expect(await becameIn(sim.clock.advance('39s'))).toEqual([])
   expect(await becameIn(sim.clock.next({ visible: true }))).toEqual([[id, 'pod.RUNNING']])
-  await call(sim, 'PUT', '/a', { id: 'y', status: 'on', usd: 1, later: { status: 'off' } })
+  await askTo(sim, 'PUT /a', { id: 'y', status: 'on', usd: 1, later: { status: 'off' } })
   expect(await becameIn(sim.clock.advance('2h'))).toEqual([['y', 'thing.off']])
-  const ended = sim.clock.until(async () => (await call(sim, 'DELETE', '/a/x')).status === 200)
+  const ended = sim.clock.until(async () => (await askTo(sim, 'DELETE /a/x')).status === 200)
   expect(await becameIn(ended)).toEqual([['x', 'thing.deleted']])
 })
 
 test('a deleted record changes no more, and its key is free again', async () => {
   const sim = made({ check: true })
   const { id } = await create(sim)
-  await call(sim, 'DELETE', `/rest/v1/pods/${id}`)
+  await askTo(sim, `DELETE /rest/v1/pods/${id}`)
   await sim.clock.advance('1h')
-  expect((await call(sim, 'GET', '/rest/v1/pods')).body).toEqual([])
+  expect((await askTo(sim, 'GET /rest/v1/pods')).body).toEqual([])
   expect((await create(sim)).id).not.toBe(id)
 })
 
@@ -104,14 +96,14 @@ test('records fork, and a snapshot has them with the changes that are planned', 
   const { id } = await create(sim)
   const twin = sim.fork()
   await create(twin, 'mail')
-  expect((await call(sim, 'GET', '/rest/v1/pods')).body).toHaveLength(1)
-  expect((await call(twin, 'GET', '/rest/v1/pods')).body).toHaveLength(2)
+  expect((await askTo(sim, 'GET /rest/v1/pods')).body).toHaveLength(1)
+  expect((await askTo(twin, 'GET /rest/v1/pods')).body).toHaveLength(2)
   const other = made({ seed: 2 })
   other.restore(sim.snapshot().toBytes())
   await other.clock.advance('40s')
   expect(await statusOf(other, id)).toBe('RUNNING')
   sim.reset()
-  expect((await call(sim, 'GET', '/rest/v1/pods')).body).toEqual([])
+  expect((await askTo(sim, 'GET /rest/v1/pods')).body).toEqual([])
 })
 
 test('a recording replays with the same endpoints, and diverges without them', async () => {
@@ -128,7 +120,7 @@ test('a recording replays with the same endpoints, and diverges without them', a
 test('the deletion of the account deletes its records', async () => {
   const sim = made()
   await create(sim)
-  await call(sim, 'DELETE', '/v1/me')
+  await askTo(sim, 'DELETE /v1/me')
   expect([...sim.world.ownRecords.entries()]).toEqual([])
 })
 
@@ -223,7 +215,7 @@ test('a number with a fractional part is not an integer, in a body and in a path
     handle: () => ({}),
   })
   const sim = made({ endpoints: { a } })
-  const detailOf = async (count: string, n: unknown) => (await call(sim, 'POST', `/a/${count}`, { n })).body.detail
+  const detailOf = async (count: string, n: unknown) => (await askTo(sim, `POST /a/${count}`, { n })).body.detail
   const detail = { msg: 'Input should be a valid integer, got a number with a fractional part', type: 'int_from_float' }
   expect(await detailOf('1', 1.5)).toEqual([{ loc: ['body', 'n'], ...detail }])
   expect(await detailOf('1.5', 1)).toEqual([{ loc: ['path', 'count'], ...detail }])
@@ -231,7 +223,7 @@ test('a number with a fractional part is not an integer, in a body and in a path
 
 test('an endpoint may be named as a property of all objects is', async () => {
   const sim = made({ endpoints: { constructor: getPod } as never })
-  const { paths } = (await call(sim, 'GET', '/openapi.json')).body
+  const { paths } = (await askTo(sim, 'GET /openapi.json')).body
   expect(paths['/rest/v1/pods/{podId}'].get.operationId).toBe('constructor')
 })
 
@@ -241,8 +233,8 @@ test('bugs of an endpoint are answered with 500, and named', async () => {
   const bugs: string[] = []
   const bugOf = async (own: object, method: string, path: string, body?: unknown) => {
     const sim = made({ endpoints: own as never, onBug: bug => bugs.push(String(bug)) })
-    if (method === 'PUT') await call(sim, 'PUT', '/a', { id: 'x', status: 'on' })
-    expect((await call(sim, method, path, body)).status).toBe(500)
+    if (method === 'PUT') await askTo(sim, 'PUT /a', { id: 'x', status: 'on' })
+    expect((await askTo(sim, `${method} ${path}`, body)).status).toBe(500)
     return bugs.at(-1)
   }
   const put = { a: putThing(), b: putThing(recordTable({ ...things }), 'b') }
@@ -257,7 +249,7 @@ test('bugs of an endpoint are answered with 500, and named', async () => {
   )
   const batches = { a: putThing({ ...things, kind: 'batch' as 'thing' }) }
   const refused = made({ endpoints: batches, onBug: bug => bugs.push(String(bug)) })
-  await call(refused, 'PUT', '/a', { id: 'y', status: 'on' })
+  await askTo(refused, 'PUT /a', { id: 'y', status: 'on' })
   expect(bugs.at(-1)).toContain("the table 'batch': its kind is not one word, or the provider uses it")
   expect(await bugOf({ a: answer(undefined) }, 'GET', '/answer')).toContain("does not fit 'returns'")
   expect(await bugOf({ a: answer(Promise.resolve({})) }, 'GET', '/answer')).toContain('returned a promise')
@@ -400,7 +392,7 @@ test('a role whose kind is nearly that of a table is a bug of the endpoint', asy
   const bugs: string[] = []
   const put = (role: `create ${string}`) => {
     const own = { a: putThing(recordTable(things), 'a', role) }
-    return call(made({ endpoints: own, onBug: bug => bugs.push(String(bug)) }), 'PUT', '/a', { id: 'x', status: 'on' })
+    return askTo(made({ endpoints: own, onBug: bug => bugs.push(String(bug)) }), 'PUT /a', { id: 'x', status: 'on' })
   }
   expect([(await put('create invoice')).status, (await put('create thng')).status]).toEqual([200, 500])
   expect(bugs).toEqual([
@@ -428,30 +420,30 @@ test.each([
   })
   const bugs: string[] = []
   const sim = made({ endpoints: { put }, onBug: bug => bugs.push(String(bug)) })
-  expect((await call(sim, 'POST', '/a')).status).toBe(500)
+  expect((await askTo(sim, 'POST /a')).status).toBe(500)
   expect(bugs).toEqual([expect.stringContaining(`Failed to put a thing: ${problem}`)])
 })
 
 test('a price follows the record, ends while the account is cut off, and starts again with a record of the same key', async () => {
   const sim = made({ endpoints: { putThing: putThing(), drop: dropThing }, check: true })
-  await call(sim, 'PUT', '/a', { id: 'x', status: 'on', usd: 1, later: { usd: 10 } })
+  await askTo(sim, 'PUT /a', { id: 'x', status: 'on', usd: 1, later: { usd: 10 } })
   await sim.clock.advance('2h')
   const costOf = (id: string) =>
     sim.ledger.entries().reduce((sum, one) => sum - (one.subject === id ? one.microcents : 0), 0) / 1e8
   expect(costOf('x')).toBeCloseTo(11, 3)
-  await call(sim, 'DELETE', '/a/x')
+  await askTo(sim, 'DELETE /a/x')
   // A copy is checked from its start: two meters of one record are counted together.
   const twin = sim.fork()
   await twin.clock.advance('1h')
-  expect((await call(twin, 'GET', '/v1/me')).status).toBe(200)
-  await call(sim, 'PUT', '/a', { id: 'x', status: 'on', usd: 1000 })
+  expect((await askTo(twin, 'GET /v1/me')).status).toBe(200)
+  await askTo(sim, 'PUT /a', { id: 'x', status: 'on', usd: 1000 })
   sim.cluster.card.decline()
   sim.funds.set(1)
   await sim.clock.advance('10d')
   const cost = costOf('x')
   await sim.clock.advance('1d')
   expect(costOf('x')).toBe(cost)
-  expect((await call(sim, 'GET', '/v1/me')).status).toBe(200)
+  expect((await askTo(sim, 'GET /v1/me')).status).toBe(200)
 })
 
 test('reports and money equal the ledger for random prices of records, and for keys that are used again', async () => {
@@ -466,8 +458,8 @@ test('reports and money equal the ledger for random prices of records, and for k
       const tracker = new MoneyTracker(sim)
       let seconds = 0
       for (const { act, minutes } of steps) {
-        if (typeof act === 'string') await call(sim, 'DELETE', `/a/${act}`)
-        else await call(sim, 'PUT', '/a', act)
+        if (typeof act === 'string') await askTo(sim, `DELETE /a/${act}`)
+        else await askTo(sim, 'PUT /a', act)
         const records = sim.world.records(things).all() as { readonly status: string; readonly usd: number }[]
         seconds += records.filter(({ status, usd }) => status === 'on' && usd > 0).length * minutes * 60
         await sim.clock.advance(`${minutes}m`)
@@ -492,7 +484,7 @@ test('reports and money equal the ledger for random prices of records, and for k
         const used = usageItems(sim.world, 0, sim.world.clock.now)
         expect(used.map(({ id, microcents }) => [id, microcents]).sort()).toEqual(all)
       }
-      const billed = (await call(sim, 'GET', '/payment/usage/rent?from=0')).body.id_to_duration
+      const billed = (await askTo(sim, 'GET /payment/usage/rent?from=0')).body.id_to_duration
       expect(Object.values<number>(billed).reduce((sum, one) => sum + one, 0)).toBe(seconds)
     }),
     { numRuns: Number(process.env.INVARIANT_RUNS ?? 10) },
@@ -514,7 +506,7 @@ test('the cost of a later change does not grow with the number of changes after 
     handle: ({ world }) => world.records(things).put({ id: 'x', status: 'on', usd: 0 }, ...later),
   })
   const sim = made({ endpoints: { put } })
-  await call(sim, 'PUT', '/a')
+  await askTo(sim, 'PUT /a')
   await sim.clock.advance('1h')
   const twin = sim.fork()
   await twin.clock.advance('5h')
@@ -526,7 +518,7 @@ test('the cost of a later change does not grow with the number of changes after 
 test('simulators whose tables are equal do not know each other', async () => {
   for (const _ of [1, 2]) {
     const sim = made({ endpoints: { a: putThing() } })
-    expect((await call(sim, 'PUT', '/a', { id: 'x', status: 'on' })).status).toBe(200)
+    expect((await askTo(sim, 'PUT /a', { id: 'x', status: 'on' })).status).toBe(200)
   }
 })
 
@@ -535,7 +527,7 @@ test('a word of a route comes before a parameter, and routes may overlap', async
     endpoint({ route, summary: 'Answer', returns: z.object({ route: z.string() }), handle: () => ({ route }) })
   const routes = ['GET /jobs/{id}/logs', 'GET /jobs/templates/{name}', 'GET /jobs/{id}', 'GET /jobs/all', 'GET /{any}']
   const sim = made({ endpoints: Object.fromEntries(routes.map((route, i) => [`own${i}`, answer(route)])) })
-  const found = async (path: string) => (await call(sim, 'GET', path)).body.route
+  const found = async (path: string) => (await askTo(sim, `GET ${path}`)).body.route
   expect(await found('/jobs/templates/logs')).toBe('GET /jobs/{id}/logs')
   expect(await found('/jobs/templates/x')).toBe('GET /jobs/templates/{name}')
   expect(await found('/jobs/all')).toBe('GET /jobs/all')
@@ -579,13 +571,13 @@ test('answers a success with the declared status, and no body with 204', async (
     }),
   }
   const sim = createSimulator({ endpoints: own, fixtures: 'empty' })
-  const made = await call(sim, 'POST', '/things')
+  const made = await askTo(sim, 'POST /things')
   expect(made).toMatchObject({ status: 201, body: { id: expect.any(String) } })
   const remove = () => sendTo(sim, `DELETE /things/${made.body.id}`)
   const gone = await remove()
   expect([gone.status, gone.body]).toEqual([204, null])
   expect(sim.requests.map(({ status }) => status)).toEqual([201, 204])
-  const { paths } = (await call(sim, 'GET', '/openapi.json')).body
+  const { paths } = (await askTo(sim, 'GET /openapi.json')).body
   expect(Object.keys(paths['/things'].post.responses)[0]).toBe('201')
   expect(paths['/things/{id}'].delete.responses['204'].content).toBeUndefined()
   // A fault of the body has nothing to change.
@@ -621,7 +613,7 @@ test('reads a list of a query or a form from a repeated name', async () => {
   }
   const sim = made({ endpoints: own, strictRequests: true })
   const headers = { authorization: `Bearer ${sim.token}` }
-  const find = async (search: string) => (await call(sim, 'GET', `/x${search}`)).body
+  const find = async (search: string) => (await askTo(sim, `GET /x${search}`)).body
   expect(await find('?s=1&s=2&t=3&t=4')).toEqual({ s: ['1', '2'], t: '4' })
   expect(await find('?s=1')).toEqual({ s: ['1'] })
   expect(await find('')).toEqual({ s: [] })
@@ -674,18 +666,18 @@ test('a field may have the name of a property that every object inherits', async
   const sim = made({ endpoints: { createRace } })
   const race = { id: 'a', inner: {}, over: false }
   const bare = { id: 'bare', over: false }
-  expect((await call(sim, 'POST', '/races', race)).body).toEqual([{ ...race, constructor: 'none' }, bare])
-  expect((await call(sim, 'POST', '/races?constructor=x', race)).body).toEqual([{ ...race, constructor: 'x' }, bare])
+  expect((await askTo(sim, 'POST /races', race)).body).toEqual([{ ...race, constructor: 'none' }, bare])
+  expect((await askTo(sim, 'POST /races?constructor=x', race)).body).toEqual([{ ...race, constructor: 'x' }, bare])
   const own = { ...race, constructor: 'own', toString: 'text' }
-  expect((await call(sim, 'POST', '/races', own)).body).toEqual([own, bare])
-  expect((await call(sim, 'POST', '/races', { ...race, constructor: 1 })).body.detail).toEqual([
+  expect((await askTo(sim, 'POST /races', own)).body).toEqual([own, bare])
+  expect((await askTo(sim, 'POST /races', { ...race, constructor: 1 })).body.detail).toEqual([
     expect.objectContaining({ loc: ['body', 'constructor'], msg: 'Input should be a valid string' }),
   ])
   const missing = endpoint({
     ...{ route: 'GET /races', summary: 'List', query: { valueOf: z.string() }, returns },
     handle: () => ({}),
   })
-  expect((await call(made({ endpoints: { missing } }), 'GET', '/races')).body.detail).toEqual([
+  expect((await askTo(made({ endpoints: { missing } }), 'GET /races')).body.detail).toEqual([
     expect.objectContaining({ loc: ['query', 'valueOf'], msg: 'Field required' }),
   ])
 })

@@ -4,6 +4,7 @@ import type { FixturePatch } from '../../src/data/records/fixture.ts'
 import { createClient } from '../../src/service/client/client.ts'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 import { issues, refused, SECOND, service } from './service-world.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
@@ -24,10 +25,8 @@ type Sim = ReturnType<typeof held>
 
 /** Sends a chat and returns its status, and Retry-After of a refusal. */
 async function send(sim: Pick<Sim, 'fetch' | 'token'>): Promise<string> {
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-  const init = { method: 'POST', headers, body: JSON.stringify(chat) }
-  const response = await sim.fetch('http://sim/v1/chat/completions', init)
-  return `${response.status} ${response.headers.get('retry-after') ?? ''}`.trim()
+  const { status, headers } = await sendTo(sim, 'POST /v1/chat/completions', chat)
+  return `${status} ${headers.get('retry-after') ?? ''}`.trim()
 }
 
 /** Submits requests that stay in flight. */

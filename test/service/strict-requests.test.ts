@@ -3,15 +3,10 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { serve } from '../../src/server/http/server.ts'
-import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
-import { sendTo } from '../setup/send-to.ts'
+import { createSimulator } from '../../src/simulator/simulator.ts'
+import { askTo, formOf } from '../setup/send-to.ts'
 
 const LLM = { model_name: 'chat', gpu: 'L4-24GB', hub: { repo: 'acme/chat-8b' } }
-
-const ask = async (sim: Simulator, method: string, path: string, body?: unknown) => {
-  const answer = await sendTo(sim, `${method} ${path}`, body)
-  return { status: answer.status, body: await answer.json() }
-}
 
 test('unknown fields are refused with their place and the nearest name', async () => {
   const sim = createSimulator({ strictRequests: true })
@@ -22,7 +17,7 @@ test('unknown fields are refused with their place and the nearest name', async (
     hub: { repo: 'acme/chat-8b', revison: 'main' },
     settings: { min_instances: -1, x: 1 },
   }
-  const { status, body } = await ask(sim, 'POST', '/deploy/llm', sent)
+  const { status, body } = await askTo(sim, 'POST /deploy/llm', sent)
   expect(status).toBe(422)
   expect(body.detail).toMatchObject([
     { loc: ['body', 'settings', 'min_instances'], type: 'greater_than_equal' },
@@ -38,7 +33,7 @@ test('unknown fields are refused with their place and the nearest name', async (
     },
   ])
   expect(sim.digest).toBe(digest)
-  expect((await ask(createSimulator(), 'POST', '/deploy/llm', { ...sent, settings: {} })).status).toBe(200)
+  expect((await askTo(createSimulator(), 'POST /deploy/llm', { ...sent, settings: {} })).status).toBe(200)
 })
 
 test('a field of an object that a declaration leaves open is accepted', async () => {
@@ -49,14 +44,14 @@ test('a field of an object that a declaration leaves open is accepted', async ()
     completion_window: '24h',
     metadata: { anything: 'goes' },
   }
-  expect((await ask(sim, 'POST', '/v1/batches', batch)).status).toBe(200)
+  expect((await askTo(sim, 'POST /v1/batches', batch)).status).toBe(200)
   const count = {
     model: 'aurora-labs/aurora-8b-instruct',
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hi', cache: true }], name: 'x' }],
     tools: [{ name: 't', input_schema: { properties: { x: {} } }, strict: true }],
     tool_choice: { type: 'auto', other: 1 },
   }
-  expect((await ask(sim, 'POST', '/vendor_a/v1/messages/count_tokens', count)).status).toBe(200)
+  expect((await askTo(sim, 'POST /vendor_a/v1/messages/count_tokens', count)).status).toBe(200)
   expect(sim.unreadFields).toEqual([])
 })
 
@@ -65,7 +60,7 @@ test('unknown fields within messages are refused, and fields of answers that cli
   const chat = { model: 'acme/assistant', messages: [{ role: 'user', content: 'Hello!' }] }
   const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object', anything: 'goes' } } }
   const unknownFields = async (more: object) => {
-    const { status, body } = await ask(sim, 'POST', '/v1/chat/completions', { ...chat, ...more })
+    const { status, body } = await askTo(sim, 'POST /v1/chat/completions', { ...chat, ...more })
     expect(status).toBe(422)
     return body.detail.map(
       ({ loc, msg }: { loc: string[]; msg: string }) => `${loc.join('.')}: ${msg.slice(msg.indexOf('. ') + 2)}`,
@@ -89,14 +84,14 @@ test('unknown fields within messages are refused, and fields of answers that cli
   ])
   expect(sim.unreadFields.map(({ what }) => what)).toContain('body messages.0.contnet')
   const read = sim.unreadFields.length
-  const { body } = await ask(sim, 'POST', '/v1/chat/completions', { ...chat, tools: [tool], tool_choice: 'required' })
+  const { body } = await askTo(sim, 'POST /v1/chat/completions', { ...chat, tools: [tool], tool_choice: 'required' })
   const { message } = body.choices[0]
   const result = { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'done' }
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,' } }
   const messages = [{ role: 'user', content: [image, { type: 'text', text: 'Go.' }] }, message, result]
-  expect((await ask(sim, 'POST', '/v1/chat/completions', { ...chat, messages, tools: [tool] })).status).toBe(200)
+  expect((await askTo(sim, 'POST /v1/chat/completions', { ...chat, messages, tools: [tool] })).status).toBe(200)
   expect(sim.unreadFields).toHaveLength(read)
-  const lenient = await ask(createSimulator(), 'POST', '/v1/chat/completions', {
+  const lenient = await askTo(createSimulator(), 'POST /v1/chat/completions', {
     ...chat,
     messages: [{ role: 'user', content: 'x', contnet: 'x' }],
   })
@@ -105,16 +100,12 @@ test('unknown fields within messages are refused, and fields of answers that cli
 
 test('unread parameters, fields, bodies and parts of forms are counted', async () => {
   const sim = createSimulator({ strictRequests: true })
-  expect((await ask(sim, 'GET', '/deploy/list?stauts=running&stauts=failed')).status).toBe(200)
-  await ask(sim, 'GET', '/deploy/list?stauts=running')
-  await ask(sim, 'POST', '/deploy/llm', { ...LLM, hub: { ...LLM.hub, path: '' } })
-  expect((await ask(sim, 'POST', '/deploy/ZULBVvLkUPftB8Mo/start', { now: true })).status).toBe(200)
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('porpoise', 'batch')
-  form.set('file', new Blob(['{}']), 'a.jsonl')
-  const headers = { authorization: `Bearer ${sim.token}` }
-  expect((await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })).status).toBe(422)
+  expect((await askTo(sim, 'GET /deploy/list?stauts=running&stauts=failed')).status).toBe(200)
+  await askTo(sim, 'GET /deploy/list?stauts=running')
+  await askTo(sim, 'POST /deploy/llm', { ...LLM, hub: { ...LLM.hub, path: '' } })
+  expect((await askTo(sim, 'POST /deploy/ZULBVvLkUPftB8Mo/start', { now: true })).status).toBe(200)
+  const form = formOf({ purpose: 'batch', porpoise: 'batch', file: new Blob(['{}']) })
+  expect((await askTo(sim, 'POST /v1/files', form)).status).toBe(422)
   expect(sim.unreadFields).toEqual([
     { operation: 'listDeployments', what: 'query stauts', times: 2 },
     { operation: 'createLlmDeployment', what: 'body hub.path', times: 1 },
@@ -128,20 +119,20 @@ test('unread parameters, fields, bodies and parts of forms are counted', async (
 
 test('neutral and named words are known in a world with names, and messages have the named ones', async () => {
   const sim = createSimulator({ strictRequests: true, names: { fields: { hub: 'depot' } } })
-  expect((await ask(sim, 'POST', '/deploy/llm', LLM)).status).toBe(200)
+  expect((await askTo(sim, 'POST /deploy/llm', LLM)).status).toBe(200)
   const named = { ...LLM, model_name: 'two', hub: undefined }
-  expect((await ask(sim, 'POST', '/deploy/llm', { ...named, depot: LLM.hub })).status).toBe(200)
-  const { body } = await ask(sim, 'POST', '/deploy/llm', { ...named, depott: LLM.hub })
+  expect((await askTo(sim, 'POST /deploy/llm', { ...named, depot: LLM.hub })).status).toBe(200)
+  const { body } = await askTo(sim, 'POST /deploy/llm', { ...named, depott: LLM.hub })
   expect(body.detail).toContainEqual(
     expect.objectContaining({
       loc: ['body', 'depott'],
       msg: "Extra inputs are not permitted: depott. Did you mean 'depot'?",
     }),
   )
-  const both = await ask(sim, 'POST', '/deploy/llm', { ...named, depot: { repo: 'acme/chat-8b', x: 1 }, hub: LLM.hub })
+  const both = await askTo(sim, 'POST /deploy/llm', { ...named, depot: { repo: 'acme/chat-8b', x: 1 }, hub: LLM.hub })
   expect(both.status).toBe(422)
   expect(both.body.detail).toMatchObject([{ loc: ['body', 'depot', 'x'] }])
-  const ours = await ask(sim, 'POST', '/deploy/llm', { ...named, model_name: 'three', depot: LLM.hub, hub: { x: 1 } })
+  const ours = await askTo(sim, 'POST /deploy/llm', { ...named, model_name: 'three', depot: LLM.hub, hub: { x: 1 } })
   expect(ours.status).toBe(200)
 })
 
@@ -192,6 +183,6 @@ test('a POST over HTTP has a body only when its headers announce one', async () 
 test('an unknown field of a body is refused beside hundreds of unknown parameters', async () => {
   const sim = createSimulator({ strictRequests: true })
   const search = Array.from({ length: 300 }, (_, i) => `x${i}=1`).join('&')
-  const { status, body } = await ask(sim, 'POST', `/deploy/llm?${search}`, { ...LLM, num_gpu: 2 })
+  const { status, body } = await askTo(sim, `POST /deploy/llm?${search}`, { ...LLM, num_gpu: 2 })
   expect([status, body.detail.length, body.detail[0].loc]).toEqual([422, 1, ['body', 'num_gpu']])
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { askTo, formOf, refusalOf } from '../setup/send-to.ts'
 import { issues, refused } from './service-world.ts'
 
 const KNOWN = 'voice_k7RtWq2mXb4Hn9ZpGam4zyNb'
@@ -8,23 +9,9 @@ const KNOWN = 'voice_k7RtWq2mXb4Hn9ZpGam4zyNb'
 function voices() {
   const sim = createSimulator({ seed: 1 })
   const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
-  const add = (fields: Record<string, string>, ...samples: string[]) => {
-    const form = new FormData()
-    for (const [name, value] of Object.entries(fields)) form.set(name, value)
-    for (const [i, sample] of samples.entries()) form.append('files', new Blob([sample]), `sample-${i}.wav`)
-    return send('POST /v1/voices/add', form)
-  }
-  const send = async (request: string, body?: BodyInit, headers: Record<string, string> = {}) => {
-    const [method, path] = request.split(' ') as [string, string]
-    const response = await sim.fetch(`http://sim${path}`, {
-      method,
-      headers: { authorization: `Bearer ${sim.token}`, ...headers },
-      ...(body !== undefined && { body }),
-    })
-    // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers
-    return { status: response.status, body: (await response.json()) as any }
-  }
-  return { sim, api, add, send }
+  const add = (fields: Record<string, string>, ...samples: string[]) =>
+    askTo(sim, 'POST /v1/voices/add', formOf({ files: samples.map(sample => new File([sample], 'a.wav')), ...fields }))
+  return { sim, api, add }
 }
 
 describe('a voice', () => {
@@ -81,44 +68,34 @@ describe('a voice', () => {
 
 describe('the form of a voice', () => {
   test('is accepted url-encoded or as multipart, and its files are ignored', async () => {
-    const { send } = voices()
+    const { sim } = voices()
     const path = `POST /v1/voices/${KNOWN}/edit`
-    const name = async (body?: BodyInit) => (await send(path, body)).body.name
+    const name = async (body?: BodyInit) => (await askTo(sim, path, body)).body.name
     expect(await name(new URLSearchParams({ name: 'Über & co', extra: 'x' }))).toBe('Über & co')
-    const form = new FormData()
-    form.set('name', 'By multipart')
-    form.append('files', new Blob(['RIFF']), 'a.wav')
-    expect(await name(form)).toBe('By multipart')
+    expect(await name(formOf({ name: 'By multipart', files: new Blob(['RIFF']) }))).toBe('By multipart')
     expect(await name()).toBe('By multipart')
-    const json = await send(path, '{"name":"x"}', { 'content-type': 'application/json' })
-    expect(json).toEqual({
-      status: 415,
-      body: { detail: 'Unsupported Media Type: send application/x-www-form-urlencoded or multipart/form-data' },
-    })
-    expect((await send(path, new URLSearchParams({ name: 'x'.repeat(1_100_000) }))).status).toBe(413)
+    const forms = 'application/x-www-form-urlencoded or multipart/form-data'
+    expect(await refusalOf(askTo(sim, path, { name: 'x' }))).toEqual([415, `Unsupported Media Type: send ${forms}`])
+    expect((await askTo(sim, path, new URLSearchParams({ name: 'x'.repeat(1_100_000) }))).status).toBe(413)
     expect(await name()).toBe('By multipart')
   })
 
   test('is rejected with all its errors and changes nothing when it is invalid', { tags: 'slow' }, async () => {
-    const { sim, api, add, send } = voices()
+    const { sim, api, add } = voices()
     const { digest } = sim
-    const mistakesOf = async (answer: ReturnType<typeof send>) => {
-      const { status, body } = await answer
-      return [status, body.detail.map((one: { loc: string[]; type: string }) => `${one.loc.join('/')} ${one.type}`)]
-    }
-    expect(await mistakesOf(add({}))).toEqual([422, ['body/name missing', 'body/files missing']])
-    expect(await mistakesOf(add({ name: '' }, 'x'))).toEqual([422, ['body/name string_too_short']])
-    expect(await mistakesOf(add({ name: 'x'.repeat(101) }, 'x'))).toEqual([422, ['body/name string_too_long']])
+    expect(await refusalOf(add({}))).toEqual([422, 'body/name missing, body/files missing'])
+    expect(await refusalOf(add({ name: '' }, 'x'))).toEqual([422, 'body/name string_too_short'])
+    expect(await refusalOf(add({ name: 'x'.repeat(101) }, 'x'))).toEqual([422, 'body/name string_too_long'])
     expect((await add({ name: '🦙'.repeat(100) }, 'x')).status).toBe(200)
     sim.reset()
-    expect(await mistakesOf(add({ name: 'Ada', files: 'text' }))).toEqual([422, ['body/files value_error']])
-    expect(await mistakesOf(add({ name: 'Ada' }, 'x', ''))).toEqual([422, ['body/files value_error']])
-    expect(await mistakesOf(send('POST /v1/voices/add', '{}', { 'content-type': 'application/json' }))).toEqual([
+    expect(await refusalOf(add({ name: 'Ada', files: 'text' }))).toEqual([422, 'body/files value_error'])
+    expect(await refusalOf(add({ name: 'Ada' }, 'x', ''))).toEqual([422, 'body/files value_error'])
+    expect(await refusalOf(askTo(sim, 'POST /v1/voices/add', {}))).toEqual([
       422,
-      ['header/content-type value_error', 'body/name missing', 'body/files missing'],
+      'header/content-type value_error, body/name missing, body/files missing',
     ])
-    const large = await add({ name: 'Ada' }, ...Array.from({ length: 4 }, () => 'x'.repeat(7_000_000)))
-    expect(large).toEqual({ status: 413, body: { error: 'files are larger than 25 MB' } })
+    const large = Array.from({ length: 4 }, () => 'x'.repeat(7_000_000))
+    expect(await refusalOf(add({ name: 'Ada' }, ...large))).toEqual([413, 'files are larger than 25 MB'])
     expect(await issues(api.editVoice({ voice_id: KNOWN, name: '' }))).toEqual(['body/name string_too_short'])
     expect(await refused(api.editVoice({ voice_id: 'unknown' }))).toEqual([404, 'no voice unknown'])
     expect(await refused(api.deleteVoice({ voice_id: 'unknown' }))).toEqual([404, 'no voice unknown'])

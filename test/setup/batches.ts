@@ -1,15 +1,11 @@
 import type { Simulator } from '../../src/simulator/simulator.ts'
-import { sendTo } from './send-to.ts'
+import { formOf, sendTo } from './send-to.ts'
 
 const CHAT = '/v1/chat/completions'
 
 /** The form of an upload for a batch. */
-export function batchFile(content: BlobPart, name = 'in.jsonl'): FormData {
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new Blob([content]), name)
-  return form
-}
+export const batchFile = (content: BlobPart, name = 'in.jsonl') =>
+  formOf({ purpose: 'batch', file: new File([content], name) })
 
 /** A line of a batch. */
 export const batchLine = (custom_id: string, body: object, url = CHAT) => ({ custom_id, method: 'POST', url, body })
@@ -20,7 +16,7 @@ export async function startBatch(
   lines: readonly { readonly url: string }[],
 ): Promise<{ readonly id: string }> {
   const content = lines.map(line => JSON.stringify(line)).join('\n')
-  const file = await (await sendTo(sim, 'POST /v1/files', undefined, { body: batchFile(content) })).json()
+  const file = await (await sendTo(sim, 'POST /v1/files', batchFile(content))).json()
   const spec = { input_file_id: file.id, endpoint: lines[0]!.url, completion_window: '24h' }
   const answer = await sendTo(sim, 'POST /v1/batches', spec)
   if (!answer.ok) throw new Error(await answer.text())
