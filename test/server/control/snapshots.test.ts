@@ -1,14 +1,14 @@
 /** Snapshots of the worlds of a server: kept by name, gone back to, carried elsewhere, and what worlds are made from. */
 import { expect, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
+import { formOf } from '../../setup/send-to.ts'
 import { type Running, running } from '../http/running-server.ts'
 
 const SNAPSHOTS = '/_sim/snapshots'
 
 function upload({ server }: Running, name: string, bytes: BlobPart): Promise<Response> {
-  const form = new FormData()
-  form.set('file', new Blob([bytes]), 'x.snapshot')
-  return fetch(`${server.url}${SNAPSHOTS}/${name}/import`, { method: 'POST', body: form })
+  const body = formOf({ file: new File([bytes], 'x.snapshot') })
+  return fetch(`${server.url}${SNAPSHOTS}/${name}/import`, { method: 'POST', body })
 }
 
 test('a snapshot is restored any number of times, and the world continues as before', { tags: 'slow' }, async () => {

@@ -1,6 +1,7 @@
 /** Several worlds behind one server: each an account of its own. */
 import { describe, expect, test, vi } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
+import { formOf } from '../../setup/send-to.ts'
 import { wall } from '../../setup/wall-clock.ts'
 import { type Running, running } from '../http/running-server.ts'
 
@@ -409,8 +410,7 @@ describe('the life of worlds', () => {
       expect((await ask(server, '/_sim/snapshots', 'worker-1')).status).toBe(404)
       expect((await ask(server, '/_sim/snapshots')).body).toEqual([])
 
-      const form = new FormData()
-      form.set('file', new Blob([bytes]), 'mine.snapshot')
+      const form = formOf({ file: new Blob([bytes]) })
       const carried = await fetch(`${made.base_url}/_sim/snapshots/mine/import`, { method: 'POST', body: form })
       expect([carried.status, await carried.json()]).toMatchObject([200, { digest }])
       await ask(server, '/_sim/clock/advance', made.token, { json: { by: '1h' } })
@@ -565,14 +565,6 @@ describe('the differences of two worlds', () => {
       before: '0',
       after: '1',
     })
-  })
-
-  test('of a plain fork leave out what its origin did before it at the same moment', async () => {
-    const server = await running({ fixtures: 'two-nodes' })
-    server.sim.cluster.node('h100-0').crash()
-    const { world: name } = await world(server, { from: 'default' })
-    await server.command(`/_sim/worlds/${name}/_sim/commands`, { verb: 'zone.down', target: 'east-a' })
-    expect((await differences(server, name)).diverged).toMatchObject({ before: null, after: { kind: 'zone.down' } })
   })
 
   test('of a world from the past begin after what it shares with its origin', async () => {

@@ -11,7 +11,6 @@ import { ask as askCase, firstOfEachStatus, ROWS, type Seen } from '../request-t
 const BASE = 'https://api.example.test'
 const PREFIXED = 'https://gateway.example.test:8443/models-api/v9'
 const SINGLY = 'https://singly.example.test'
-const MODEL = 'aurora-labs/aurora-8b-instruct'
 
 const sim = createSimulator({ seed: 1 })
 const other = createSimulator({ seed: 2, fixtures: 'empty' })
@@ -69,33 +68,6 @@ describe('a walk with a plain client', () => {
     expect((await client.post(`/deploy/${deploy_id}/stop`, undefined)).status).toBe(200)
 
     expect((await client.json(`/deploy/${deploy_id}`)).status).toBe('stopped')
-  })
-
-  test('upload, batch, output: every line is answered', async () => {
-    const lines = Array.from({ length: 40 }, (_, i) =>
-      JSON.stringify({
-        custom_id: `line-${i}`,
-        method: 'POST',
-        url: '/v1/chat/completions',
-        body: { model: MODEL, messages: [{ role: 'user', content: `Question ${i}, ü 🦙` }] },
-      }),
-    )
-    const form = new FormData()
-    form.set('file', new Blob([lines.join('\n')]), 'input.jsonl')
-    form.set('purpose', 'batch')
-    const file = await client.json('/v1/files', { method: 'POST', body: form })
-    expect(await (await client.call(`/v1/files/${file.id}/content`)).text()).toBe(lines.join('\n'))
-    const batch = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' }
-    const { id } = await (await client.post('/v1/batches', batch)).json()
-
-    await sim.clock.advance('2h')
-
-    const done = await client.json(`/v1/batches/${id}`)
-    expect(done).toMatchObject({ status: 'completed', request_counts: { total: 40, completed: 40, failed: 0 } })
-    const output = await (await client.call(`/v1/files/${done.output_file_id}/content`)).text()
-    const ids = output.trim().split('\n')
-    const answered = ids.map(line => JSON.parse(line).custom_id)
-    expect(new Set(answered)).toEqual(new Set(lines.map((_, i) => `line-${i}`)))
   })
 
   test('a large body, there and back', async () => {
@@ -262,13 +234,6 @@ describe('one handler for each endpoint', () => {
       expect([operation, await status()]).toEqual([operation, 299])
     }
   })
-})
-
-test('no answer has a content encoding', { tags: 'slow' }, async () => {
-  for (const path of ['/deploy/list', '/models/deployment/list', '/openapi.json', '/no/such', '/v1/voices/none']) {
-    const { headers } = await client.call(path, { headers: { 'accept-encoding': 'gzip, br' } })
-    expect([headers.get('content-encoding'), headers.get('transfer-encoding')], path).toEqual([null, null])
-  }
 })
 
 test('unknown paths that fall through leave no trace in the world', async () => {
