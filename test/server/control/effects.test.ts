@@ -36,24 +36,17 @@ interface CommandCase {
   readonly bad: readonly Bad[]
 }
 
-const advance = (body: unknown, status: number, says: string | RegExp): Bad => ({
-  path: '/_sim/clock/advance',
-  body,
-  status,
-  says,
-})
-const until = (body: unknown, status: number, says: string | RegExp): Bad => ({
-  path: '/_sim/clock/until',
-  body,
-  status,
-  says,
-})
-const set = (body: unknown, status: number, says: string | RegExp): Bad => ({
-  path: '/_sim/clock',
-  body,
-  status,
-  says,
-})
+/** Returns how a row of a command with a body says what is wrong. */
+const badly =
+  (path: string) =>
+  (body: unknown, status: number, says: string | RegExp): Bad => ({ path, body, status, says })
+const set = badly('/_sim/clock')
+const advance = badly('/_sim/clock/advance')
+const until = badly('/_sim/clock/until')
+const give = badly('/_sim/commands')
+const add = badly('/_sim/faults')
+const verify = badly('/_sim/verify')
+const repeat = badly('/_sim/requests')
 
 const SNAPSHOT = createSimulator({ fixtures: 'empty' }).snapshot()
 
@@ -99,11 +92,7 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     bad: [
       { path: '/_sim/lifecycles?kind=batsh', status: 400, says: "Did you mean 'batch'?" },
       { path: '/_sim/lifecycles?to=later', status: 400, says: 'invalid time "later"' },
-      {
-        path: '/_sim/lifecycles?from=2h&to=1h',
-        status: 400,
-        says: "from '2h' to '1h': it ends before it begins. Swap",
-      },
+      { path: '/_sim/lifecycles?from=2h&to=1h', status: 400, says: "'2h' to '1h': it ends before it begins. Swap" },
     ],
   },
   getMoney: {
@@ -139,12 +128,12 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
   sendRequest: {
     good: [{ path: '/_sim/requests', body: { method: 'GET', path: '/deploy/list' } }],
     bad: [
-      { path: '/_sim/requests', body: { path: '/_sim/reset' }, status: 400, says: 'it is not a path of the service' },
-      { path: '/_sim/requests', body: { method: 'GET' }, status: 400, says: 'path is missing' },
-      { path: '/_sim/requests', body: { path: '/deploy/list', body: {} }, status: 400, says: 'a GET has no body' },
-      { path: '/_sim/requests', body: { repeat: { seq: 1 } }, status: 409, says: 'Failed to repeat the request 1' },
-      { path: '/_sim/requests', body: { repeat: { seq: 1, world: 'w9' } }, status: 404, says: "unknown world 'w9'" },
-      { path: '/_sim/requests', body: { repeat: { sec: 1 } }, status: 422, says: 'seq' },
+      repeat({ path: '/_sim/reset' }, 400, 'it is not a path of the service'),
+      repeat({ method: 'GET' }, 400, 'path is missing'),
+      repeat({ path: '/deploy/list', body: {} }, 400, 'a GET has no body'),
+      repeat({ repeat: { seq: 1 } }, 409, 'Failed to repeat the request 1'),
+      repeat({ repeat: { seq: 1, world: 'w9' } }, 404, "unknown world 'w9'"),
+      repeat({ repeat: { sec: 1 } }, 422, 'seq'),
     ],
   },
   getCauses: {
@@ -166,12 +155,7 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     good: [{ path: '/_sim/recordings', body: { recording: RECORDING } }],
     bad: [
       { path: '/_sim/recordings', body: { recording: '{"x":1}' }, status: 400, says: 'Failed to read the recording' },
-      {
-        path: '/_sim/recordings',
-        body: { recording: RECORDING.replace('h100-0', 'h100-1') },
-        status: 400,
-        says: 'line',
-      },
+      badly('/_sim/recordings')({ recording: RECORDING.replace('h100-0', 'h100-1') }, 400, 'line'),
     ],
   },
   savePage: { good: [{ path: '/_sim/page' }], bad: [] },
@@ -261,18 +245,14 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
       until({ get: '/v1/batches', where: { data: [{ status: 'nope' }] } }, 400, 'status is never "nope".'),
       until({ get: '/v1/models', where: JSON.parse('{"__proto__":{"a":1}}') }, 400, "unknown field '__proto__'."),
       until({ get: '/deploy/list', where: [] }, 422, 'at least 1 item'),
-      until(
-        { get: '/deploy/list', where: [{ statsu: 'running' }] },
-        400,
-        "unknown field 'statsu'. Did you mean 'status'?",
-      ),
+      until({ get: '/deploy/list', where: [{ statsu: 'running' }] }, 400, "'statsu'. Did you mean 'status'?"),
       until({ get: '/deploy/list', where: [{ status: 'runing' }] }, 400, 'status is never'),
       until({ get: '/deploy/list', where: [3] }, 400, 'it is never 3. Give its fields.'),
       until({ get: `/deploy/${RUNNING}`, where: { instances: { ready: 1 } } }, 400, "unknown field 'ready'"),
       until(
-        { get: `/v1/batches/${BATCH}`, where: { request_counts: { completed: { gte: 50 } } } },
+        { get: `/v1/batches/${BATCH}`, where: { created_at: { gte: 50 } } },
         400,
-        'completed is never {"gte":50}. Give a number, or a range of numbers, as in "50.."',
+        'or a range of numbers, as in "50.."',
       ),
       until({ get: `/v1/batches/${BATCH}`, where: { created_at: '20..3' } }, 400, 'created_at is never "20..3"'),
       until({ get: `/v1/batches/${BATCH}`, where: { endpoint: 3 } }, 400, 'endpoint is never 3. Give a text.'),
@@ -325,13 +305,13 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
       },
     ],
     bad: [
-      { path: '/_sim/verify', body: {}, status: 422, says: 'expect' },
-      { path: '/_sim/verify', body: { expect: [] }, status: 400, says: 'nothing is expected' },
-      { path: '/_sim/verify', body: { expect: { operation: 'getM' } }, status: 400, says: "Did you mean 'getMe'?" },
-      { path: '/_sim/verify', body: { expect: { opration: 'getMe' } }, status: 400, says: "Did you mean 'operation'?" },
-      { path: '/_sim/verify', body: { expect: {}, order: true }, status: 400, says: "unknown option 'order'" },
-      { path: '/_sim/verify', body: { expect: {}, from: 'soon' }, status: 400, says: 'invalid time' },
-      { path: '/_sim/verify', body: { expect: { exactly: 'one' } }, status: 422, says: 'exactly' },
+      verify({}, 422, 'expect'),
+      verify({ expect: [] }, 400, 'nothing is expected'),
+      verify({ expect: { operation: 'getM' } }, 400, "Did you mean 'getMe'?"),
+      verify({ expect: { opration: 'getMe' } }, 400, "Did you mean 'operation'?"),
+      verify({ expect: {}, order: true }, 400, "unknown option 'order'"),
+      verify({ expect: {}, from: 'soon' }, 400, 'invalid time'),
+      verify({ expect: { exactly: 'one' } }, 422, 'exactly'),
     ],
   },
   watchEvents: {
@@ -430,40 +410,19 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
       { path: '/_sim/commands', body: { verb: 'limit.set', target: 'H100-80GB', args: { limit: null } } },
     ],
     bad: [
-      { path: '/_sim/commands', body: { verb: 'zone.dwon' }, status: 400, says: "Did you mean 'zone.down'?" },
-      { path: '/_sim/commands', body: { verb: 'zone.down', target: 'east-x' }, status: 400, says: 'Did you mean' },
-      {
-        path: '/_sim/commands',
-        body: { verb: 'hub.down', at: 'later' },
-        status: 400,
-        says: "at 'later' is an invalid time",
-      },
-      {
-        path: '/_sim/commands',
-        body: { verb: 'hub.down', at: '2025-12-31T23:00:00Z' },
-        status: 400,
-        says: 'in the past',
-      },
-      { path: '/_sim/commands', body: { verb: 'hub.throttle' }, status: 400, says: 'share is missing' },
-      { path: '/_sim/commands', body: {}, status: 422, says: 'verb' },
-      {
-        path: '/_sim/commands',
-        body: { verb: 'node.crash', target: '__proto__' },
-        status: 400,
-        says: 'the fleet has none of that name',
-      },
-      {
-        path: '/_sim/commands',
-        body: { verb: 'pool.stockOut', target: 'other' },
-        status: 400,
-        says: 'the type is unknown',
-      },
-      {
-        path: '/_sim/commands',
-        body: { verb: 'price.set', target: 'H100-80GB', args: { cents: -0.5 } },
-        status: 400,
-        says: 'Give cents per hour from 0 to 1,000,000,000',
-      },
+      give({ verb: 'zone.dwon' }, 400, "Did you mean 'zone.down'?"),
+      give({ verb: 'zone.down', target: 'east-x' }, 400, 'Did you mean'),
+      give({ verb: 'hub.down', at: 'later' }, 400, "at 'later' is an invalid time"),
+      give({ verb: 'hub.down', at: '2025-12-31T23:00:00Z' }, 400, 'in the past'),
+      give({ verb: 'hub.throttle' }, 400, 'share is missing'),
+      give({}, 422, 'verb'),
+      give({ verb: 'node.crash', target: '__proto__' }, 400, 'the fleet has none of that name'),
+      give({ verb: 'pool.stockOut', target: 'other' }, 400, 'the type is unknown'),
+      give(
+        { verb: 'price.set', target: 'H100-80GB', args: { cents: -0.5 } },
+        400,
+        'Give cents per hour from 0 to 1,000,000,000',
+      ),
     ],
   },
   listFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
@@ -474,17 +433,16 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
       { path: '/_sim/faults', body: { on: '*', fault: { kind: 'latency', delay: '2s', jitter: 0 } } },
     ],
     bad: [
-      { path: '/_sim/faults', body: { on: 'lists', fault: { kind: 'hang' } }, status: 400, says: 'unknown operation' },
-      { path: '/_sim/faults', body: { on: '*', fault: { kind: 'reste' } }, status: 400, says: "Did you mean 'reset'?" },
-      { path: '/_sim/faults', body: { on: '*' }, status: 422, says: 'fault' },
-      ...(['for', 'from', 'until'] as const).map(field => ({
-        ...{ path: '/_sim/faults', body: { on: '*', nth: 1, [field]: 600, fault: { kind: 'hang' } }, status: 422 },
-        says: `"${field}"],"msg":"Value error, the number 600 has no unit. Give a duration, as in '600s' or '600ms'`,
-      })),
-      ...Object.entries({ rateLimit: 'retryAfter', latency: 'delay', stale: 'lag' }).map(([kind, field]) => ({
-        ...{ path: '/_sim/faults', body: { on: '*', fault: { kind, [field]: 5 } }, status: 422 },
-        says: `"${field}"],"msg":"Value error, the number 5 has no unit.`,
-      })),
+      add({ on: 'lists', fault: { kind: 'hang' } }, 400, 'unknown operation'),
+      add({ on: '*', fault: { kind: 'reste' } }, 400, "Did you mean 'reset'?"),
+      add({ on: '*' }, 422, 'fault'),
+      ...['for', 'from', 'until'].map(field => {
+        const says = `"${field}"],"msg":"Value error, the number 600 has no unit. Give a duration, as in '600s' or '600ms'`
+        return add({ on: '*', nth: 1, [field]: 600, fault: { kind: 'hang' } }, 422, says)
+      }),
+      ...Object.entries({ rateLimit: 'retryAfter', latency: 'delay', stale: 'lag' }).map(([kind, field]) =>
+        add({ on: '*', fault: { kind, [field]: 5 } }, 422, `"${field}"],"msg":"Value error, the number 5 has no unit.`),
+      ),
     ],
   },
   getFault: {
@@ -578,12 +536,7 @@ const COMMANDS: Readonly<Record<string, CommandCase>> = {
     good: [{ path: '/_sim/snapshots/theirs/import', file: SNAPSHOT.toBytes() }],
     bad: [
       { path: '/_sim/snapshots/theirs/import', file: Buffer.from('x'), status: 400, says: 'it is not a snapshot' },
-      {
-        path: '/_sim/snapshots/known/import',
-        file: SNAPSHOT.toBytes(),
-        status: 409,
-        says: 'duplicate name',
-      },
+      { path: '/_sim/snapshots/known/import', file: SNAPSHOT.toBytes(), status: 409, says: 'duplicate name' },
     ],
   },
   deleteSnapshot: {

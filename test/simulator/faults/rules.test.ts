@@ -18,11 +18,7 @@ interface Asked {
 function world(options: SimulatorOptions = {}) {
   const sim = createSimulator({ fixtures: 'empty', seed: 1, ...options })
   const ask = (path: string, { method, body, token = sim.token }: Asked = {}) =>
-    sim.fetch(`http://sim${path}`, {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
-      headers: { authorization: `Bearer ${token}` },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
+    sendTo({ fetch: sim.fetch, token }, `${method ?? (body === undefined ? 'GET' : 'POST')} ${path}`, body)
   const statuses = async (count: number, path = '/deploy/list') => {
     const seen: number[] = []
     for (let i = 0; i < count; i++) seen.push((await ask(path)).status)
@@ -235,11 +231,15 @@ describe('rules are entities', () => {
 })
 
 describe('an invalid rule is refused with the reason and changes nothing', () => {
+  const status = (more: object) => ({ fault: { kind: 'status', status: 503, ...more } })
+  const headers = (names: object) => ({ fault: { kind: 'headers', headers: names } })
+  const driftOf = (on: string, change: string, field?: string) => ({ on, fault: { kind: 'drift', change, field } })
+
   test.each<[string, unknown, string]>([
     [
       'an unknown operation',
       { on: 'createLmDeployment' },
-      "unknown operation 'createLmDeployment'. Did you mean 'createLlmDeployment'?",
+      "operation 'createLmDeployment'. Did you mean 'createLlmDepl",
     ],
     ['an unknown route', { on: 'POST /deploy/lm' }, "Did you mean 'POST /deploy/llm'?"],
     ['a pattern that nothing fits', { on: 'destroy*' }, "unknown operation 'destroy*'"],
@@ -247,91 +247,69 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
     ['a pattern of 1 MB', { on: '*'.repeat(1_000_000) }, '$.on: expected patterns of at most 1000 characters'],
     ['a list of too many patterns', { on: Array(1001).fill('*') }, '$.on: expected at most 1000 patterns'],
     ['a date that does not exist', { from: '2026-02-30T00:00:00Z' }, '$.from: expected a duration'],
-    [
-      'a header of a body in chunks',
-      { fault: { kind: 'headers', headers: { Trailer: 'x-sum' } } },
-      '$.fault.headers.Trailer: expected a header other than those that the connection decides: connection, ',
-    ],
+    ['a header of a body in chunks', headers({ Trailer: 'x-sum' }), 'headers.Trailer: expected a header other than'],
     [
       'a header that is a number',
-      { fault: { kind: 'status', status: 503, headers: { 'Retry-After': 30 } } },
-      '$.fault.headers["Retry-After"]: expected a string or null, got 30.',
+      headers({ 'Retry-After': 30 }),
+      '["Retry-After"]: expected a string or null, got 30.',
     ],
     [
       'a part of an event',
       { fault: { kind: 'stream', after: 1.5 } },
-      "$.fault.after: expected a whole number or one of 'answer', 'toolCall', 'finish', got 1.5.",
+      "whole number or one of 'answer', 'toolCall', 'fi",
     ],
-    [
-      'a page with the status of no page',
-      { fault: { kind: 'html', status: 418 } },
-      "$.fault.status: expected '200' or '500' or '502' or '503' or '504', got 418.",
-    ],
-    [
-      'a header of the connection',
-      { fault: { kind: 'status', status: 503, headers: { 'Content-Length': '3' } } },
-      "keep-alive, trailer, transfer-encoding, upgrade, got 'Content-Length'. Fix that name.",
-    ],
+    ['a page with the status of no page', { fault: { kind: 'html', status: 418 } }, "or '503' or '504', got 418."],
+    ['a header of the connection', headers({ 'Content-Length': '3' }), "upgrade, got 'Content-Length'. Fix that name."],
     [
       'a header name with a space',
-      { fault: { kind: 'status', status: 503, headers: { 'x-a': 'b', 'x a': 'b' } } },
-      `$.fault.headers["x a"]: expected a header name: at most 100 ASCII letters, digits and signs, as in x-request-id, got 'x a'. Fix that name.`,
+      headers({ 'x a': 'b' }),
+      `headers["x a"]: expected a header name: at most 100 ASCII`,
     ],
-    [
-      'a header name with an accent',
-      { fault: { kind: 'headers', headers: { 'x-é': 'b' } } },
-      `$.fault.headers["x-é"]: expected a header name`,
-    ],
-    ...[204, 205, 304].map((status): [string, unknown, string] => [
-      `a body with the status ${status}`,
-      { fault: { kind: 'status', status, body: 'x' } },
-      "$.fault.body: expected no body with a status of 204, 205, 304, got 'x'. Fix that value.",
-    ]),
-    ...[204, 205, 304].map((status): [string, unknown, string] => [
-      `a message with the status ${status}`,
-      { fault: { kind: 'status', status, message: 'x' } },
-      "$.fault.message: expected no message beside a body, or with a status below 400, got 'x'. Fix that value.",
+    ['a header name with an accent', headers({ 'x-é': 'b' }), `$.fault.headers["x-é"]: expected a header name`],
+    ...[204, 205, 304].flatMap((code): [string, unknown, string][] => [
+      [
+        `a body with the status ${code}`,
+        status({ status: code, body: 'x' }),
+        'expected no body with a status of 204, 205',
+      ],
+      [
+        `a message with the status ${code}`,
+        status({ status: code, message: 'x' }),
+        'expected no message beside a body, or',
+      ],
     ]),
     [
       'a message beside a body',
-      { fault: { kind: 'status', status: 503, message: 'x', body: {} } },
-      '$.fault.message: expected no message beside a body, or with a status below 400',
+      status({ message: 'x', body: {} }),
+      '$.fault.message: expected no message beside a body',
     ],
     [
       'two headers that differ in case',
-      { fault: { kind: 'status', status: 503, headers: { 'x-a': 'b', 'X-A': 'c' } } },
-      '$.fault.headers["X-A"]: expected each header once, in any case, got \'c\'. Fix that value.',
+      status({ headers: { 'x-a': 'b', 'X-A': 'c' } }),
+      'expected each header once, in',
     ],
-    [
-      'the header __proto__',
-      { fault: { kind: 'headers', headers: JSON.parse('{"__proto__":"x"}') } },
-      '$.fault.headers.__proto__: expected another name',
-    ],
+    ['the header __proto__', headers(JSON.parse('{"__proto__":"x"}')), 'headers.__proto__: expected another name'],
     [
       'a header of two lines',
-      { fault: { kind: 'status', status: 503, headers: { note: 'two\nlines' } } },
-      '$.fault.headers.note: expected text of printable ASCII',
+      status({ headers: { note: 'two\nlines' } }),
+      'headers.note: expected text of printable ASCII',
     ],
     [
       'a body that is nested too deep',
-      { fault: { kind: 'status', status: 503, body: JSON.parse('['.repeat(100) + ']'.repeat(100)) } },
-      '$.fault.body: expected text or JSON of at most 65536 characters, nested at most 64 deep',
+      status({ body: JSON.parse('['.repeat(100) + ']'.repeat(100)) }),
+      'at most 64 deep',
     ],
     ['a model pattern that is too long', { model: '*'.repeat(1001) }, '$.model: expected at most 1000 characters'],
     ['many asterisks that match nothing', { on: `${'*'.repeat(999)}!` }, 'unknown operation'],
     ['an unknown kind', { fault: { kind: 'latensy', delay: '1s' } }, "Did you mean 'latency'?"],
     ['an unknown field', { tims: 2 }, "$.tims: unknown field. Did you mean 'times'?"],
     ['a typo in a required field', { onn: '*' }, "$.onn: unknown field. Did you mean 'on'?"],
-    [
-      'an unknown field of a fault',
-      { fault: { kind: 'status', stats: 3, status: 500 } },
-      '$.fault.stats: unknown field',
-    ],
+    ['an unknown field of a fault', status({ stats: 3 }), '$.fault.stats: unknown field'],
     ['triggers that contradict', { times: 2, chance: 0.5 }, 'times and chance contradict each other'],
     [
       'a negative latency',
       { fault: { kind: 'latency', delay: '-5s' } },
-      "$.fault.delay: expected a duration of at least 0, like '500ms' or '10m', got '-5s'",
+      '$.fault.delay: expected a duration of at least 0',
     ],
     ['a negative latency in milliseconds', { fault: { kind: 'latency', delay: -5 } }, '$.fault.delay'],
     ['a window that ended', { until: '2026-01-01T00:30:00Z' }, 'the window ended at 2026-01-01T00:30:00'],
@@ -340,52 +318,36 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
     ['a chance above 1', { chance: 1.5 }, '$.chance: expected at most 1, got 1.5'],
     ['a chance of nothing', { chance: 0 }, '$.chance: expected more than 0, got 0'],
     ['no times', { times: 0 }, '$.times: expected at least 1, got 0'],
-    [
-      'a status that ends no request',
-      { fault: { kind: 'status', status: 101 } },
-      '$.fault.status: expected at least 200',
-    ],
+    ['a status that ends no request', status({ status: 101 }), '$.fault.status: expected at least 200'],
     ['an event that never comes', { after: { kind: 'deployment.runing' } }, "Did you mean 'deployment.running'?"],
     [
       'a stale write',
       { on: 'createLora', fault: { kind: 'stale', lag: '5s' } },
-      "'stale' applies only to lists, or with reads: 'all' to GETs, not to createLora.",
+      "with reads: 'all' to GETs, not to createLora.",
     ],
     [
       'a drift that has no place',
-      { on: 'listVoices', fault: { kind: 'drift', change: 'nullField' } },
-      "'drift' applies only to operations whose response allows this change",
+      driftOf('listVoices', 'nullField'),
+      'only to operations whose response allows this change',
     ],
+    ['a drift of an unknown field', driftOf('getDeployment', 'missingField', 'statsu'), "Did you mean 'status'?"],
     [
-      'a drift of an unknown field',
-      { on: 'getDeployment', fault: { kind: 'drift', change: 'missingField', field: 'statsu' } },
-      "$.fault.field: unknown field 'statsu' of the response. Did you mean 'status'?",
+      'a drift that no text has',
+      driftOf('getDeployment', 'numberAsString', 'status'),
+      "to 'status'. Give one of instances.",
     ],
-    [
-      'a drift that its field cannot have',
-      { on: 'getDeployment', fault: { kind: 'drift', change: 'numberAsString', field: 'status' } },
-      "$.fault.field: numberAsString does not apply to 'status'. Give one of instances.",
-    ],
-    [
-      'a drift of a field where only the list itself can have it',
-      { on: 'listModelFamilies', fault: { kind: 'drift', change: 'missingElement', field: 'id' } },
-      "$.fault.field: unknown field 'id' of the response. Leave field out: the change is one of the response itself.",
-    ],
+    ['a drift within a list of one kind', driftOf('listModelFamilies', 'missingElement', 'id'), 'Leave field out: the'],
     [
       'a deployment where none is named',
       { on: 'listVoices', deployment: 'a' },
-      '$.deployment: no request of listVoices names a deployment in its path, so the rule would never act. Leave it out',
+      'no request of listVoices names a deployment',
     ],
     [
       'a model where none is named',
-      { on: ['listVoices', 'stopDeployment'], model: 'acme/chat' },
-      '$.model: no request of listVoices, stopDeployment names a model, so the rule would never act. Leave it out',
+      { on: ['listVoices', 'stopDeployment'], model: 'a' },
+      'stopDeployment names a model, so',
     ],
-    [
-      'a message of two lines',
-      { fault: { kind: 'status', status: 500, message: 'a\r\nb' } },
-      '$.fault.message: expected text of one line',
-    ],
+    ['a message of two lines', status({ message: 'a\r\nb' }), '$.fault.message: expected text of one line'],
     ['a name that is taken', { name: 'taken' }, "duplicate name 'taken'"],
     ['nothing', undefined, '$: expected an object, got nothing'],
   ])('%s', { tags: 'slow' }, async (_, change, reason) => {
@@ -394,9 +356,8 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
     await sim.clock.advance('1h')
     sim.faults.add({ name: 'taken', on: '*', fault: DOWN })
     const before = [sim.faults.list(), sim.world.journal.last]
-    expect(() => sim.faults.add(rule as FaultRule)).toThrow(RangeError)
-    expect(() => sim.faults.add(rule as FaultRule)).toThrow(reason)
-    expect(() => sim.faults.add(rule as FaultRule)).toThrow(/^Failed to add the fault: /)
+    for (const says of [RangeError, reason, /^Failed to add the fault: /])
+      expect(() => sim.faults.add(rule as FaultRule)).toThrow(says)
     expect([sim.faults.list(), sim.world.journal.last]).toEqual(before)
   })
 })

@@ -69,8 +69,7 @@ test('a field __proto__ is a field of the source of a scenario', async () => {
   const sim = createSimulator({ fixtures: 'empty', strictRequests: true })
   const recording = sim.record()
   const text = '{"name":"k","__proto__":{"a":1}}'
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-  await sim.fetch('http://sim/v1/ssh_keys', { method: 'POST', headers, body: text })
+  await sendTo(sim, 'POST /v1/ssh_keys', JSON.parse(text))
   recording.stop()
   const source = toScenario(parseRecording(recording.text, 'x'), { format: 'typescript' })
   const body = /body: (\{.*\}),? \}/.exec(source)![1]
@@ -82,14 +81,8 @@ test('replay sends the form of a HAR file that has only its fields, and names a 
   const file = { name: 'file', fileName: 'a.jsonl', contentType: 'application/jsonl' }
   const line = { custom_id: '1', method: 'POST', url: '/v1/chat/completions', body: { model: 'm', messages: [] } }
   const upload = (mimeType: string, value?: string) => {
-    const postData = {
-      mimeType,
-      params: [
-        { name: 'purpose', value: 'batch' },
-        { ...file, value },
-      ],
-    }
-    return entry('http://h/v1/files', { method: 'POST', postData })
+    const params = [{ name: 'purpose', value: 'batch' }, value === undefined ? file : { ...file, value }]
+    return entry('http://h/v1/files', { method: 'POST', postData: { mimeType, params } })
   }
   const fields = { mimeType: 'application/x-www-form-urlencoded', params: [{ name: 'name', value: 'a b&c' }], text: '' }
   const entries = [
@@ -127,67 +120,41 @@ test('replay leaves out the text of a form that lacks the content of a file, as 
   ])
 })
 
-test.each([
-  [
-    'no JSON',
-    '[1',
-    /it is not JSON: line 1, column 3: expected ',' or ']', got the end of the file\. Give a file that/,
-  ],
-  ['an empty file', '', /it is not JSON: line 1, column 1: expected a value/],
-  ['JSON without entries', '[1]', /log\.entries is missing/],
-  ['null', 'null', /log\.entries is missing/],
-  [
-    'an entry without a time',
-    { log: { entries: [{ request: {} }] } },
-    /log\.entries\[0\]: startedDateTime is not a time/,
-  ],
-  [
-    'an entry of the 30th of February',
-    { log: { entries: [{ ...entry('http://h/'), startedDateTime: '2026-02-30T00:00:00Z' }] } },
-    /log\.entries\[0\]: startedDateTime is not a time with an offset/,
-  ],
+const request = { method: 'GET', url: 'http://h/' }
+
+test.each<[string, unknown, string]>([
+  ['no JSON', '[1', "it is not JSON: line 1, column 3: expected ',' or ']', got the end of the file. Give a file that"],
+  ['an empty file', '', 'it is not JSON: line 1, column 1: expected a value'],
+  ['JSON without entries', '[1]', 'log.entries is missing'],
+  ['null', 'null', 'log.entries is missing'],
+  ['an entry without a time', [{ request: {} }], 'log.entries[0]: startedDateTime is not a time'],
+  ['an entry of the 30th of February', [{ request, startedDateTime: '2026-02-30T00:00:00Z' }], 'is not a time with an'],
   [
     'entries of two centuries',
-    { log: { entries: [entry('http://h/'), { ...entry('http://h/'), startedDateTime: '2126-01-03T00:00:00Z' }] } },
-    /log\.entries\[1\]: it is over 100 years from another\. Leave the entry out/,
+    [entry('http://h/'), { request, startedDateTime: '2126-01-03T00:00:00Z' }],
+    'is over 100',
   ],
-  [
-    'an entry that took centuries',
-    { log: { entries: [{ ...entry('http://h/'), time: 1e16 }] } },
-    /log\.entries\[0\]: it is over 100 years from another/,
-  ],
-  [
-    'an entry whose length is a text',
-    { log: { entries: [{ ...entry('http://h/'), time: '5' }] } },
-    /log\.entries\[0\]: time is not a number/,
-  ],
+  ['an entry that took centuries', [{ ...entry('http://h/'), time: 1e16 }], '[0]: it is over 100 years from another'],
+  ['an entry whose length is a text', [{ ...entry('http://h/'), time: '5' }], '[0]: time is not a number'],
   [
     'an entry whose status is a text',
-    { log: { entries: [{ ...entry('http://h/'), response: { status: '200' } }] } },
-    /log\.entries\[0\]: response\.status is not a number/,
+    [{ ...entry('http://h/'), response: { status: '200' } }],
+    '[0]: response.status is',
   ],
+  ['an entry without a URL', [entry('x')], 'log.entries[0]: request.url is not a URL'],
+  ['an entry that is null', [null], 'log.entries[0]: startedDateTime is not a time'],
   [
-    'an entry without a URL',
-    { log: { entries: [{ startedDateTime: '2026-01-01T00:00:00Z', request: { method: 'GET', url: 'x' } }] } },
-    /log\.entries\[0\]: request\.url is not a URL/,
+    'an entry whose headers are no list',
+    [entry('http://h/', { headers: [{ name: 'a' }] })],
+    'request.headers is not a',
   ],
-  ['an entry that is null', { log: { entries: [null] } }, /log\.entries\[0\]: startedDateTime is not a time/],
-  [
-    'an entry whose headers are not a list',
-    { log: { entries: [entry('http://h/', { headers: [{ name: 'a' }] })] } },
-    /log\.entries\[0\]: request\.headers is not a list of names and values/,
-  ],
-  [
-    'an entry whose body is not a text',
-    { log: { entries: [entry('http://h/', { postData: { text: 7 } })] } },
-    /log\.entries\[0\]: request\.postData\.text is not a text/,
-  ],
+  ['an entry whose body is not a text', [entry('http://h/', { postData: { text: 7 } })], 'postData.text is not a text'],
 ])('replay refuses %s in place of a HAR file and names the place', { tags: 'slow' }, async (_, content, message) => {
   const har = join(folder, 'bad.har')
-  writeFileSync(har, typeof content === 'string' ? content : JSON.stringify(content))
+  writeFileSync(har, typeof content === 'string' ? content : JSON.stringify({ log: { entries: content } }))
   const { code, stderr } = await commanded(['replay', har, '--record', join(folder, 'never.ndjson')])
   expect(code).toBe(2)
-  expect(stderr).toMatch(message)
+  expect(stderr).toContain(message)
   expect(existsSync(join(folder, 'never.ndjson'))).toBe(false)
 })
 
@@ -223,9 +190,7 @@ test('replay plays what is below the base path of a HAR file, and nothing of the
 test('replay plays a HAR file in the names of a provider, without its credentials, and counts equal differences', {
   tags: 'slow',
 }, async () => {
-  const [har, names, record] = ['named.har', 'names.json', 'named.ndjson'].map(name => join(folder, name)) as [
-    ...[string, string, string],
-  ]
+  const [har, names, record] = [join(folder, 'named.har'), join(folder, 'names.json'), join(folder, 'named.ndjson')]
   writeFileSync(names, JSON.stringify({ paths: { hosted: 'machines' }, headers: { 'alt-api-key': 'x-provider-key' } }))
   const headers = ['authorization', 'cookie', 'x-provider-key', 'x-other'].map(name => ({ name, value: 'REAL-VALUE' }))
   const entries = ['/v1/machines', '/deploy/gone', '/deploy/gone'].map(path => ({
@@ -291,11 +256,7 @@ test('export repeats a request for the OpenAPI document, which no operation has'
 })
 
 test('replay plays a HAR file with own endpoints, and so does the replay of its recording', async () => {
-  const [har, record, config] = ['own.har', 'own.ndjson', 'own.ts'].map(name => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
+  const [har, record, config] = [join(folder, 'own.har'), join(folder, 'own.ndjson'), join(folder, 'own.ts')]
   const pods = new URL('../../../../examples/own-endpoints/pods.ts', import.meta.url).href
   writeFileSync(config, `import { endpoints } from '${pods}'\nexport default { endpoints }\n`)
   const entries = [{ ...entry('http://h/rest/v1/pods'), time: 5, response: { status: 200 } }]
