@@ -32,6 +32,8 @@ const router = new Router(
   }),
 )
 
+const SCHEMA = 'GET /models/{model_name}/schema/{variantKey}'
+
 describe('the endpoint of a spelling', () => {
   test.each<[string, string, string | number, Record<string, string>?]>([
     ['GET', '/deploy/list', 'GET /deploy/list', {}],
@@ -63,30 +65,10 @@ describe('the endpoint of a spelling', () => {
     ['GET', '/models/chat/versions', 'GET /models/{model_name}/versions', { model_name: 'chat' }],
     ['GET', '/models/acme/chat/versions', 'GET /models/{model_name}/versions', { model_name: 'acme/chat' }],
     ['GET', '/models/acme%2Fchat/versions', 'GET /models/{model_name}/versions', { model_name: 'acme/chat' }],
-    [
-      'GET',
-      '/models/acme/chat/schema/default',
-      'GET /models/{model_name}/schema/{variantKey}',
-      { model_name: 'acme/chat', variantKey: 'default' },
-    ],
-    [
-      'GET',
-      '/models/acme%2Fchat/schema/default/',
-      'GET /models/{model_name}/schema/{variantKey}',
-      { model_name: 'acme/chat', variantKey: 'default' },
-    ],
-    [
-      'GET',
-      '/models/chat/schema/default',
-      'GET /models/{model_name}/schema/{variantKey}',
-      { model_name: 'chat', variantKey: 'default' },
-    ],
-    [
-      'GET',
-      '/models/schema/schema/schema',
-      'GET /models/{model_name}/schema/{variantKey}',
-      { model_name: 'schema', variantKey: 'schema' },
-    ],
+    ['GET', '/models/acme/chat/schema/default', SCHEMA, { model_name: 'acme/chat', variantKey: 'default' }],
+    ['GET', '/models/acme%2Fchat/schema/default/', SCHEMA, { model_name: 'acme/chat', variantKey: 'default' }],
+    ['GET', '/models/chat/schema/default', SCHEMA, { model_name: 'chat', variantKey: 'default' }],
+    ['GET', '/models/schema/schema/schema', SCHEMA, { model_name: 'schema', variantKey: 'schema' }],
     ['GET', '/v1/model/acme/chat/loras', 'GET /v1/model/{model_name}/loras', { model_name: 'acme/chat' }],
     ['POST', '/v1/inference/chat', 'POST /v1/inference/{model_name}', { model_name: 'chat' }],
     ['POST', '/v1/inference/acme/chat', 'POST /v1/inference/{model_name}', { model_name: 'acme/chat' }],

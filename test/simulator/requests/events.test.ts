@@ -84,11 +84,7 @@ test('kind and subject select events', async () => {
 })
 
 test.each([
-  [
-    'an unknown kind',
-    { kind: 'deploymnt.running' },
-    "unknown kind 'deploymnt.running'. Did you mean 'deployment.running'?",
-  ],
+  ['an unknown kind', { kind: 'deploymnt.running' }, "unknown kind 'deploymnt.running'. Did you mean 'deployment.runn"],
   ['an invalid position', { after: '7' }, "invalid position '7'. Give 'now', 'start', or the id of an event."],
   ['an unknown field', { kinds: 'x' }, "unknown field 'kinds'. Did you mean 'kind'?"],
 ])('%s is refused', (_, options, says) => {
@@ -172,7 +168,7 @@ describe('the rest of a reader', () => {
   test.each([
     ['a quarter of the journal waits', (sim: Simulator) => sim.clock.advance('3d')],
     [
-      'a quarter of the requests that are kept waits',
+      'a quarter of the requests that are kept',
       async (_: Simulator, ask: () => Promise<unknown>) => {
         for (let i = 0; i < LIMITS.requests / 2; i++) await ask()
       },

@@ -121,79 +121,37 @@ test('encodeGraph throws when a class or a value is not serializable', () => {
 })
 
 /** A graph by hand: its forms, and numbers in a row, each as how many there are and the one that they all are. */
-function graphOf(forms: unknown, write: (out: ByteWriter, equal: (count: number, value: number) => void) => void) {
+function graphOf(forms: unknown, numbers: readonly (readonly [count: number, value: number])[]) {
   const out = new ByteWriter()
   out.text(JSON.stringify(forms))
-  write(out, (count, value) => {
+  for (const [count, value] of numbers) {
     out.count(count)
-    out.u8(4)
-    if (count > 0) out.u8(value)
-  })
+    out.u8(value === HUGE ? 3 : 4)
+    if (value === HUGE) out.raw(Float64Array.of(value))
+    else if (count > 0) out.u8(value)
+  }
+  // One text without characters, for the graphs that come so far.
+  out.text('')
+  out.u8(1)
   return concatBytes(out.finish())
 }
 
-const FORM = { sort: 'fields', name: '', keys: [], count: 1, columns: 0 }
 const HUGE = 100_000_000
-const texts = (out: ByteWriter, equal: (count: number, value: number) => void, count: number) => {
-  equal(count, 0)
-  out.text('')
-  out.u8(1)
-}
+const FORM = { sort: 'fields', name: '', keys: [] as string[], count: 1, columns: 0 }
+const BYTES = { ...FORM, sort: 'bytes', name: 'Uint8Array' }
+const COLUMN = { ...FORM, keys: ['a'], columns: 1 }
+const [none, one] = [[0, 0] as const, [1, 0] as const]
 
 test.each<[what: string, bytes: Uint8Array, reason: string]>([
-  ['things', graphOf([{ ...FORM, count: HUGE }], (_, equal) => [equal(HUGE, 0), equal(0, 0)]), 'bytes cannot hold'],
-  ['things of a form', graphOf([{ ...FORM, count: HUGE }], (_, equal) => [equal(1, 0), equal(0, 0)]), 'another number'],
-  ['forms', graphOf({ length: HUGE }, (_, equal) => [equal(1, 0), equal(0, 0)]), 'the forms are not a list'],
-  [
-    'columns',
-    graphOf([{ ...FORM, columns: HUGE }], (_, equal) => [equal(1, 0), equal(0, 0)]),
-    'more values than bytes',
-  ],
-  [
-    'lengths',
-    graphOf([{ ...FORM, sort: 'bytes', name: 'Uint8Array' }], (_, equal) => [equal(1, 0), equal(HUGE, 0)]),
-    'another number of lengths',
-  ],
-  [
-    'arrays of numbers',
-    graphOf([{ ...FORM, sort: 'bytes', name: 'Uint8Array', count: HUGE }], (_, equal) => [equal(1, 0), equal(HUGE, 0)]),
-    'another number of things',
-  ],
-  [
-    'items of a list',
-    graphOf([{ ...FORM, sort: 'list', columns: 1 }], (out, equal) => {
-      equal(1, 0)
-      out.count(1)
-      out.u8(3)
-      out.raw(Float64Array.of(HUGE))
-      equal(HUGE, 2)
-      equal(0, 0)
-      texts(out, equal, 0)
-    }),
-    'more values than bytes',
-  ],
-  [
-    'texts',
-    graphOf([{ ...FORM, keys: ['a'], columns: 1 }], (out, equal) => {
-      equal(1, 0)
-      equal(0, 0)
-      equal(1, 1)
-      equal(0, 0)
-      texts(out, equal, HUGE)
-    }),
-    'texts of 0 characters',
-  ],
-  [
-    'values of a column',
-    graphOf([{ ...FORM, keys: ['a'], columns: 1 }], (out, equal) => {
-      equal(1, 0)
-      equal(0, 0)
-      equal(HUGE, 0)
-      equal(HUGE, 0)
-      texts(out, equal, 0)
-    }),
-    'a column has',
-  ],
+  ['things', graphOf([{ ...FORM, count: HUGE }], [[HUGE, 0], none]), 'bytes cannot hold'],
+  ['things of a form', graphOf([{ ...FORM, count: HUGE }], [one, none]), 'another number'],
+  ['forms', graphOf({ length: HUGE }, [one, none]), 'the forms are not a list'],
+  ['columns', graphOf([{ ...FORM, columns: HUGE }], [one, none]), 'more values than bytes'],
+  ['lengths', graphOf([BYTES], [one, [HUGE, 0]]), 'another number of lengths'],
+  ['arrays of numbers', graphOf([{ ...BYTES, count: HUGE }], [one, [HUGE, 0]]), 'another number of things'],
+  ['items', graphOf([{ ...FORM, sort: 'list', columns: 1 }], [one, [1, HUGE], [HUGE, 2], none, none]), 'more values'],
+  ['texts', graphOf([COLUMN], [one, none, [1, 1], none, [HUGE, 0]]), 'texts of 0 characters'],
+  ['values of a column', graphOf([COLUMN], [one, none, [HUGE, 0], [HUGE, 0], none]), 'a column has'],
   ['digits of a count', new Uint8Array(500).fill(255), 'a count is not a safe integer'],
 ])('decodeGraph rejects an absurd number of %s before it allocates memory', (_, bytes, reason) => {
   expect(() => decodeGraph(bytes, CLASSES)).toThrow(reason)

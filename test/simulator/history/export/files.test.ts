@@ -136,18 +136,10 @@ test.each<[string, unknown, string]>([
   ],
   ['an entry that took centuries', [{ ...entry('http://h/'), time: 1e16 }], '[0]: it is over 100 years from another'],
   ['an entry whose length is a text', [{ ...entry('http://h/'), time: '5' }], '[0]: time is not a number'],
-  [
-    'an entry whose status is a text',
-    [{ ...entry('http://h/'), response: { status: '200' } }],
-    '[0]: response.status is',
-  ],
+  ['an entry whose status is a text', [{ ...entry('http://h/'), response: { status: '200' } }], 'response.status is'],
   ['an entry without a URL', [entry('x')], 'log.entries[0]: request.url is not a URL'],
   ['an entry that is null', [null], 'log.entries[0]: startedDateTime is not a time'],
-  [
-    'an entry whose headers are no list',
-    [entry('http://h/', { headers: [{ name: 'a' }] })],
-    'request.headers is not a',
-  ],
+  ['an entry whose headers are no lis', [entry('http://h/', { headers: [{ name: 'a' }] })], 'request.headers is not a'],
   ['an entry whose body is not a text', [entry('http://h/', { postData: { text: 7 } })], 'postData.text is not a text'],
 ])('replay refuses %s in place of a HAR file and names the place', { tags: 'slow' }, async (_, content, message) => {
   const har = join(folder, 'bad.har')
