@@ -91,12 +91,8 @@ export function testTransports(rows: readonly Row[]): void {
         before = transports.direct.digest
       })
 
-      expect(direct).toMatchObject({
-        status: one.status,
-        type: 'application/json',
-        date: EPOCH_AS_DATE,
-        encoding: null,
-      })
+      const expected = { status: one.status, type: 'application/json', date: EPOCH_AS_DATE, encoding: null }
+      expect(direct).toMatchObject(expected)
       expect(await ask(one, token, transports.overMsw), 'through MSW').toEqual(direct)
       expect(await ask(one, token, transports.overHttp), 'over HTTP').toEqual(direct)
       if (one.status !== 200) expect(transports.direct.digest, 'a refusal changes nothing').toBe(before)

@@ -56,10 +56,8 @@ describe('PATCH /v1/me', () => {
   })
 
   test('the owner of catalog models is taken', async () => {
-    expect(await refused(service().client.updateMe({ display_name: 'aurora-labs' }))).toEqual([
-      409,
-      expect.stringContaining('aurora-labs'),
-    ])
+    const expected = [409, expect.stringContaining('aurora-labs')]
+    expect(await refused(service().client.updateMe({ display_name: 'aurora-labs' }))).toEqual(expected)
   })
 })
 

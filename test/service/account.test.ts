@@ -65,10 +65,8 @@ describe('money', () => {
     expect(await rent(-5, Number.MAX_SAFE_INTEGER)).toEqual({ inst_1: 3600 })
     expect(await issues(rent(2, 1))).toEqual(['query/from value_error'])
     expect(await issues(client.getRentUsage({} as never))).toEqual(['query/from missing'])
-    expect(await issues(client.getRentUsage({ from: 'x', to: '1.5' }))).toEqual([
-      'query/from int_parsing',
-      'query/to int_parsing',
-    ])
+    const expected = ['query/from int_parsing', 'query/to int_parsing']
+    expect(await issues(client.getRentUsage({ from: 'x', to: '1.5' }))).toEqual(expected)
   })
 })
 
@@ -93,11 +91,8 @@ describe('a request for a higher GPU limit', () => {
       'body/reason string_too_long',
     ])
     expect(await client.requestGpuLimit(ask({ reason: '🦙'.repeat(2048) }))).toEqual({})
-    expect(await issues(client.requestGpuLimit({} as never))).toEqual([
-      'body/gpu_type missing',
-      'body/requested_limit missing',
-      'body/reason missing',
-    ])
+    const expected = ['body/gpu_type missing', 'body/requested_limit missing', 'body/reason missing']
+    expect(await issues(client.requestGpuLimit({} as never))).toEqual(expected)
   })
 })
 

@@ -102,11 +102,8 @@ test('a changed price is the same in every list, and new requests pay it', async
   expect(listed.pricing.short).toBe('$0.465 in, $1.00 out / 1M tokens')
   expect(deployable.pricing.type).toBe('time')
   expect(served.metadata.pricing).toMatchObject({ input_tokens: 0.465, output_tokens: 1 })
-  expect(aggregator.pricing).toEqual({
-    prompt: '0.000000465',
-    completion: '0.000001',
-    input_cache_read: '0.00000011625',
-  })
+  const expected = { prompt: '0.000000465', completion: '0.000001', input_cache_read: '0.00000011625' }
+  expect(aggregator.pricing).toEqual(expected)
   expect(hardware[0].pricing).toEqual({
     cents_per_million_input_tokens: 46.5,
     cents_per_million_output_tokens: 100,

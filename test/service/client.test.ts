@@ -37,13 +37,8 @@ test('the token is sent, and as() replaces or removes it', async () => {
   await client.as(undefined).listVoices()
   await client.raw(new Request('http://sim/base/x'))
   await client.raw(new Request('http://sim/base/x', { headers: { authorization: 'Basic mine' } }))
-  expect(sent.map(request => request.headers.get('authorization'))).toEqual([
-    'Bearer one',
-    'Bearer two',
-    null,
-    'Bearer one',
-    'Basic mine',
-  ])
+  const expected = ['Bearer one', 'Bearer two', null, 'Bearer one', 'Basic mine']
+  expect(sent.map(request => request.headers.get('authorization'))).toEqual(expected)
 })
 
 test('a refusal throws an error with status and body', async () => {

@@ -64,10 +64,8 @@ describe('the availability of GPUs for containers', () => {
     expect(await recommended('')).toEqual(await recommended('aurora-labs/aurora-8b-instruct'))
     const large = await recommended('aurora-labs/aurora-70b-instruct')
     expect(large === undefined || large.usd_per_hour > (await recommended(''))!.usd_per_hour).toBe(true)
-    expect(await refused(client.getContainerGpuAvailability({ base_model: 'none' }))).toEqual([
-      404,
-      'no base_model none',
-    ])
+    const expected = [404, 'no base_model none']
+    expect(await refused(client.getContainerGpuAvailability({ base_model: 'none' }))).toEqual(expected)
   })
 })
 

@@ -44,10 +44,8 @@ describe('a container', () => {
     expect(await shown()).toEqual({ ...running, name: 'kept' })
     expect(await client.deleteContainer({ container_id })).toEqual({ container_id })
     expect(await shown()).toMatchObject({ state: 'shutting_down', state_ts: EPOCH + 1861, ip: running.ip })
-    expect(await refused(client.deleteContainer({ container_id }))).toEqual([
-      400,
-      `container ${container_id} is being deleted already`,
-    ])
+    const expected = [400, `container ${container_id} is being deleted already`]
+    expect(await refused(client.deleteContainer({ container_id }))).toEqual(expected)
     pass(30)
     const ended = { state: 'deleted', state_ts: EPOCH + 1891, stop_ts: EPOCH + 1891, ip: null }
     expect(await shown()).toMatchObject(ended)

@@ -133,10 +133,8 @@ describe('creating an LLM deployment', () => {
     wrong.num_gpus = 8
     expect((await refused(client.createLlmDeployment(wrong)))[0]).toBe(402)
     await client.addFunds({ amount: 100_000 })
-    expect(await refused(client.createLlmDeployment(wrong))).toEqual([
-      400,
-      'model_name someone/else should start with acme/',
-    ])
+    const expected = [400, 'model_name someone/else should start with acme/']
+    expect(await refused(client.createLlmDeployment(wrong))).toEqual(expected)
     wrong.model_name = 'acme/assistant'
     expect(await refused(client.createLlmDeployment(wrong))).toEqual([400, expect.stringContaining("gpu 'other'")])
     wrong.gpu = 'H100-80GB'
@@ -217,10 +215,8 @@ describe('the lifecycle of a deployment', () => {
     const status = async () => (await client.getDeployment({ deploy_id })).status
     world.runTo(1200 * SECOND)
     expect(await status()).toBe('running')
-    expect(await refused(client.startDeployment({ deploy_id }))).toEqual([
-      400,
-      `deployment ${deploy_id} is running, not stopped`,
-    ])
+    const expected = [400, `deployment ${deploy_id} is running, not stopped`]
+    expect(await refused(client.startDeployment({ deploy_id }))).toEqual(expected)
     expect(await client.stopDeployment({ deploy_id })).toEqual({ deploy_id })
     expect(await status()).toBe('stopped')
     expect((await refused(client.stopDeployment({ deploy_id })))[0]).toBe(400)
@@ -252,10 +248,8 @@ describe('the lifecycle of a deployment', () => {
     }
     const strict = service('empty', failed)
     const { deploy_id } = (await strict.client.listDeployments())[0]!
-    expect(await refused(strict.client.startDeployment({ deploy_id }))).toEqual([
-      400,
-      `deployment ${deploy_id} is failed, not stopped`,
-    ])
+    const expected = [400, `deployment ${deploy_id} is failed, not stopped`]
+    expect(await refused(strict.client.startDeployment({ deploy_id }))).toEqual(expected)
     const kind = service('empty', failed, { profile: loadProfile({ policies: { failed_may_start: true } }) })
     await kind.client.startDeployment({ deploy_id })
     expect(await kind.client.getDeployment({ deploy_id })).toMatchObject({ status: 'initializing', fail_reason: '' })

@@ -169,10 +169,8 @@ test.each(['validating', 'in_progress'] as const)(
 
 test('a completed batch of a fixture counts the invalid lines of its embeddings', async () => {
   const here = world({ ...WITH_EMBEDDINGS, with: fixtureBatch('completed') })
-  expect(await here.client.getBatch({ batch_id: 'batch_1' })).toMatchObject({
-    endpoint: ENDPOINT,
-    request_counts: { total: 2, completed: 2, failed: 0 },
-  })
+  const expected = { endpoint: ENDPOINT, request_counts: { total: 2, completed: 2, failed: 0 } }
+  expect(await here.client.getBatch({ batch_id: 'batch_1' })).toMatchObject(expected)
   const invalid = { ...WITH_EMBEDDINGS, with: fixtureBatch('completed', [line('one', { input: [] })]) }
   expect(() => world(invalid)).toThrow(/batches: \$\[0\] \(batch_1\): its input file_1 cannot be run: line 1 of it/)
 })

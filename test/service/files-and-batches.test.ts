@@ -184,13 +184,14 @@ describe('batches', () => {
       error_file_id: expect.stringMatching(/^file_\w{24}$/),
     })
     const output = await client.getFileContent({ file_id: done.output_file_id! })
+    const expected = ['one', 'two']
     expect(
       output
         .trim()
         .split('\n')
         .map(text => JSON.parse(text).custom_id)
         .sort(),
-    ).toEqual(['one', 'two'])
+    ).toEqual(expected)
     const { filename } = await client.getFile({ file_id: done.output_file_id! })
     const errors = await client.getFile({ file_id: done.error_file_id! })
     expect([filename, errors.filename, errors.bytes]).toEqual([

@@ -58,10 +58,8 @@ describe('a hosted instance', () => {
     expect(storage()).toBe(80)
     await client.stopHosted({ instance_id })
     expect((await shown()).state).toBe('stopping')
-    expect(await refused(client.stopHosted({ instance_id }))).toEqual([
-      400,
-      expect.stringContaining('stopping already'),
-    ])
+    const expected = [400, expect.stringContaining('stopping already')]
+    expect(await refused(client.stopHosted({ instance_id }))).toEqual(expected)
     pass(300)
     const stopped = await shown()
     expect([stopped.state, storage()]).toEqual(['stopped', 200])
@@ -118,10 +116,8 @@ describe('a hosted instance', () => {
     const about = { region: 'eu-north', agent_type: 'builder', version: '2.1.0' }
     const made = await client.createHosted({ ...BOX, ...about, ssh_key_ids: [key!.id] })
     expect(await client.getHosted(made)).toMatchObject(about)
-    expect(await refused(client.createHosted({ ...BOX, ssh_key_ids: [key!.id, 'none'] }))).toEqual([
-      404,
-      'no SSH key none',
-    ])
+    const expected = [404, 'no SSH key none']
+    expect(await refused(client.createHosted({ ...BOX, ssh_key_ids: [key!.id, 'none'] }))).toEqual(expected)
     await client.deleteSshKey({ ssh_key_id: key!.id })
     expect((await client.getHosted(made)).state).toBe('creating')
     expect((await refused(client.createHosted({ ...BOX, ssh_key_ids: [key!.id] })))[0]).toBe(404)
@@ -137,10 +133,8 @@ describe('a hosted instance', () => {
     pass(720)
     expect((await client.getHosted(first)).state).toBe('running')
     expect((await client.getHosted(elsewhere)).state).toBe('running')
-    expect(await client.getHosted(second)).toMatchObject({
-      state: 'failed',
-      fail_reason: 'the region a had no machine for the plan pair for 10m',
-    })
+    const expected = { state: 'failed', fail_reason: 'the region a had no machine for the plan pair for 10m' }
+    expect(await client.getHosted(second)).toMatchObject(expected)
   })
 
   test.each([
@@ -167,10 +161,8 @@ describe('a hosted instance', () => {
     const { instance_id } = await client.createHosted(BOX)
     expect((await refused(empty(BROKE).client.createHosted({ ...BOX, ...wrong })))[0]).toBe(402)
     expect(await make(wrong)).toEqual([404, 'no plan medum; plans are small, medium, large, xlarge'])
-    expect(await make({ ...wrong, plan_id: 'small' })).toEqual([
-      400,
-      'the plan small has no region mars; its regions are us-central, eu-north',
-    ])
+    const expected = [400, 'the plan small has no region mars; its regions are us-central, eu-north']
+    expect(await make({ ...wrong, plan_id: 'small' })).toEqual(expected)
     expect((await make({ ssh_key_ids: ['none'] }))[0]).toBe(404)
     expect(await make({})).toEqual([429, expect.stringContaining('too many hosted instances: 1 exist')])
     await client.stopHosted({ instance_id })

@@ -85,10 +85,8 @@ describe('a created adapter', () => {
       for (const call of calls) expect((await refusal(call({ lora_name })))[0]).toBe(404)
     }
     const wrong = await ask('PATCH /v1/lora/assistant-support-tone', { private: 'yes', description: 5 })
-    expect([wrong.status, wrong.body.detail.map(({ loc }: { loc: string[] }) => loc[1])]).toEqual([
-      422,
-      ['private', 'description'],
-    ])
+    const expected = [422, ['private', 'description']]
+    expect([wrong.status, wrong.body.detail.map(({ loc }: { loc: string[] }) => loc[1])]).toEqual(expected)
   })
 })
 

@@ -83,10 +83,8 @@ test.each(WORLDS)('each model of %s has one price and one creation time at every
     const time = byTime.get(model_name)!
     if (perMinute.length > 0 && pricing.type !== 'time')
       expectClose(time.cents_per_sec * 60, Math.min(...perMinute), model_name)
-    expect([model_name, info.is_custom_deployable]).toEqual([
-      model_name,
-      info.deprecated === null && perMinute.length > 0,
-    ])
+    const expected = [model_name, info.deprecated === null && perMinute.length > 0]
+    expect([model_name, info.is_custom_deployable]).toEqual(expected)
     for (const [nth, one] of hardware.filter(({ type }) => type === 'dedicated').entries()) {
       const [gpus, gpu] = /^(\d+)x(.+)$/.exec(one.id)?.slice(1) ?? []
       if (gpu === undefined) continue

@@ -118,10 +118,8 @@ describe('deleting a model', () => {
   test('invalid requests are refused', async () => {
     const { client } = service()
     expect(await issues(client.deleteModel({ model_name: 'assistant' } as never))).toEqual(['query/version missing'])
-    expect(await refused(client.deleteModel({ model_name: MODEL, version: 'ALL' }))).toEqual([
-      401,
-      `model ${MODEL} does not belong to the account`,
-    ])
+    const expected = [401, `model ${MODEL} does not belong to the account`]
+    expect(await refused(client.deleteModel({ model_name: MODEL, version: 'ALL' }))).toEqual(expected)
     expect(await refused(client.deleteModel({ model_name: 'none', version: 'ALL' }))).toEqual([
       404,
       'no model acme/none',
@@ -200,11 +198,8 @@ describe('one model', () => {
           ['json_mode', 'json'],
           ['reasoning', 'reasoning'],
         ]) {
-          expect([model.model_name, tag, entry.supported_features.includes(feature)]).toEqual([
-            model.model_name,
-            tag,
-            model.tags!.includes(tag!),
-          ])
+          const expected = [model.model_name, tag, model.tags!.includes(tag!)]
+          expect([model.model_name, tag, entry.supported_features.includes(feature)]).toEqual(expected)
         }
         if (callable) expect(callable).toMatchObject({ created: entry.created, root: entry.id, parent: null })
       }
@@ -418,10 +413,8 @@ describe('model, versions and public list', () => {
     for (const { url } of model.schemas) expect((await ask(`POST ${url}`, {})).status).toBe(422)
     expect((await client.getModel({ model_name: MODEL, version: versions[0]! })).version).toBe(versions[0])
     expect((await ask(`GET /models/${MODEL}?version=`)).body.version).toBe(versions.at(-1))
-    expect(await refused(client.getModel({ model_name: MODEL, version: 'f'.repeat(64) }))).toEqual([
-      404,
-      `model ${MODEL} has no version ${'f'.repeat(64)}`,
-    ])
+    const expected = [404, `model ${MODEL} has no version ${'f'.repeat(64)}`]
+    expect(await refused(client.getModel({ model_name: MODEL, version: 'f'.repeat(64) }))).toEqual(expected)
   })
 
   test('a model of the account is owned and private, and listed as private', async () => {

@@ -118,11 +118,8 @@ describe('text-generation', () => {
     sim.inference.add({ answer: { text: 'END' } })
     const { body } = await ask(`/v1/inference/${TEXT}`, { input: 'x', stop: ['END'], stream: true })
     const [event, done] = (body as string).trim().split('\n\n')
-    expect(JSON.parse(event!.slice('data: '.length))).toMatchObject({
-      token: { text: '', special: true },
-      generated_text: '',
-      num_output_tokens: 0,
-    })
+    const expected = { token: { text: '', special: true }, generated_text: '', num_output_tokens: 0 }
+    expect(JSON.parse(event!.slice('data: '.length))).toMatchObject(expected)
     expect(done).toBe('data: [DONE]')
   })
 })
@@ -452,10 +449,8 @@ describe('a deployment of the account', () => {
     })
     const byName = () => ask('/v1/inference/acme/fresh', { input: 'x' })
     const byId = () => ask(`/v1/inference/deploy/${created.body.deploy_id}`, { input: 'x' })
-    expect(await byName()).toMatchObject({
-      status: 423,
-      body: { error: expect.stringMatching(/^model acme\/fresh is /) },
-    })
+    const expected = { status: 423, body: { error: expect.stringMatching(/^model acme\/fresh is /) } }
+    expect(await byName()).toMatchObject(expected)
     const refused = await byId()
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10'])
     await sim.clock.until(() => sim.world.deployments.findLive('acme/fresh')!.status === 'running')

@@ -28,10 +28,8 @@ test('validates, authenticates and refuses as the endpoints of the provider do',
   const sim = made()
   const invalid = await askTo(sim, 'POST /rest/v1/pods', { name: '', gpuTypeId: 'T4' })
   expect(invalid.status).toBe(422)
-  expect(invalid.body.detail.map(({ loc }: { loc: string[] }) => loc.join('.'))).toEqual([
-    'body.name',
-    'body.gpuTypeId',
-  ])
+  const expected = ['body.name', 'body.gpuTypeId']
+  expect(invalid.body.detail.map(({ loc }: { loc: string[] }) => loc.join('.'))).toEqual(expected)
   expect((await sim.fetch('http://sim/rest/v1/pods')).status).toBe(401)
   expect((await askTo(sim, 'PATCH /rest/v1/pods')).status).toBe(405)
   expect(await refusalOf(askTo(sim, 'GET /rest/v1/pods/x'))).toEqual([404, 'no pod x'])

@@ -125,11 +125,8 @@ describe('answers', () => {
 
   test('HEAD is GET without the body', async () => {
     const response = await pipeline.answer(context(), get('/plain', { method: 'HEAD' }))
-    expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([
-      200,
-      'application/json',
-      '',
-    ])
+    const expected = [200, 'application/json', '']
+    expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual(expected)
   })
 
   test('headers of a refusal', async () => {

@@ -137,10 +137,8 @@ describe('a request for higher rate limits', () => {
 
   test('has validated fields', async () => {
     const { client } = service()
-    expect(await issues(client.requestRateLimits({} as never))).toEqual([
-      'body/rate_limit missing',
-      'body/reason missing',
-    ])
+    const expected = ['body/rate_limit missing', 'body/reason missing']
+    expect(await issues(client.requestRateLimits({} as never))).toEqual(expected)
     expect(await issues(client.requestRateLimits({ ...more, reason: 'x'.repeat(2049) }))).toEqual([
       'body/reason string_too_long',
     ])

@@ -152,10 +152,8 @@ describe('routes with parameters', () => {
         return [{ method, path }, route] as const
       }),
     )
-    expect(router.match('POST', '/v1/inference/deploy/x')).toEqual({
-      target: 'POST /v1/inference/deploy/{deploy_id}',
-      params: { deploy_id: 'x' },
-    })
+    const expected = { target: 'POST /v1/inference/deploy/{deploy_id}', params: { deploy_id: 'x' } }
+    expect(router.match('POST', '/v1/inference/deploy/x')).toEqual(expected)
     expect(router.match('POST', '/v1/inference/acme/x')).toMatchObject({ params: { model_name: 'acme/x' } })
     expect(router.match('POST', '/v1/inference/deploy')).toMatchObject({ params: { model_name: 'deploy' } })
   })

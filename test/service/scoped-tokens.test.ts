@@ -49,13 +49,8 @@ describe('POST /v1/scoped-jwt', () => {
     const { header, payload } = decode(token)
     const { uid } = one.world.store.account
     expect(header).toEqual({ alg: 'HS256', kid: `${uid}:${Buffer.from('default').toString('base64')}`, typ: 'JWT' })
-    expect(payload).toEqual({
-      sub: uid,
-      exp: EPOCH + 3600,
-      jti: expect.any(String),
-      models: [MODEL],
-      spending_limit: 1,
-    })
+    const expected = { sub: uid, exp: EPOCH + 3600, jti: expect.any(String), models: [MODEL], spending_limit: 1 }
+    expect(payload).toEqual(expected)
     expect(token).toBe(signed(header, payload, 'sim_default_token'))
     expect(await create(one, { models: [MODEL], expires_delta: 3600, spending_limit: 1 })).not.toBe(token)
   })
@@ -63,11 +58,8 @@ describe('POST /v1/scoped-jwt', () => {
   test('lasts a year by default', async () => {
     const one = service()
     const token = await create(one)
-    expect(await one.client.inspectScopedToken({ jwtoken: token })).toEqual({
-      expires_at: EPOCH + YEAR,
-      models: null,
-      spending_limit: null,
-    })
+    const expected = { expires_at: EPOCH + YEAR, models: null, spending_limit: null }
+    expect(await one.client.inspectScopedToken({ jwtoken: token })).toEqual(expected)
   })
 
   test.each<[object, string]>([
@@ -93,10 +85,8 @@ describe('POST /v1/scoped-jwt', () => {
 
   test('needs a known api_key_name', async () => {
     const { client } = service()
-    expect(await refused(client.createScopedToken({ api_key_name: 'unknown' }))).toEqual([
-      404,
-      expect.stringContaining('unknown'),
-    ])
+    const expected = [404, expect.stringContaining('unknown')]
+    expect(await refused(client.createScopedToken({ api_key_name: 'unknown' }))).toEqual(expected)
   })
 })
 
@@ -226,10 +216,8 @@ describe('a scoped token', () => {
     for (const [token, reason] of wrong)
       expect(await chat(one, token), token).toEqual([401, expect.stringContaining(reason)])
     const jwtoken = by({ alg: 'none' })
-    expect(await refused(one.client.inspectScopedToken({ jwtoken }))).toEqual([
-      400,
-      expect.stringContaining('alg is not HS256'),
-    ])
+    const expected = [400, expect.stringContaining('alg is not HS256')]
+    expect(await refused(one.client.inspectScopedToken({ jwtoken }))).toEqual(expected)
     const ofAnother = await create(one, { api_key_name: 'continuous integration' })
     expect((await refused(one.client.inspectScopedToken({ jwtoken: ofAnother })))[0]).toBe(403)
   })

@@ -16,11 +16,8 @@ test('a key is added, listed and deleted', async () => {
   expect(await client.listSshKeys()).toEqual([])
   world.runTo(90 * SECOND)
   const added = await client.addSshKey({ ...LAPTOP, key: `${LAPTOP.key}\r\n` })
-  expect(added).toEqual({
-    id: expect.stringMatching(/^ssh_key_[A-Za-z0-9]{24}$/),
-    ...LAPTOP,
-    created_at: EPOCH + 90,
-  })
+  const expected = { id: expect.stringMatching(/^ssh_key_[A-Za-z0-9]{24}$/), ...LAPTOP, created_at: EPOCH + 90 }
+  expect(added).toEqual(expected)
   const second = await client.addSshKey(OTHER)
   expect(await client.listSshKeys()).toEqual([added, second])
   expect(await client.deleteSshKey({ ssh_key_id: added.id })).toEqual({})
@@ -39,10 +36,8 @@ test('a key is added, listed and deleted', async () => {
 test('a key is 409 when its name exists, or the same key with another comment', async () => {
   const { client } = service('empty')
   await client.addSshKey(LAPTOP)
-  expect(await refused(client.addSshKey({ ...OTHER, name: 'laptop' }))).toEqual([
-    409,
-    "an SSH key is named 'laptop' already",
-  ])
+  const expected = [409, "an SSH key is named 'laptop' already"]
+  expect(await refused(client.addSshKey({ ...OTHER, name: 'laptop' }))).toEqual(expected)
   expect(await refused(client.addSshKey({ name: 'copy', key: `ssh-ed25519 ${BASE64}` }))).toEqual([
     409,
     "the SSH key 'laptop' is the same key",

@@ -178,10 +178,8 @@ describe('stats of a deployment', () => {
     const { api, deploy_id, stats } = loaded()
     const unknown = api.getDeploymentStats({ deploy_id: 'nope', from: 'now-5h' })
     expect(await refused(unknown)).toEqual([404, 'no deployment nope'])
-    expect(await issues(stats({ from: 'soon', to: 'later' }))).toEqual([
-      'query/from value_error',
-      'query/to value_error',
-    ])
+    const expected = ['query/from value_error', 'query/to value_error']
+    expect(await issues(stats({ from: 'soon', to: 'later' }))).toEqual(expected)
     expect(await issues(stats({ to: 'now-6h' }))).toEqual(['query/from value_error'])
     expect(await issues(api.getDeploymentStats({ deploy_id } as never))).toEqual(['query/from missing'])
   })

@@ -90,10 +90,8 @@ describe('the form of a voice', () => {
     sim.reset()
     expect(await refusalOf(add({ name: 'Ada', files: 'text' }))).toEqual([422, 'body/files value_error'])
     expect(await refusalOf(add({ name: 'Ada' }, 'x', ''))).toEqual([422, 'body/files value_error'])
-    expect(await refusalOf(askTo(sim, 'POST /v1/voices/add', {}))).toEqual([
-      422,
-      'header/content-type value_error, body/name missing, body/files missing',
-    ])
+    const expected = [422, 'header/content-type value_error, body/name missing, body/files missing']
+    expect(await refusalOf(askTo(sim, 'POST /v1/voices/add', {}))).toEqual(expected)
     const large = Array.from({ length: 4 }, () => 'x'.repeat(7_000_000))
     expect(await refusalOf(add({ name: 'Ada' }, ...large))).toEqual([413, 'files are larger than 25 MB'])
     expect(await issues(api.editVoice({ voice_id: KNOWN, name: '' }))).toEqual(['body/name string_too_short'])

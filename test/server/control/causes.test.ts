@@ -58,10 +58,8 @@ test('the crash leads forward to the refused chats and to the money since then',
   expect(money[0].since_microcents).toBe(costs.series.spent_microcents[0][0])
   expect(money[0].since_microcents).toBeGreaterThan(0)
   const [owner] = costs.owners
-  expect([money[0].spent_microcents, money[0].burn_microcents_per_hour]).toEqual([
-    owner.spent_microcents,
-    owner.burn_microcents_per_hour,
-  ])
+  const expected = [owner.spent_microcents, owner.burn_microcents_per_hour]
+  expect([money[0].spent_microcents, money[0].burn_microcents_per_hour]).toEqual(expected)
 })
 
 test('limit lists the oldest effects, and says how many there are', async () => {

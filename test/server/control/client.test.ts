@@ -75,10 +75,8 @@ describe.each(PLACES)('a client %s', (_, open) => {
     const { control } = await open()
     const refusal = await control.listRequests({ operation: 'getDeploymnt' }).catch(error => error)
     expect(refusal).toBeInstanceOf(Refusal)
-    expect(refusal).toMatchObject({
-      status: 400,
-      body: { error: expect.stringContaining("Did you mean 'getDeployment'?") },
-    })
+    const expected = { status: 400, body: { error: expect.stringContaining("Did you mean 'getDeployment'?") } }
+    expect(refusal).toMatchObject(expected)
   })
 
   test('reads events while they happen, and continues after the last one', { tags: 'slow' }, async () => {

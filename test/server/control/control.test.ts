@@ -188,11 +188,8 @@ describe('the clock', () => {
   test('switches between manual and scaled without a jump', async () => {
     const { command, sim } = await running()
     await command('/_sim/clock/advance', { by: '1h' })
-    expect((await command('/_sim/clock', { mode: 'scaled', speed: 1e-6 }, 'PUT')).body).toMatchObject({
-      mode: 'scaled',
-      speed: 1e-6,
-      now: expect.stringMatching(/^2026-01-01T01:00:00/),
-    })
+    const expected = { mode: 'scaled', speed: 1e-6, now: expect.stringMatching(/^2026-01-01T01:00:00/) }
+    expect((await command('/_sim/clock', { mode: 'scaled', speed: 1e-6 }, 'PUT')).body).toMatchObject(expected)
     expect((await command('/_sim/clock', { mode: 'manual' }, 'PUT')).body).toMatchObject({
       mode: 'manual',
       speed: null,
@@ -408,10 +405,8 @@ test('a DELETE with a slash at its end removes nothing, because the name behind 
   sim.faults.add({ on: '*', fault: { kind: 'empty' } })
   for (const path of ['/_sim/faults/', '/_sim/faults//', '/_sim/faults/?x=1', '/_sim/inference/', '/_sim/past/']) {
     const { status, body } = await command(path, undefined, 'DELETE')
-    expect([status, body.error]).toEqual([
-      404,
-      expect.stringContaining('the name behind the slash is missing. Give it'),
-    ])
+    const expected = [404, expect.stringContaining('the name behind the slash is missing. Give it')]
+    expect([status, body.error]).toEqual(expected)
   }
   const { body } = await command('/_sim/faults/', undefined, 'DELETE')
   expect(body.error).toBe(

@@ -24,11 +24,8 @@ test('the metrics page has both formats by Accept, and is equal for two readings
   expect(families.get('modelhost_sim_worlds')!.samples[0]!.value).toBe(1)
   expect(families.get('modelhost_sim_virtual_time_seconds')!.samples[0]!.value).toBe(1_767_225_600)
   expect(families.get('process_resident_memory_bytes')!.samples[0]!.value).toBeGreaterThan(10_000_000)
-  expect(families.get('vllm:num_requests_running')!.samples[0]!.labels).toMatchObject({
-    model_name: 'acme/assistant',
-    engine: '0',
-    pod: '2cZeTxVFN7tKxCCh-0',
-  })
+  const expected = { model_name: 'acme/assistant', engine: '0', pod: '2cZeTxVFN7tKxCCh-0' }
+  expect(families.get('vllm:num_requests_running')!.samples[0]!.labels).toMatchObject(expected)
   const open = await read(world, '/_sim/metrics', 'application/openmetrics-text;version=1.0.0;q=0.8,text/plain;q=0.3')
   expect(open.type).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8')
   expect(parseExposition(open.text, 'openmetrics').get('vllm:prompt_tokens')!.type).toBe('counter')

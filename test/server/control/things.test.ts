@@ -107,10 +107,8 @@ test('an entry leads to its cause and its effects, and an unknown id to the near
   await server.command('/_sim/commands', { verb: 'zone.down', target: 'east-a' })
   const down = server.sim.journal.entries().find(({ kind }) => kind === 'zone.down')!
   const entry = await inspect(server, down.seq)
-  expect(entry).toMatchObject({
-    kind: 'entry',
-    sentences: ['The zone east-a went down, and all of its nodes are lost.'],
-  })
+  const expected = { kind: 'entry', sentences: ['The zone east-a went down, and all of its nodes are lost.'] }
+  expect(entry).toMatchObject(expected)
   const relations = new Set(entry.related.map(({ relation }: Answer) => relation))
   expect(relations).toEqual(new Set(['is about', 'is caused by', 'caused']))
   const unknown = await server.command('/_sim/things/h100-00', undefined, 'GET')
@@ -154,12 +152,8 @@ test('the things of a kind are a table, read from a copy of the world', { tags: 
     ] as const),
   ]) {
     const found = await table(`kind=${kind}`)
-    expect([kind, found.path, found.refused, found.columns]).toEqual([
-      kind,
-      path,
-      false,
-      expect.arrayContaining([column]),
-    ])
+    const expected = [kind, path, false, expect.arrayContaining([column])]
+    expect([kind, found.path, found.refused, found.columns]).toEqual(expected)
     expect(found.rows.length).toBeGreaterThan(0)
     expect(found.rows.every((row: Answer) => row.cells.length === found.columns.length)).toBe(true)
     await inspect(server, found.rows[0].id)

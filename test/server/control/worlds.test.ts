@@ -16,10 +16,8 @@ interface Made {
 
 async function world(server: Running, body: object = {}): Promise<Made> {
   const { status, body: made } = await server.command('/_sim/worlds', body)
-  expect([status, made]).toEqual([
-    200,
-    { world: expect.any(String), token: expect.any(String), base_url: expect.any(String) },
-  ])
+  const expected = [200, { world: expect.any(String), token: expect.any(String), base_url: expect.any(String) }]
+  expect([status, made]).toEqual(expected)
   return made
 }
 
@@ -119,12 +117,8 @@ describe('a world of its own', () => {
     await server.command('/_sim/clock/advance', { by: '1d' })
     const made = await world(server)
     const inspected = (await ask(server, `/_sim/worlds/${made.world}`)).body
-    expect(inspected).toMatchObject({
-      seed: '9',
-      fixtures: 'empty',
-      digest: fresh,
-      now: '2026-01-01T00:00:00.000000+00:00',
-    })
+    const expected = { seed: '9', fixtures: 'empty', digest: fresh, now: '2026-01-01T00:00:00.000000+00:00' }
+    expect(inspected).toMatchObject(expected)
     // Another seed on the same beginning, and another beginning without the records that stood beside the first.
     const other = await world(server, { seed: 10 })
     expect((await ask(server, `/_sim/worlds/${other.world}`)).body.counts.deployments).toBe(1)
@@ -312,13 +306,8 @@ describe('the life of worlds', () => {
     await ask(server, '/deploy/llm', made.token, { json: MODEL })
     const list = (await server.command('/_sim/worlds', undefined, 'GET')).body as Record<string, unknown>[]
     expect(list.map(({ world }) => world)).toEqual(['default', 'w1'])
-    expect(list[1]).toMatchObject({
-      seed: '5',
-      fixtures: 'empty',
-      requests: 1,
-      base_url: made.base_url,
-      token: '…oken.w1',
-    })
+    const expected = { seed: '5', fixtures: 'empty', requests: 1, base_url: made.base_url, token: '…oken.w1' }
+    expect(list[1]).toMatchObject(expected)
     expect((await ask(server, '/_sim/worlds/w1')).body).toMatchObject({
       world: 'w1',
       token: '…oken.w1',
@@ -478,11 +467,8 @@ describe('an invalid request for a world', () => {
     const server = await running({ fixtures: 'empty' })
     for (const [name, [body, status, says]] of Object.entries(bad)) {
       const refused = await server.command('/_sim/worlds', body)
-      expect([name, refused.status, JSON.stringify(refused.body)]).toEqual([
-        name,
-        status,
-        expect.stringContaining(says),
-      ])
+      const expected = [name, status, expect.stringContaining(says)]
+      expect([name, refused.status, JSON.stringify(refused.body)]).toEqual(expected)
       expect((await server.command('/_sim/worlds', undefined, 'GET')).body, name).toHaveLength(1)
     }
   })
@@ -559,12 +545,8 @@ describe('the differences of two worlds', () => {
     expect(later.differences).toContainEqual(
       expect.objectContaining({ kind: 'state', subject: created.deploy_id, after: expect.stringContaining('deleted') }),
     )
-    expect(later.differences).toContainEqual({
-      kind: 'request',
-      subject: 'deleteDeployment: 200',
-      before: '0',
-      after: '1',
-    })
+    const expected = { kind: 'request', subject: 'deleteDeployment: 200', before: '0', after: '1' }
+    expect(later.differences).toContainEqual(expected)
   })
 
   test('of a world from the past begin after what it shares with its origin', async () => {

@@ -59,12 +59,8 @@ describe('the scale of time', () => {
   })
 
   test('has ticks at round times', () => {
-    expect([900_000, 7 * MINUTE, 5 * HOUR, 40 * 24 * HOUR].map(tickStep)).toEqual([
-      1_000_000,
-      10 * MINUTE,
-      6 * HOUR,
-      56 * 24 * HOUR,
-    ])
+    const expected = [1_000_000, 10 * MINUTE, 6 * HOUR, 56 * 24 * HOUR]
+    expect([900_000, 7 * MINUTE, 5 * HOUR, 40 * 24 * HOUR].map(tickStep)).toEqual(expected)
   })
 })
 

@@ -185,10 +185,8 @@ describe('speech is refused', () => {
   test.each(refusals)('when it asks for %s', async (_, change, status, message) => {
     const { sim, post } = audioWorld()
     const { digest } = sim
-    expect(await refusalOf(post(SPEECH, { ...ASK, ...change }))).toEqual([
-      status,
-      typeof message === 'string' ? message : expect.stringMatching(message),
-    ])
+    const expected = [status, typeof message === 'string' ? message : expect.stringMatching(message)]
+    expect(await refusalOf(post(SPEECH, { ...ASK, ...change }))).toEqual(expected)
     expect(sim.digest).toBe(digest)
   })
 
@@ -280,10 +278,8 @@ describe('text to speech', () => {
       400,
       'output_format pcm_16000 is not supported: the audio has 24,000 samples a second, as in pcm_24000',
     ])
-    expect(await refusalOf(post(`${path}?output_format=ulaw_8000`, TEXT))).toEqual([
-      422,
-      "Input should be one of 'mp3', 'opus', 'flac', 'wav', 'pcm'",
-    ])
+    const expected = [422, "Input should be one of 'mp3', 'opus', 'flac', 'wav', 'pcm'"]
+    expect(await refusalOf(post(`${path}?output_format=ulaw_8000`, TEXT))).toEqual(expected)
   })
 
   test('speaks in each preset voice that a refusal names, on all routes', { tags: 'slow' }, async () => {
@@ -313,10 +309,8 @@ describe('text to speech', () => {
   test('is refused with a model of another task or name', async () => {
     const { post, addVoice } = audioWorld()
     const path = `/v1/text-to-speech/${await addVoice('Ada')}`
-    expect(await refusalOf(post(path, { ...TEXT, model_id: SCRIBE }))).toEqual([
-      400,
-      `model ${SCRIBE} does automatic-speech-recognition, not text-to-speech`,
-    ])
+    const expected = [400, `model ${SCRIBE} does automatic-speech-recognition, not text-to-speech`]
+    expect(await refusalOf(post(path, { ...TEXT, model_id: SCRIBE }))).toEqual(expected)
     expect((await refusalOf(post(path, { ...TEXT, model_id: 'acme/none' })))[0]).toBe(404)
   })
 })

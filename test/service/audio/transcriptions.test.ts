@@ -206,10 +206,8 @@ describe.each([TRANSCRIPTIONS, TRANSLATIONS])('%s refuses', path => {
   test.each(refusals)('%s', async (_, file, fields, status, message) => {
     const { sim, upload } = audioWorld()
     const { digest } = sim
-    expect(await refusalOf(upload(path, file, { model: SCRIBE, ...fields }))).toEqual([
-      status,
-      typeof message === 'string' ? message : expect.stringMatching(message),
-    ])
+    const expected = [status, typeof message === 'string' ? message : expect.stringMatching(message)]
+    expect(await refusalOf(upload(path, file, { model: SCRIBE, ...fields }))).toEqual(expected)
     expect(sim.digest).toBe(digest)
   })
 

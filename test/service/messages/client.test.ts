@@ -55,11 +55,8 @@ describe.each(TRANSPORTS)('through %s', transport => {
     const texts: string[] = []
     const stream = client.messages.stream(ASK).on('text', text => texts.push(text))
     const { content, usage, stop_reason } = await stream.finalMessage()
-    expect({ content, usage, stop_reason }).toEqual({
-      content: whole.content,
-      usage: whole.usage,
-      stop_reason: 'end_turn',
-    })
+    const expected = { content: whole.content, usage: whole.usage, stop_reason: 'end_turn' }
+    expect({ content, usage, stop_reason }).toEqual(expected)
     expect(texts.join('')).toBe(await stream.finalText())
   })
 
@@ -71,12 +68,8 @@ describe.each(TRANSPORTS)('through %s', transport => {
       if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') text += event.delta.text
     }
     expect(text).toMatch(/\w\.$/)
-    expect([types[0], ...types.slice(-3)]).toEqual([
-      'message_start',
-      'content_block_stop',
-      'message_delta',
-      'message_stop',
-    ])
+    const expected = ['message_start', 'content_block_stop', 'message_delta', 'message_stop']
+    expect([types[0], ...types.slice(-3)]).toEqual(expected)
   })
 
   test('a loop of tools ends with a text', async () => {
@@ -129,11 +122,8 @@ describe.each(TRANSPORTS)('through %s', transport => {
 
   test('errors have the classes of the package', async () => {
     const client = clientAt(transport)
-    expect(await errorOf(client.messages.create({ ...ASK, model: 'acme/nope' }))).toEqual([
-      'NotFoundError',
-      404,
-      'not_found_error',
-    ])
+    const expected = ['NotFoundError', 404, 'not_found_error']
+    expect(await errorOf(client.messages.create({ ...ASK, model: 'acme/nope' }))).toEqual(expected)
     expect(await errorOf(client.messages.create({ ...ASK, max_tokens: 0 }))).toEqual([
       'UnprocessableEntityError',
       422,

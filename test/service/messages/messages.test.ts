@@ -192,10 +192,8 @@ describe('thinking', () => {
       return block?.type === 'thinking' ? block.thinking : block?.type === 'text' ? block.text : undefined
     }
     const bounded = await answer(one, { thinking: { type: 'enabled', budget_tokens: 3 }, max_tokens: 5 })
-    expect([text(bounded, 0)!.split(' '), text(bounded, 1)!.split(' ')]).toMatchObject({
-      0: { length: 3 },
-      1: { length: 2 },
-    })
+    const expected = { 0: { length: 3 }, 1: { length: 2 } }
+    expect([text(bounded, 0)!.split(' '), text(bounded, 1)!.split(' ')]).toMatchObject(expected)
     expect(bounded).toMatchObject({ stop_reason: 'max_tokens', usage: { output_tokens: 5 } })
     const thoughts = await answer(one, { thinking: { enabled: true }, max_tokens: 4 })
     expect(thoughts).toMatchObject({
@@ -248,11 +246,8 @@ describe('a refusal of messages', () => {
   test('has the error shape of the protocol for each reason', { tags: 'slow' }, async () => {
     const one = openaiWorld({ fixtures: 'default', with: {} })
     const ask = { model: 'acme/assistant' }
-    expect(await refusal(one, { model: 'acme/nope' })).toEqual([
-      404,
-      'not_found_error',
-      'model does not exist: acme/nope',
-    ])
+    const expected = [404, 'not_found_error', 'model does not exist: acme/nope']
+    expect(await refusal(one, { model: 'acme/nope' })).toEqual(expected)
     expect(await refusal(one, { model: 'cedarline/cedar-embed-base' })).toMatchObject([
       400,
       'invalid_request_error',
@@ -376,12 +371,8 @@ describe('a stream of messages on the clock', () => {
     await one.sim.clock.advance('200ms')
     one.sim.cluster.nodeOf(deploy_id).crash()
     const events = parseMessageEvents(await stream)
-    expect(events.map(({ type }) => type).slice(0, 4)).toEqual([
-      'message_start',
-      'content_block_start',
-      'ping',
-      'content_block_delta',
-    ])
+    const expected = ['message_start', 'content_block_start', 'ping', 'content_block_delta']
+    expect(events.map(({ type }) => type).slice(0, 4)).toEqual(expected)
     expect(events.at(-1)).toEqual({
       type: 'error',
       error: { type: 'overloaded_error', message: expect.stringContaining('lost') },

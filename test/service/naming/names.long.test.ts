@@ -188,10 +188,8 @@ describe('the words of a request', () => {
     const batch = { input_file_id: 'x', endpoint: '/v1/embeddings', completion_window: '24' }
     const [endpoint, window] = await detailOf(await post(sim, '/v1/batches', batch))
     expect(window.msg).toBe("Input should be 'one-day'")
-    expect(endpoint).toMatchObject({
-      loc: ['body', 'endpoint'],
-      msg: "Input should be '/v1/chat/completions' or '/v2/words'",
-    })
+    const expected = { loc: ['body', 'endpoint'], msg: "Input should be '/v1/chat/completions' or '/v2/words'" }
+    expect(endpoint).toMatchObject(expected)
     const [gpu] = await detailOf(await post(sim, '/deploy/llm', { model_name: 'x', machine: 'none' }))
     expect(gpu).toMatchObject({ loc: ['body', 'machine'], msg: expect.stringContaining("'small', 'L40S-48GB'") })
     const [variant] = await detailOf(await get(sim, `/models/${model}/schema/standard-none`))
@@ -395,10 +393,8 @@ test('a world made from a snapshot on a server has the names of the world that k
     'Failed to make a world: a snapshot brings the seed of its world. Leave seed or snapshot out.',
   ])
   const forked = await send('/_sim/worlds', { from, names: {} })
-  expect([forked.status, forked.body.error]).toEqual([
-    400,
-    'Failed to make a world: a fork has the names of its origin. Leave names or from out.',
-  ])
+  const expected = [400, 'Failed to make a world: a fork has the names of its origin. Leave names or from out.']
+  expect([forked.status, forked.body.error]).toEqual(expected)
 })
 
 describe('invalid names', () => {

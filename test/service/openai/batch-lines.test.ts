@@ -391,11 +391,8 @@ test('a scripted rule answers lines in order up to its count, and none of a fail
   sim.world.fork().runTo(sim.world.clock.now + 3_600_000_000)
   expect(sim.inference.list()[0]!.hits).toBe(0)
   const { output } = await batched({ sim, ...one }, CHAT, bodies)
-  expect(output.map(({ response }) => response.body.choices[0].message.content === 'Twice.')).toEqual([
-    true,
-    false,
-    false,
-  ])
+  const expected = [true, false, false]
+  expect(output.map(({ response }) => response.body.choices[0].message.content === 'Twice.')).toEqual(expected)
   expect(sim.inference.list()[0]!.hits).toBe(2)
 })
 

@@ -72,10 +72,8 @@ describe('text', () => {
       return ask('/v1/chat/completions', { model: 'acme/assistant', messages: [{ role: 'user', content }] })
     }
     const { body } = await sent(max_tokens - 1)
-    expect([body.usage, body.choices[0].finish_reason]).toEqual([
-      { prompt_tokens: max_tokens - 1, completion_tokens: 1, total_tokens: max_tokens },
-      'length',
-    ])
+    const expected = [{ prompt_tokens: max_tokens - 1, completion_tokens: 1, total_tokens: max_tokens }, 'length']
+    expect([body.usage, body.choices[0].finish_reason]).toEqual(expected)
     const full = await sent(max_tokens)
     expect([full.status, full.body.error.message]).toEqual([
       400,
@@ -106,10 +104,8 @@ describe('text', () => {
     expect(short.usage!.completion_tokens).toBe(5)
     const stop = whole.split(' ')[4]!
     const stopped = await client.chat.completions.create({ ...ask, stop: [stop, 'never said'] })
-    expect(stopped.choices[0]).toMatchObject({
-      finish_reason: 'stop',
-      message: { content: whole.slice(0, whole.indexOf(stop)) },
-    })
+    const expected = { finish_reason: 'stop', message: { content: whole.slice(0, whole.indexOf(stop)) } }
+    expect(stopped.choices[0]).toMatchObject(expected)
     expect(stopped.usage!.completion_tokens).toBe(encode(whole.slice(0, whole.indexOf(stop))).length)
   })
 
@@ -254,10 +250,8 @@ describe('a tool', () => {
     expect(await called({ tool_choice: allowed('required'), messages: answered })).toEqual(['read_clock'])
     const none = { type: 'function', function: { name: 'nope' } }
     const refused = await post('/v1/chat/completions', { ...ask, tool_choice: allowed('auto', [clock, none]) })
-    expect([refused.status, refused.body.detail[0].loc]).toEqual([
-      422,
-      ['body', 'tool_choice', 'allowed_tools', 'tools', '1', 'function', 'name'],
-    ])
+    const expected = [422, ['body', 'tool_choice', 'allowed_tools', 'tools', '1', 'function', 'name']]
+    expect([refused.status, refused.body.detail[0].loc]).toEqual(expected)
   })
 
   test('of type custom is called with a text, equal whole and streamed', async () => {
@@ -450,10 +444,8 @@ describe('a request', () => {
     expect(await issues({})).toEqual(['body/model missing', 'body/messages missing'])
     expect(await issues({ model: 'acme/chat', messages: [] })).toEqual(['body/messages too_short'])
     const good = { model: 'acme/chat', messages: HELLO }
-    expect(await issues({ ...good, messages: [{ role: 'poet', content: 1 }] })).toEqual([
-      'body/messages/0/role literal_error',
-      'body/messages/0/content string_type',
-    ])
+    const expected = ['body/messages/0/role literal_error', 'body/messages/0/content string_type']
+    expect(await issues({ ...good, messages: [{ role: 'poet', content: 1 }] })).toEqual(expected)
     expect(await issues({ ...good, max_tokens: -1, n: 0, temperature: 3, stop: ['a', 'b', 'c', 'd', 'e'] })).toEqual([
       'body/max_tokens greater_than_equal',
       'body/n greater_than_equal',

@@ -77,10 +77,8 @@ test('embeddings are unit vectors, equal for equal texts and similar for texts w
   expect(body.usage).toEqual({ prompt_tokens: 4, total_tokens: 4 })
   expect(body.data.map(({ index }: { index: number }) => index)).toEqual([0, 1])
   const wrong = await ask('/v1/embeddings', { model: 'acme/assistant', input: 'a' })
-  expect([wrong.status, wrong.body.error.message]).toEqual([
-    400,
-    'model acme/assistant does text-generation, not embeddings',
-  ])
+  const expected = [400, 'model acme/assistant does text-generation, not embeddings']
+  expect([wrong.status, wrong.body.error.message]).toEqual(expected)
   expect((await ask('/v1/embeddings', { ...EMBED, input: [] })).status).toBe(422)
 })
 
@@ -130,10 +128,8 @@ describe('a vector', () => {
     expect(dot(begin, short) / Math.sqrt(dot(begin, begin))).toBeCloseTo(1, 10)
     expect(await vector({ dimensions: 768 })).toEqual(whole)
     const long = await ask('/v1/embeddings', { ...EMBED, input: 'a', dimensions: 769 })
-    expect([long.status, long.body.error.message]).toEqual([
-      400,
-      'a vector of cedarline/cedar-embed-base has 768 numbers, and dimensions asks for 769',
-    ])
+    const expected = [400, 'a vector of cedarline/cedar-embed-base has 768 numbers, and dimensions asks for 769']
+    expect([long.status, long.body.error.message]).toEqual(expected)
     const none = await ask('/v1/embeddings', { ...EMBED, input: 'a', dimensions: 31 })
     expect([none.status, none.body.detail[0]]).toMatchObject([422, { type: 'greater_than_equal' }])
   })

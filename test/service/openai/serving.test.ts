@@ -99,19 +99,15 @@ describe('a request is refused', () => {
     await one.sim.clock.advance('1us')
     const digest = one.sim.digest
     const sixth = await stream(one)
-    expect([sixth.status, (await sixth.json()).error.message]).toEqual([
-      429,
-      '5 requests to acme/chat are in flight with this token',
-    ])
+    const expected = [429, '5 requests to acme/chat are in flight with this token']
+    expect([sixth.status, (await sixth.json()).error.message]).toEqual(expected)
     expect(sixth.headers.get('retry-after')).toBe('1')
     // Every spelling means the same model.
     const [{ deploy_id }] = (await one.ask('/deploy/list')).body
     for (const model of ['chat', `deploy_id:${deploy_id}`]) {
       const more = await stream(one, undefined, { ...ASK, model })
-      expect([more.status, (await more.json()).error.message]).toEqual([
-        429,
-        `5 requests to ${model} are in flight with this token`,
-      ])
+      const expected = [429, `5 requests to ${model} are in flight with this token`]
+      expect([more.status, (await more.json()).error.message]).toEqual(expected)
     }
     expect(one.sim.digest).toBe(digest)
     const { token: other } = one.sim.world.apiTokens.create('another')
@@ -300,10 +296,8 @@ test('the report counts tokens by deployment and in total, with aborted requests
   const first = one.client.chat.completions.create(ASK)
   await one.sim.clock.advance('1m')
   const { usage } = await first
-  expect(one.sim.report().deployments[0]!.tokens).toEqual({
-    input: usage!.prompt_tokens,
-    output: usage!.completion_tokens,
-  })
+  const expected = { input: usage!.prompt_tokens, output: usage!.completion_tokens }
+  expect(one.sim.report().deployments[0]!.tokens).toEqual(expected)
   const middle = one.sim.clock.elapsed
   const controller = new AbortController()
   const busy = await Promise.all(Array.from({ length: 4 }, () => stream(one)))

@@ -89,12 +89,8 @@ describe('a refused request', () => {
     )
     sim.cluster.nodeOf(id).crash()
     expect(await send(...chat(`deploy_id:${id}`))).toBe(503)
-    expect(kindsOf(lastRequest(sim).chain).slice(0, 4)).toEqual([
-      'request',
-      'deployment.initializing',
-      'instance.lost',
-      'node.crashed',
-    ])
+    const expected = ['request', 'deployment.initializing', 'instance.lost', 'node.crashed']
+    expect(kindsOf(lastRequest(sim).chain).slice(0, 4)).toEqual(expected)
     expect(lastRequest(sim).sentences).toContain(
       'The chain begins with a command of the program that controls the simulator.',
     )

@@ -28,11 +28,8 @@ describe('the header x-sim-fault', () => {
     const { sim, create } = world()
     const before = sim.digest
     const lost = await create('status=503')
-    expect([lost.status, lost.headers.get('retry-after'), await lost.json()]).toEqual([
-      503,
-      '1',
-      { error: 'Service Unavailable' },
-    ])
+    const expected = [503, '1', { error: 'Service Unavailable' }]
+    expect([lost.status, lost.headers.get('retry-after'), await lost.json()]).toEqual(expected)
     expect([sim.digest, sim.world.deployments.count]).toEqual([before, 0])
     expect((await create(' status = 500 ; effect=done ; message=try%3Blater')).status).toBe(500)
     expect(sim.world.deployments.count).toBe(1)
@@ -135,12 +132,13 @@ describe('the header x-sim-fault', () => {
     const before = sim.journal.entries().length
     expect((await send('status=503')).status).toBe(200)
     expect((await send('nonsense')).status).toBe(200)
+    const expected = ['request', 'request']
     expect(
       sim.journal
         .entries()
         .slice(before)
         .map(({ kind }) => kind),
-    ).toEqual(['request', 'request'])
+    ).toEqual(expected)
   })
 
   test('does not reach the lines of a batch', async () => {
@@ -223,9 +221,7 @@ describe.each(TRANSPORTS)('the header through %s', transport => {
     expect((await send('html=504')).headers.get('content-type')).toBe('text/html')
     await expect(send('reset')).rejects.toThrow(TypeError)
     const refused = await send('nonsense')
-    expect([refused.status, await refused.json()]).toEqual([
-      400,
-      { error: expect.stringContaining("x-sim-fault: unknown fault kind 'nonsense'") },
-    ])
+    const expected = [400, { error: expect.stringContaining("x-sim-fault: unknown fault kind 'nonsense'") }]
+    expect([refused.status, await refused.json()]).toEqual(expected)
   })
 })

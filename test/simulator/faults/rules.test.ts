@@ -210,11 +210,8 @@ describe('rules are entities', () => {
     ])
     // The causes of a deployment that no client knows of: a request, and the fault that lost its answer.
     const created = sim.journal.entries().find(({ kind }) => kind === 'deployment.created')
-    expect(sim.journal.why(created!.seq).map(({ kind }) => kind)).toEqual([
-      'deployment.created',
-      'request',
-      'fault.hit',
-    ])
+    const expected = ['deployment.created', 'request', 'fault.hit']
+    expect(sim.journal.why(created!.seq).map(({ kind }) => kind)).toEqual(expected)
     same()
   })
 

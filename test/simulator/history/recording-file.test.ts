@@ -31,11 +31,8 @@ test('replay exits with 0 when nothing differs, and the file is for its owner al
   const file = join(temporaryFolder(), 'run.ndjson')
   await recordPlay(file)
   expect(statSync(file).mode & 0o777).toBe(0o600)
-  expect(await commanded(['replay', file])).toEqual({
-    code: 0,
-    stdout: `${file}: 3 requests replayed, every answer is the same.\n`,
-    stderr: '',
-  })
+  const expected = { code: 0, stdout: `${file}: 3 requests replayed, every answer is the same.\n`, stderr: '' }
+  expect(await commanded(['replay', file])).toEqual(expected)
 })
 
 test('replay and judge find own endpoints by --config, and what they print has no control characters', async () => {
@@ -183,10 +180,8 @@ test.each([
 test('replay says that nothing was compared when a recording has no requests', async () => {
   const file = join(temporaryFolder(), 'run.ndjson')
   createSimulator().record({ file }).stop()
-  expect(await commanded(['replay', file])).toMatchObject({
-    code: 0,
-    stdout: `${file}: it has no request whose answer could be compared.\n`,
-  })
+  const expected = { code: 0, stdout: `${file}: it has no request whose answer could be compared.\n` }
+  expect(await commanded(['replay', file])).toMatchObject(expected)
 })
 
 test('replay exits with 2 and names the line when the file is cut, unless --partial accepts it', async () => {

@@ -184,11 +184,8 @@ test('what a client sends cannot act on the terminal, nor fill it', async () => 
     await send('POST', '/v1/chat/completions', { ...CHAT, '\u001b[31mred\n': 1, ['x'.repeat(3_000)]: 2 })
   }
   const judgement = (await runClients([client])).judge()
-  expect(judgement.findings.map(({ rule }) => rule)).toEqual([
-    'noRepeatedRefusal',
-    'sendsKnownFields',
-    'sendsKnownFields',
-  ])
+  const expected = ['noRepeatedRefusal', 'sendsKnownFields', 'sendsKnownFields']
+  expect(judgement.findings.map(({ rule }) => rule)).toEqual(expected)
   const text = formatJudgement(judgement)
   expect(text).toContain("Nothing reads the field 'body \\u001b[31mred ' of")
   expect(text).not.toMatch(/[^\n\P{Cc}]/u)

@@ -241,13 +241,8 @@ describe('a reader in its place', () => {
     sim.restore(snapshot)
     await ask('GET', '/v1/voices')
     const names = (await live.stop()).map(nameOf)
-    expect(names.filter(name => !/^\d/.test(name))).toEqual([
-      'getMe',
-      'world',
-      'listDeployments',
-      'world',
-      'listVoices',
-    ])
+    const expected = ['getMe', 'world', 'listDeployments', 'world', 'listVoices']
+    expect(names.filter(name => !/^\d/.test(name))).toEqual(expected)
   })
 
   test('of an earlier server or world begins with the event world', async () => {

@@ -19,10 +19,8 @@ test('a snapshot is written to a file that only its owner can read, and is read 
   saveSnapshot(path, sim.snapshot())
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const first = readFileSync(path, 'latin1').split('\n', 3)
-  expect([first[0], JSON.parse(first[2]!)]).toMatchObject([
-    'modelhost-sim snapshot 8',
-    { seed: '3', digest: sim.digest },
-  ])
+  const expected = ['modelhost-sim snapshot 8', { seed: '3', digest: sim.digest }]
+  expect([first[0], JSON.parse(first[2]!)]).toMatchObject(expected)
   const other = createSimulator({ fixtures: path })
   expect([other.digest, other.seed, other.clock.iso]).toEqual([sim.digest, '3', sim.clock.iso])
   for (const one of [sim, other]) await one.clock.advance('1d')

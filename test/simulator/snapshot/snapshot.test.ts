@@ -238,12 +238,8 @@ test('a snapshot as a fixture accepts options that equal its own and refuses oth
   origin.clock.pause('debugger')
   const snapshot = origin.snapshot()
   const sim = createSimulator({ fixtures: snapshot, journalLimit: 50, maxStorageBytes: 1e6, documentedOnly: true })
-  expect([sim.seed, sim.digest, sim.clock.iso, sim.clock.mode]).toEqual([
-    '3',
-    origin.digest,
-    origin.clock.iso,
-    'on-poll',
-  ])
+  const expected = ['3', origin.digest, origin.clock.iso, 'on-poll']
+  expect([sim.seed, sim.digest, sim.clock.iso, sim.clock.mode]).toEqual(expected)
   expect([sim.clock.pausedBy, sim.faults.list()]).toEqual([['debugger'], origin.faults.list()])
   expect([sim.world.journal.limit, sim.world.maxStorageBytes]).toEqual([50, 1e6])
   sim.faults.clear()

@@ -253,18 +253,14 @@ test('replay plays a HAR file with own endpoints, and so does the replay of its 
   writeFileSync(config, `import { endpoints } from '${pods}'\nexport default { endpoints }\n`)
   const entries = [{ ...entry('http://h/rest/v1/pods'), time: 5, response: { status: 200 } }]
   writeFileSync(har, JSON.stringify({ log: { version: '1.2', entries } }))
-  expect(await commanded(['replay', har, '--record', record, '--config', config])).toEqual({
-    ...{ code: 0, stderr: '' },
-    stdout: `${har}: 1 request played, recorded in ${record}.\n`,
-  })
+  const expected = { ...{ code: 0, stderr: '' }, stdout: `${har}: 1 request played, recorded in ${record}.\n` }
+  expect(await commanded(['replay', har, '--record', record, '--config', config])).toEqual(expected)
   expect(await commanded(['replay', record, '--config', config])).toMatchObject({ code: 0 })
 })
 
 test('export refuses an unknown kind of test', async () => {
-  expect(await commanded(['replay', file, '--export', join(folder, 'run.rb')])).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('Give *.test.ts for vitest, or *.yaml'),
-  })
+  const expected = { code: 2, stderr: expect.stringContaining('Give *.test.ts for vitest, or *.yaml') }
+  expect(await commanded(['replay', file, '--export', join(folder, 'run.rb')])).toMatchObject(expected)
 })
 
 test('export says that the folder of its file is missing, before it reads the recording', async () => {

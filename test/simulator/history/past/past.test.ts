@@ -71,8 +71,6 @@ test('a request of the past has its number among those of clients', async () => 
   const sim = createSimulator({ fixtures: 'empty' })
   const past = new Past(sim as never)
   await poll(sim, 2)
-  expect(sim.requests.map(({ seq }) => past.requestOf(seq)?.name)).toEqual([
-    'GET /deploy/list (request 1)',
-    'GET /deploy/list (request 2)',
-  ])
+  const expected = ['GET /deploy/list (request 1)', 'GET /deploy/list (request 2)']
+  expect(sim.requests.map(({ seq }) => past.requestOf(seq)?.name)).toEqual(expected)
 })
