@@ -405,30 +405,6 @@ describe('closing', () => {
   })
 })
 
-describe('a scaled clock', () => {
-  test('starts a deployment while a client polls and no caller moves the clock', async () => {
-    const world = await running({ ...EMPTY, clock: { mode: 'scaled', speed: 36_000 } })
-    const created = await world.ask('/deploy/llm', {
-      method: 'POST',
-      body: JSON.stringify({ model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }),
-    })
-    const { deploy_id } = (await created.json()) as { deploy_id: string }
-    const dates: number[] = []
-
-    await vi.waitFor(
-      async () => {
-        const response = await world.ask(`/deploy/${deploy_id}`)
-        dates.push(Date.parse(response.headers.get('date')!))
-        expect(await response.json()).toMatchObject({ status: 'running' })
-      },
-      { timeout: 2000, interval: 5 },
-    )
-
-    expect(dates).toEqual([...dates].sort((a, b) => a - b))
-    expect(dates[0]).toBeGreaterThanOrEqual(Date.parse('2026-01-01T00:00:00Z'))
-  })
-})
-
 test.each([
   ['a header of a megabyte', head('GET /v1/voices HTTP/1.1', { 'X-Large': 'a'.repeat(MIB) }), 431],
   ['a text that is not HTTP', 'Hello, is this HTTP?\r\n\r\n', 400],

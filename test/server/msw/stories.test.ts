@@ -106,35 +106,6 @@ describe('an override', () => {
     expect((await client.post('/deploy/llm', CHAT)).status).toBe(200)
     expect(sim.digest).not.toBe(before)
   })
-
-  test('of one call lets the next through', async () => {
-    server.use(http.get(`${BASE}/deploy/list`, () => HttpResponse.error(), { once: true }))
-    await expect(client.call('/deploy/list')).rejects.toThrow('Failed to fetch')
-    expect((await client.call('/deploy/list')).status).toBe(200)
-  })
-
-  test('within a boundary applies only there', async () => {
-    const inside = server.boundary(async () => {
-      server.use(broken(BASE))
-      return (await client.post('/deploy/llm', CHAT)).status
-    })
-    expect(await inside()).toBe(503)
-    expect((await client.post('/deploy/llm', CHAT)).status).toBe(200)
-  })
-
-  test('in parallel boundaries over one world are separate', async () => {
-    const inside = (status: number) =>
-      server.boundary(async () => {
-        server.use(http.get(`${BASE}/v1/voices`, () => new HttpResponse(null, { status })))
-        const first = (await client.call('/v1/voices')).status
-        expect((await client.call('/deploy/list')).status).toBe(200)
-        return [first, (await client.call('/v1/voices')).status]
-      })()
-    expect(await Promise.all([inside(418), inside(429)])).toEqual([
-      [418, 418],
-      [429, 429],
-    ])
-  })
 })
 
 describe('two simulators behind two base addresses', () => {

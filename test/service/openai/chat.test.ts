@@ -127,19 +127,6 @@ describe('text', () => {
     }
     expect(streamed).toEqual(texts.map(text => prefix(text, 5)))
   })
-
-  test('is equal in a batch', async () => {
-    const { sim, client } = openaiWorld()
-    const live = await client.chat.completions.create({ model: 'acme/chat', messages: HELLO })
-    const batch = await startBatch(sim, [batchLine('a', { model: 'acme/chat', messages: HELLO })])
-    await sim.clock.advance('1h')
-    const { output_file_id } = await client.batches.retrieve(batch.id)
-    const output = await client.files.content(output_file_id!)
-    expect(JSON.parse(await output.text()).response.body).toMatchObject({
-      choices: [{ message: { content: live.choices[0]!.message.content } }],
-      usage: live.usage,
-    })
-  })
 })
 
 describe('a stream', () => {
