@@ -1,6 +1,6 @@
 /** From a refused request to the first fault, and forward to everything that came of it and to the money. */
 import { expect, test } from 'vitest'
-import { type Running, running } from '../http/running-server.ts'
+import { running } from '../http/running-server.ts'
 
 const ID = 'Chat000000000001'
 const deployments = [{ deploy_id: ID, model_name: 'acme/chat', gpu: 'H100-80GB' as const, num_gpus: 2 }]
@@ -13,8 +13,6 @@ interface Explained {
   readonly kind: string
   readonly depth: number
 }
-
-const read = async ({ command }: Running, path: string) => (await command(path, undefined, 'GET')).body
 
 /** A world whose only deployment lost its node half an hour after the begin, while it worked on three chats. */
 async function broken() {
@@ -32,7 +30,7 @@ async function broken() {
 test('a refused chat leads back to the crash and to who gave it', async () => {
   const server = await broken()
   const { seq } = server.sim.requests.at(-1)!
-  const { causes, entry } = await read(server, `/_sim/causes/${seq}`)
+  const { causes, entry } = await server.read(`/_sim/causes/${seq}`)
   const kinds = causes.map(({ kind }: Explained) => kind)
   expect(entry).toMatchObject({ seq, kind: 'request' })
   expect(kinds.slice(0, 2)).toEqual(['request', 'node.crashed'])
@@ -43,7 +41,7 @@ test('a refused chat leads back to the crash and to who gave it', async () => {
 test('the crash leads forward to the refused chats and to the money since then', async () => {
   const server = await broken()
   const crash = server.sim.journal.entries().find(({ kind }) => kind === 'node.crashed')!
-  const { effects, matched, money } = await read(server, `/_sim/causes/${crash.seq}`)
+  const { effects, matched, money } = await server.read(`/_sim/causes/${crash.seq}`)
   const chats = server.sim.requests.map(({ seq }) => seq)
   expect(effects.map(({ seq }: Explained) => seq)).toEqual(expect.arrayContaining(chats))
   expect(matched).toBe(effects.length)
@@ -52,7 +50,7 @@ test('the crash leads forward to the refused chats and to the money since then',
     expect(depth).toBeLessThanOrEqual((effects[index - 1]?.depth ?? 0) + 1)
   })
   const from = encodeURIComponent(server.sim.world.clock.iso(crash.time))
-  const costs = await read(server, `/_sim/money?step=2h&from=${from}`)
+  const costs = await server.read(`/_sim/money?step=2h&from=${from}`)
   expect(money).toMatchObject([{ id: ID, kind: 'deployment', name: 'acme/chat' }])
   expect(costs.series.owners).toEqual([ID])
   expect(money[0].since_microcents).toBe(costs.series.spent_microcents[0][0])
@@ -65,8 +63,8 @@ test('the crash leads forward to the refused chats and to the money since then',
 test('limit lists the oldest effects, and says how many there are', async () => {
   const server = await broken()
   const crash = server.sim.journal.entries().find(({ kind }) => kind === 'node.crashed')!
-  const all = await read(server, `/_sim/causes/${crash.seq}`)
-  const some = await read(server, `/_sim/causes/${crash.seq}?limit=2`)
+  const all = await server.read(`/_sim/causes/${crash.seq}`)
+  const some = await server.read(`/_sim/causes/${crash.seq}?limit=2`)
   const oldest = all.effects.map(({ seq }: Explained) => seq).sort((a: number, b: number) => a - b)
   expect(some.effects.map(({ seq }: Explained) => seq).sort()).toEqual(oldest.slice(0, 2))
   expect([some.matched, some.money]).toEqual([all.matched, all.money])
@@ -86,7 +84,7 @@ test('a fault rule leads to the requests that it refused', async () => {
   await server.command('/_sim/faults', { on: 'listDeployments', times: 2, fault: { kind: 'status', status: 503 } })
   for (let n = 0; n < 3; n++) await server.ask('/deploy/list')
   const added = server.sim.journal.entries().find(({ kind }) => kind === 'fault.added')!
-  const { effects } = await read(server, `/_sim/causes/${added.seq}`)
+  const { effects } = await server.read(`/_sim/causes/${added.seq}`)
   expect(effects.map(({ kind, depth }: Explained) => [depth, kind])).toEqual([
     ...[
       [1, 'fault.hit'],
@@ -100,10 +98,10 @@ test('a fault rule leads to the requests that it refused', async () => {
 })
 
 test('a stock-out names the deployments that wait because of it, with their ids', async () => {
-  const { sim, ask, command } = await running({ fixtures: 'two-nodes' })
+  const { sim, ask, command, read } = await running({ fixtures: 'two-nodes' })
   sim.cluster.stockOut('H100-80GB')
   const { seq } = sim.journal.entries().find(({ kind }) => kind === 'pool.stockedOut')!
-  const causes = async () => (await command(`/_sim/causes/${seq}`, undefined, 'GET')).body
+  const causes = async () => await read(`/_sim/causes/${seq}`)
   expect((await causes()).waiting).toEqual([])
   const body = JSON.stringify({ model_name: 'acme/late', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
   const made = await ask('/deploy/llm', { method: 'POST', headers: json, body })

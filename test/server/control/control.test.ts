@@ -7,18 +7,13 @@ import { running } from '../http/running-server.ts'
 
 const CHAT = { model_name: 'acme/chat2', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 
-async function deployed(world: Awaited<ReturnType<typeof running>>): Promise<string> {
-  const created = await world.ask('/deploy/llm', { method: 'POST', body: JSON.stringify(CHAT) })
-  return ((await created.json()) as { deploy_id: string }).deploy_id
-}
-
 test('troubles list a deployment that waits for GPUs that no node can have, without a command that undoes it', async () => {
   const world = await running({ fixtures: 'two-nodes', profile: { policies: { unknown_gpu_types: 'wait' } } })
   const body = JSON.stringify({ ...CHAT, model_name: 'acme/try', gpu: 'B300-270GB' })
   const created = await world.ask('/deploy/llm', { method: 'POST', body })
   const { deploy_id } = (await created.json()) as { deploy_id: string }
   const what = `deployment ${deploy_id} (acme/try) waits for 1xB300-270GB, which no node can have`
-  expect((await world.command('/_sim/troubles', undefined, 'GET')).body).toEqual([{ what }])
+  expect(await world.read('/_sim/troubles')).toEqual([{ what }])
 })
 
 test.each([
@@ -97,7 +92,7 @@ describe('health and overview', () => {
 describe('the clock', () => {
   test('advances by a duration and to a time', async () => {
     const world = await running({ fixtures: 'empty' })
-    await deployed(world)
+    await world.deploy(CHAT)
     const by = await world.command('/_sim/clock/advance', { by: '2h' })
     expect(by.body).toMatchObject({
       from: '2026-01-01T00:00:00.000000+00:00',
@@ -145,7 +140,7 @@ describe('the clock', () => {
 
   test('moves to the next event, or to the next change that a client can see', async () => {
     const world = await running({ fixtures: 'empty' })
-    const id = await deployed(world)
+    const id = await world.deploy(CHAT)
     const next = await world.command('/_sim/clock/next')
     expect(next.body.events).toBeGreaterThan(0)
 
@@ -201,7 +196,7 @@ describe('the clock', () => {
 describe('until', () => {
   test('answers when a GET matches the condition', async () => {
     const world = await running({ fixtures: 'empty' })
-    const id = await deployed(world)
+    const id = await world.deploy(CHAT)
     const { body } = await world.command('/_sim/clock/until', {
       get: `/deploy/${id}`,
       where: { status: 'running', instances: { running: 1 } },
@@ -214,7 +209,7 @@ describe('until', () => {
 
   test('answers 200 with reached: false and leaves the clock at the end when the time runs out', async () => {
     const world = await running({ fixtures: 'empty' })
-    const id = await deployed(world)
+    const id = await world.deploy(CHAT)
     const { status, body } = await world.command('/_sim/clock/until', {
       get: `/deploy/${id}`,
       where: { status: 'failed' },
@@ -226,7 +221,7 @@ describe('until', () => {
 
   test('finds the expected rows of a list in any order and among others', { tags: 'slow' }, async () => {
     const world = await running()
-    const id = await deployed(world)
+    const id = await world.deploy(CHAT)
     const { body } = await world.command('/_sim/clock/until', {
       get: '/deploy/list',
       where: [{ deploy_id: id, status: 'running' }, { status: 'stopped' }],
@@ -258,19 +253,19 @@ test('until refuses a where that no answer of an own endpoint can have', async (
 describe('the journal', () => {
   test('is read in pages and by kind', async () => {
     const world = await running({ fixtures: 'empty' })
-    await deployed(world)
+    await world.deploy(CHAT)
     await world.command('/_sim/clock/advance', { by: '30m' })
 
-    const first = (await world.command('/_sim/journal?limit=2', undefined, 'GET')).body
+    const first = await world.read('/_sim/journal?limit=2')
     expect(first.entries.map(({ seq }: { seq: number }) => seq)).toEqual([1, 2])
-    const rest = (await world.command(`/_sim/journal?after=2`, undefined, 'GET')).body
+    const rest = await world.read(`/_sim/journal?after=2`)
     expect([...first.entries, ...rest.entries].map(({ seq }) => seq)).toEqual(
       world.sim.journal.entries().map(one => one.seq),
     )
     expect([first.last, rest.last]).toEqual(Array(2).fill(world.sim.world.journal.last))
-    const ready = (await world.command('/_sim/journal?kind=deployment.running', undefined, 'GET')).body.entries
+    const ready = (await world.read('/_sim/journal?kind=deployment.running')).entries
     expect(ready).toHaveLength(1)
-    const both = (await world.command('/_sim/journal?kind=instance.*,%20request', undefined, 'GET')).body.entries
+    const both = (await world.read('/_sim/journal?kind=instance.*,%20request')).entries
     const kinds = new Set(both.map(({ kind }: { kind: string }) => kind.replace(/\..*/, '')))
     expect(kinds).toEqual(new Set(['request', 'instance']))
     const ahead = await world.command('/_sim/journal?kind=batch.completed', undefined, 'GET')
@@ -284,7 +279,7 @@ describe('the journal', () => {
     await world.command('/_sim/commands', { verb: 'card.decline' })
     await world.command('/_sim/journal', undefined, 'GET')
     await world.command('/_sim/health', undefined, 'GET')
-    const { entries } = (await world.command('/_sim/journal', undefined, 'GET')).body
+    const { entries } = await world.read('/_sim/journal')
     expect(entries.map(({ kind, subject }: Record<string, string>) => `${kind} ${subject}`)).toEqual([
       'request GET /deploy/list',
       'request POST /_sim/commands',
@@ -297,7 +292,7 @@ describe('the journal', () => {
 describe('the ledger', () => {
   test('has the balance, the postings and the current charges', async () => {
     const world = await running({ fixtures: 'empty' })
-    const id = await deployed(world)
+    const id = await world.deploy(CHAT)
     await world.command('/_sim/clock/advance', { by: '1h' })
     const { body } = await world.command('/_sim/ledger', undefined, 'GET')
     expect(body.balance_microcents).toBe(world.sim.ledger.balance)
@@ -312,9 +307,7 @@ describe('the ledger', () => {
     await world.command('/_sim/clock/advance', { by: '2h' })
     await world.ask('/payment/funds', { method: 'POST', body: '{"amount":200}' })
     const read = async (query: string) =>
-      (await world.command(`/_sim/ledger?${query}`, undefined, 'GET')).body.entries.map(
-        (entry: { microcents: number }) => entry.microcents / 1e6,
-      )
+      (await world.read(`/_sim/ledger?${query}`)).entries.map((entry: { microcents: number }) => entry.microcents / 1e6)
     expect(await read('')).toEqual([100, 200])
     expect(await read(`to=${Date.parse('2026-01-01T01:00:00Z') / 1000}`)).toEqual([100])
     expect(await read('from=2026-01-01T02:00:00%2B01:00')).toEqual([200])
@@ -328,14 +321,14 @@ describe('the ledger', () => {
 describe('a failure of the fleet', () => {
   test('crashes a node of a deployment and repairs it', async () => {
     const world = await running({ fixtures: 'empty' })
-    const id = await deployed(world)
+    const id = await world.deploy(CHAT)
     expect((await world.command(`/_sim/cluster/deployments/${id}/node`, undefined, 'GET')).status).toBe(409)
     await world.command('/_sim/clock/advance', { by: '20m' })
-    const { name } = (await world.command(`/_sim/cluster/deployments/${id}/node`, undefined, 'GET')).body
+    const { name } = await world.read(`/_sim/cluster/deployments/${id}/node`)
 
     const stateAfter = async (verb: string) => {
       expect((await world.command('/_sim/commands', { verb, target: name })).body).toMatchObject({ verb })
-      const nodes = (await world.command('/_sim/cluster/nodes', undefined, 'GET')).body
+      const nodes = await world.read('/_sim/cluster/nodes')
       return nodes.find((node: { name: string }) => node.name === name).state
     }
     expect(await stateAfter('node.crash')).toBe('down')
@@ -397,7 +390,7 @@ test('the weather says what it has struck, and its command undoes that', { tags:
   const later = (await command('/_sim/troubles', undefined, 'GET')).body
   expect(later.map((trouble: { undo?: object }) => trouble.undo)).not.toContainEqual(undo)
   const calm = await running({ fixtures: 'two-nodes', weather: 'none' })
-  expect((await calm.command('/_sim/weather', undefined, 'GET')).body).toMatchObject({ pack: 'none', kinds: [] })
+  expect(await calm.read('/_sim/weather')).toMatchObject({ pack: 'none', kinds: [] })
 })
 
 test('a DELETE with a slash at its end removes nothing, because the name behind it is missing', async () => {

@@ -683,7 +683,7 @@ test('health answers during a move of the clock with a time in between, and the 
     return body
   })
   const moments: string[] = []
-  while (!over) moments.push((await world.command('/_sim/health', undefined, 'GET')).body.now)
+  while (!over) moments.push((await world.read('/_sim/health')).now)
   const { from, to } = await advanced
 
   expect(moments.filter(now => now > from && now < to).length).toBeGreaterThan(0)
@@ -695,7 +695,7 @@ test('a request that arrives during an advance is answered at its end', { tags: 
   const advanced = world.command('/_sim/clock/advance', { by: '6h' })
   let now = ''
   do {
-    now = (await world.command('/_sim/health', undefined, 'GET')).body.now
+    now = (await world.read('/_sim/health')).now
   } while (now === '2026-01-01T00:00:00.000000+00:00')
   const date = (await world.ask('/deploy/list')).headers.get('date')
   expect((await advanced).status).toBe(200)
@@ -706,7 +706,7 @@ describe('the journal', () => {
   test('reports the number of dropped entries when it is bounded', async () => {
     const world = await running({ journalLimit: 5 })
     for (let i = 0; i < 12; i++) await world.ask('/v1/voices')
-    const { entries, last, dropped } = (await world.command('/_sim/journal', undefined, 'GET')).body
+    const { entries, last, dropped } = await world.read('/_sim/journal')
     expect([last, dropped + entries.length]).toEqual([12, 12])
     expect(entries.at(-1).seq).toBe(12)
   })
@@ -735,7 +735,7 @@ describe('the journal', () => {
       expect([endpoint.path, shown]).toEqual([endpoint.path, []])
     }
     // A path holds what the caller wrote; no event holds the token that the deployment was given.
-    const { entries } = (await world.command('/_sim/journal?limit=100000', undefined, 'GET')).body
+    const { entries } = await world.read('/_sim/journal?limit=100000')
     const events = entries.filter(({ kind }: { kind: string }) => kind !== 'request')
     expect(JSON.stringify(events)).not.toContain('hub_canary_token')
   })
@@ -744,7 +744,7 @@ describe('the journal', () => {
 test('the opening balance and every entry of the ledger add up to its balance', async () => {
   const world = await running()
   const funds = world.sim.world.store.account.funds_cents * 1_000_000
-  const read = async () => (await world.command('/_sim/ledger', undefined, 'GET')).body
+  const read = async () => await world.read('/_sim/ledger')
   await world.ask('/payment/funds', { method: 'POST', body: '{"amount":12345}' })
   for (const by of ['1s', '37m', '11h', '3d']) {
     await world.command('/_sim/clock/advance', { by })
@@ -759,15 +759,15 @@ test('the opening balance and every entry of the ledger add up to its balance', 
 test('the ledger of one subject holds only its entries', async () => {
   const world = await running()
   await world.command('/_sim/clock/advance', { by: '2h' })
-  const { entries } = (await world.command(`/_sim/ledger?subject=${RUNNING}`, undefined, 'GET')).body
-  const all = (await world.command('/_sim/ledger', undefined, 'GET')).body.entries as { subject: string }[]
+  const { entries } = await world.read(`/_sim/ledger?subject=${RUNNING}`)
+  const all = (await world.read('/_sim/ledger')).entries as { subject: string }[]
   expect(entries.length).toBeGreaterThan(0)
   expect(entries).toEqual(all.filter(({ subject }) => subject === RUNNING))
 })
 
 test('a GPU limit is read as it was set', async () => {
   const world = await running()
-  const read = async () => (await world.command('/_sim/cluster/limits', undefined, 'GET')).body
+  const read = async () => await world.read('/_sim/cluster/limits')
   const [before] = (await read()).filter(({ gpu }: { gpu: string }) => gpu === 'H100-80GB')
   await world.command('/_sim/commands', { verb: 'limit.set', target: 'H100-80GB', args: { limit: 3 } })
   expect(await read()).toContainEqual({ gpu: 'H100-80GB', limit: 3, held: before.held })

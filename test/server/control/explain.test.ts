@@ -11,7 +11,7 @@ async function served() {
   const deployments = [{ deploy_id: ID, model_name: 'acme/chat' }]
   const world = await running({ fixtures: 'two-nodes', with: { deployments }, inferencePace: 'clock' })
   const explain = async (subject: string | number) =>
-    (await world.command(`/_sim/explain/${encodeURIComponent(subject)}`, undefined, 'GET')).body as Explanation
+    (await world.read(`/_sim/explain/${encodeURIComponent(subject)}`)) as Explanation
   return { ...world, explain }
 }
 

@@ -7,8 +7,8 @@ const ID = 'Chat000000000001'
 const deployments = [{ deploy_id: ID, model_name: 'acme/chat' }]
 
 test('a look shows who holds each GPU, and says so if nothing has changed since an earlier one', async () => {
-  const { command, ask, sim } = await running({ fixtures: 'two-nodes', with: { deployments } })
-  const all = (await command('/_sim/fleet', undefined, 'GET')).body
+  const { ask, sim, read } = await running({ fixtures: 'two-nodes', with: { deployments } })
+  const all = await read('/_sim/fleet')
   expect(all).toMatchObject({ totals: { nodes: 2 } })
   const held = all.nodes.flatMap(({ name, gpus, holders }: { name: string; gpus: number[]; holders: unknown[] }) =>
     gpus.flatMap((holder, gpu) => (holder < 0 ? [] : [[name, gpu, holders[holder]]])),
@@ -36,8 +36,8 @@ test('a look shows who holds each GPU, and says so if nothing has changed since 
 })
 
 test('a look names the pools without GPUs, and who waits for GPUs: since when and why', async () => {
-  const { command, sim } = await running({ fixtures: 'two-nodes', with: { deployments } })
-  const look = async () => (await command('/_sim/fleet', undefined, 'GET')).body
+  const { sim, read } = await running({ fixtures: 'two-nodes', with: { deployments } })
+  const look = async () => await read('/_sim/fleet')
   expect(await look()).toMatchObject({ groups: [{ pool: 'pair', unavailable: null }], waiting: [], waiting_count: 0 })
   await sim.clock.advance('1m')
   sim.cluster.stockOut('H100-80GB')
@@ -76,17 +76,17 @@ test('a look names the pools without GPUs, and who waits for GPUs: since when an
 })
 
 test('a pool whose spot nodes were taken back says when they return', async () => {
-  const { command, sim } = await running({ fixtures: 'default' })
+  const { sim, read } = await running({ fixtures: 'default' })
   const spot = sim.cluster.nodes().find(({ market }) => market === 'spot')!
   await sim.clock.advance('1m')
   sim.cluster.pool(spot.pool).preempt('2m')
   await sim.clock.advance('3m')
-  const { groups } = (await command('/_sim/fleet', undefined, 'GET')).body
+  const { groups } = await read('/_sim/fleet')
   const { unavailable } = groups.find(({ pool }: { pool: string }) => pool === spot.pool)
   expect(unavailable).toMatchObject({ cause: 'spot_away', since: '2026-01-01T00:01:00.000000+00:00' })
   await sim.clock.advanceTo(new Date(unavailable.until))
   await sim.clock.advance('1ms')
-  const after = (await command('/_sim/fleet', undefined, 'GET')).body
+  const after = await read('/_sim/fleet')
   expect(after.groups.map(({ unavailable }: { unavailable: unknown }) => unavailable)).toEqual(
     after.groups.map(() => null),
   )

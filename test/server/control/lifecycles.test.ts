@@ -4,28 +4,17 @@ import { type Running, running } from '../http/running-server.ts'
 
 const ID = 'Chat000000000001'
 const deployments = [{ deploy_id: ID, model_name: 'acme/chat' }]
-const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
 type Answer = any
 
-async function create({ ask }: Running): Promise<string> {
-  const headers = { 'content-type': 'application/json' }
-  const response = await ask('/deploy/llm', { method: 'POST', headers, body: JSON.stringify(MODEL) })
-  return ((await response.json()) as { deploy_id: string }).deploy_id
-}
-
-async function look({ command }: Running, query = ''): Promise<Answer> {
-  const { status, body } = await command(`/_sim/lifecycles?${query}`, undefined, 'GET')
-  expect([status, body.error]).toEqual([200, undefined])
-  return body
-}
+const look = ({ read }: Running, query = ''): Promise<Answer> => read(`/_sim/lifecycles?${query}`)
 
 const rowOf = (answer: Answer, id: string) => answer.rows.find((row: Answer) => row.id === id)
 
 test('a deployment and its instance go through the states of the journal, with their times', async () => {
   const server = await running({ fixtures: 'two-nodes', with: { deployments } })
-  const id = await create(server)
+  const id = await server.deploy()
   await server.sim.clock.advance('20m')
   const answer = await look(server)
   const entries = server.sim.journal.entries()
@@ -52,7 +41,7 @@ test('a deployment and its instance go through the states of the journal, with t
 
 test('kinds, windows and limits choose rows, and a deleted deployment has an end', async () => {
   const server = await running({ fixtures: 'two-nodes', with: { deployments } })
-  const id = await create(server)
+  const id = await server.deploy()
   await server.sim.clock.advance('10m')
   await server.ask(`/deploy/${ID}`, { method: 'DELETE' })
   await server.sim.clock.advance('10m')

@@ -8,12 +8,6 @@ import { type Running, running } from '../http/running-server.ts'
 // biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
 type Answer = any
 
-const read = async ({ command }: Running, path: string): Promise<Answer> => {
-  const { status, body } = await command(path, undefined, 'GET')
-  expect([status, body.error]).toEqual([200, undefined])
-  return body
-}
-
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
 
 /** Lets deployments, a container, chats and a price change cost something. */
@@ -34,8 +28,8 @@ async function spend({ ask, command, sim }: Running): Promise<void> {
 test('what each owner cost adds up to the ledger exactly, by subject and together', async () => {
   const server = await running()
   await spend(server)
-  const money = await read(server, '/_sim/money')
-  const { balance_microcents: balance, entries } = await read(server, '/_sim/ledger')
+  const money = await server.read('/_sim/money')
+  const { balance_microcents: balance, entries } = await server.read('/_sim/ledger')
   const costs = new Map<string, number>()
   for (const { kind, subject, microcents } of entries) {
     if (/rent|tokens|units/.test(kind)) costs.set(subject, (costs.get(subject) ?? 0) - microcents)
@@ -65,12 +59,12 @@ test('a record of an own endpoint is one owner, with its kind and name, after it
   const records = pods.of(table)
   records.put({ ...records.get(id)!, costPerHr: 5 })
   await server.command('/_sim/clock/advance', { by: '1h' })
-  const { owners } = await read(server, '/_sim/money')
+  const { owners } = await server.read('/_sim/money')
   expect(owners).toEqual([expect.objectContaining({ id, kind: 'pod', name: 'chat', gpus: 0 })])
   const [{ spent_microcents: spent }] = owners
-  const { money } = await read(server, '/_sim/causes/1')
+  const { money } = await server.read('/_sim/causes/1')
   expect(money).toEqual([expect.objectContaining({ id, kind: 'pod', name: 'chat', since_microcents: spent })])
-  expect((await read(server, `/_sim/things/${id}`)).cost.spent_microcents).toBe(spent)
+  expect((await server.read(`/_sim/things/${id}`)).cost.spent_microcents).toBe(spent)
 })
 
 test('a model has its own name beside a record with its id, and a name that is not a text is not one', async () => {
@@ -83,23 +77,23 @@ test('a model has its own name beside a record with its id, and a name that is n
   records.put({ id: model, name: 'a box', status: 'on', usd: 1 })
   records.put({ id: 'b', name: 5, status: 'on', usd: 1 })
   await spend(server)
-  const { owners } = await read(server, '/_sim/money')
+  const { owners } = await server.read('/_sim/money')
   const names = owners.map(({ id, kind, name }: Answer) => `${kind} ${id}: ${name}`)
   expect(names).toEqual(expect.arrayContaining([`model ${model}: ${model}`, 'box b: b']))
 })
 
 test('the price of an instance times those that are billed is the burn of a deployment', async () => {
   const server = await running()
-  const before = await read(server, '/_sim/money')
+  const before = await server.read('/_sim/money')
   await server.command('/_sim/commands', { verb: 'price.set', target: 'H100-80GB', args: { cents: 333 } })
-  const { owners } = await read(server, '/_sim/money')
+  const { owners } = await server.read('/_sim/money')
   const billed = owners.filter(({ kind, gpus }: Answer) => kind === 'deployment' && gpus > 0)
   expect(billed.length).toBeGreaterThan(0)
   for (const { gpus, burn_microcents_per_hour: burn, instance } of billed) {
     expect((gpus / instance.gpus) * instance.microcents_per_hour).toBe(burn)
   }
   expect(owners.some(({ id, instance }: Answer) => isChanged(before, id, instance))).toBe(true)
-  const { owners: listed } = await read(server, '/_sim/money')
+  const { owners: listed } = await server.read('/_sim/money')
   const stopped = listed.find(({ id }: Answer) => id === 'ZULBVvLkUPftB8Mo')
   expect(stopped.instance).toBeNull()
   expect(listed.filter(({ kind, instance }: Answer) => kind !== 'deployment' && instance !== null)).toEqual([])
@@ -114,13 +108,13 @@ test('steps of a window add up to the report of that window', async () => {
   const server = await running()
   await spend(server)
   const [from, to] = ['2026-01-01T00:20:00Z', '2026-01-01T11:03:00Z']
-  const { series } = await read(server, `/_sim/money?step=7m&from=${from}&to=${to}`)
-  const { money } = await read(server, `/_sim/report?from=${from}&to=${to}`)
+  const { series } = await server.read(`/_sim/money?step=7m&from=${from}&to=${to}`)
+  const { money } = await server.read(`/_sim/report?from=${from}&to=${to}`)
   expect(sum(series.spent_microcents.flat())).toBe(
     money.rent_microcents + money.tokens_microcents + money.units_microcents,
   )
   expect(series.times).toHaveLength(Math.ceil((10 * 60 + 43) / 7))
-  const whole = await read(server, '/_sim/money?step=1h')
+  const whole = await server.read('/_sim/money?step=1h')
   const byOwner = whole.series.owners.map((id: string, column: number) => [
     id,
     sum(whole.series.spent_microcents.map((row: number[]) => row[column]!)),
@@ -132,16 +126,16 @@ test('steps of a window add up to the report of that window', async () => {
 test('the balance is zero when it runs out, and the burn is what an hour costs', async () => {
   const server = await running({ weather: 'none' })
   await server.command('/_sim/clock/advance', { by: '2h' })
-  const before = await read(server, '/_sim/money')
+  const before = await server.read('/_sim/money')
   expect(before.tops_up).toBe(server.sim.world.ledger.topups.rule.enabled)
   await server.command('/_sim/clock/advance', { by: '1h' })
-  const after = await read(server, '/_sim/money')
+  const after = await server.read('/_sim/money')
   expect(before.burn_microcents_per_hour).toBeGreaterThan(0)
   expect(Math.abs(after.spent_microcents - before.spent_microcents - before.burn_microcents_per_hour)).toBeLessThan(10)
   const { sim } = server
   sim.cluster.card.decline()
   sim.funds.set(before.burn_microcents_per_hour / 1e8)
-  const { runs_out_at, runs_out_in } = await read(server, '/_sim/money')
+  const { runs_out_at, runs_out_in } = await server.read('/_sim/money')
   expect(runs_out_in).toBe('1h')
   await server.command('/_sim/clock/advance', { to: runs_out_at })
   // Each owner pays whole micro-cents.
@@ -153,7 +147,7 @@ test('the next top-up comes when the balance is below its threshold at this burn
   const server = await running({ weather: 'none' })
   const { sim } = server
   await server.command('/_sim/clock/advance', { by: '1h' })
-  const { top_up: next } = await read(server, '/_sim/money')
+  const { top_up: next } = await server.read('/_sim/money')
   const { amount, threshold } = sim.world.ledger.topups.rule
   expect(next).toEqual({ at: expect.any(String), in: expect.any(String), microcents: amount * 1e6 })
   const topUps = () => sim.ledger.entries().filter(({ kind }) => kind === 'topup')
@@ -165,19 +159,19 @@ test('the next top-up comes when the balance is below its threshold at this burn
   expect(topUps()).toHaveLength(1)
 
   sim.cluster.card.decline()
-  expect((await read(server, '/_sim/money')).top_up).toBeNull()
+  expect((await server.read('/_sim/money')).top_up).toBeNull()
 })
 
 test('GPU-hours are those of the report, and an invalid step is refused', async () => {
   const server = await running()
   await server.command('/_sim/clock/advance', { by: '2h' })
-  const { usage } = await read(server, '/_sim/money?usage=true')
-  const { totals, deployments } = await read(server, '/_sim/report')
+  const { usage } = await server.read('/_sim/money?usage=true')
+  const { totals, deployments } = await server.read('/_sim/report')
   expect(usage).toMatchObject({ held_gpu_hours: totals.held_gpu_hours, wasted_gpu_hours: totals.wasted_gpu_hours })
   expect(usage.deployments.map(({ wasted_gpu_hours }: Answer) => wasted_gpu_hours)).toEqual(
     deployments.map(({ wasted_gpu_hours }: Answer) => wasted_gpu_hours),
   )
-  expect((await read(server, '/_sim/money')).usage).toBeUndefined()
+  expect((await server.read('/_sim/money')).usage).toBeUndefined()
   for (const query of ['step=0s', 'step=soon', 'step=1h&from=2027-01-01T00:00:00Z', 'step=1h&from=never']) {
     expect((await server.command(`/_sim/money?${query}`, undefined, 'GET')).status).toBe(400)
   }

@@ -9,17 +9,9 @@ import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { replayRecording } from '../../../src/simulator/history/replay/perform-lines.ts'
 import { commandOutput } from '../../cli/command-output.ts'
 import { recordMinute } from '../../simulator/recorded-minute.ts'
-import { type Running, running } from '../http/running-server.ts'
+import { running } from '../http/running-server.ts'
 
-const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 const json = { 'content-type': 'application/json' }
-
-async function create({ ask }: Running): Promise<string> {
-  const response = await ask('/deploy/llm', { method: 'POST', headers: json, body: JSON.stringify(MODEL) })
-  return ((await response.json()) as { deploy_id: string }).deploy_id
-}
-
-const read = async ({ command }: Running, path: string) => (await command(path, undefined, 'GET')).body
 
 test('a world is made as it was before a node crashed, and it ends in another way', { tags: 'slow' }, async () => {
   const server = await running({ fixtures: 'two-nodes' })
@@ -28,9 +20,9 @@ test('a world is made as it was before a node crashed, and it ends in another wa
     kept: true,
     kept_part: { from: '2026-01-01T00:00:00.000000+00:00', from_start: true, inputs: 0, first_entry: 1 },
   })
-  const id = await create(server)
+  const id = await server.deploy()
   await command('/_sim/clock/advance', { by: '8m' })
-  const before = { digest: sim.digest, journal: await read(server, '/_sim/journal') }
+  const before = { digest: sim.digest, journal: await server.read('/_sim/journal') }
   await command('/_sim/commands', { verb: 'node.crash', target: 'h100-0' })
   await command('/_sim/commands', { verb: 'node.crash', target: 'h100-1' })
   await command('/_sim/clock/advance', { by: '20m' })
@@ -42,11 +34,11 @@ test('a world is made as it was before a node crashed, and it ends in another wa
     ...{ digest: before.digest, now: '2026-01-01T00:08:00.000000+00:00', mode: 'manual' },
   })
   const there = `/_sim/worlds/${made.world}`
-  const { entries } = await read(server, `${there}/_sim/journal`)
-  expect(entries).toEqual((await read(server, '/_sim/journal')).entries.slice(0, entries.length))
-  expect((await read(server, `${there}/_sim/requests`)).requests).toHaveLength(1)
+  const { entries } = await server.read(`${there}/_sim/journal`)
+  expect(entries).toEqual((await server.read('/_sim/journal')).entries.slice(0, entries.length))
+  expect((await server.read(`${there}/_sim/requests`)).requests).toHaveLength(1)
 
-  expect((await read(server, `${there}/_sim/past`)).kept_part).toMatchObject({
+  expect((await server.read(`${there}/_sim/past`)).kept_part).toMatchObject({
     from: '2026-01-01T00:08:00.000000+00:00',
   })
   await command(`${there}/_sim/clock/advance`, { by: '20m' })
@@ -61,7 +53,7 @@ test('one can go back to a time and to the answer of a request, also twice and w
   const server = await running({ fixtures: 'two-nodes' })
   const { command, sim } = server
   await command('/_sim/past')
-  await create(server)
+  await server.deploy()
   const [request] = sim.requests
   const created = sim.digest
   await command('/_sim/clock/advance', { by: '10m' })
@@ -88,11 +80,11 @@ test('one can go back to a time and to the answer of a request, also twice and w
 test('the recording of a past replays, and keeping it twice changes nothing', async () => {
   const server = await running({ fixtures: 'two-nodes' })
   const { command, ask } = server
-  expect(await read(server, '/_sim/past')).toEqual({ kept: false, waiting: false, kept_part: null })
+  expect(await server.read('/_sim/past')).toEqual({ kept: false, waiting: false, kept_part: null })
   await command('/_sim/past')
-  await create(server)
+  await server.deploy()
   await command('/_sim/clock/advance', { by: '10m' })
-  const before = await read(server, '/_sim/past')
+  const before = await server.read('/_sim/past')
   expect((await command('/_sim/past')).body).toEqual(before)
   const text = await (await ask('/_sim/past/recording')).text()
   const recording = parseRecording(text, 'past')
@@ -100,11 +92,11 @@ test('the recording of a past replays, and keeping it twice changes nothing', as
   expect(await replayRecording(recording, 'past')).toMatchObject({ divergence: undefined, cut: undefined, requests: 1 })
 
   await command('/_sim/past', undefined, 'DELETE')
-  expect(await read(server, '/_sim/past')).toMatchObject({ kept: false })
+  expect(await server.read('/_sim/past')).toMatchObject({ kept: false })
   expect((await command('/_sim/past/recording', undefined, 'GET')).status).toBe(409)
   // One that begins later has the state at its start.
   await command('/_sim/past')
-  await create(server)
+  await server.deploy()
   const later = parseRecording(await (await ask('/_sim/past/recording')).text(), 'later')
   expect(later.header.snapshot).toBeDefined()
   expect(await replayRecording(later, 'later')).toMatchObject({ divergence: undefined, requests: 1 })
@@ -114,16 +106,16 @@ test('a past and a recording are kept side by side, and a reset begins the past 
   const server = await running({ fixtures: 'two-nodes' })
   const { sim, command } = server
   await command('/_sim/past')
-  await create(server)
+  await server.deploy()
   const recording = (await import('../../../src/simulator/history/record.ts')).recordSimulator(sim)
-  await create(server)
+  await server.deploy()
   recording.stop()
   expect(await replayRecording(parseRecording(recording.text, 'later'), 'later')).toMatchObject({
     ...{ divergence: undefined, requests: 1 },
   })
-  expect((await read(server, '/_sim/past')).kept_part.inputs).toBeGreaterThanOrEqual(2)
+  expect((await server.read('/_sim/past')).kept_part.inputs).toBeGreaterThanOrEqual(2)
   await command('/_sim/reset')
-  expect((await read(server, '/_sim/past')).kept_part).toMatchObject({ inputs: 0, from_start: true })
+  expect((await server.read('/_sim/past')).kept_part).toMatchObject({ inputs: 0, from_start: true })
 })
 
 test.each([
@@ -177,7 +169,7 @@ test('clicks become a scenario that passes, and requests can be left out of it',
   const server = await running({ fixtures: 'two-nodes' })
   const { command, ask } = server
   await command('/_sim/past')
-  await create(server)
+  await server.deploy()
   await command('/_sim/clock/advance', { by: '8m' })
   await command('/_sim/commands', { verb: 'node.crash', target: 'h100-0' })
   await command('/_sim/faults', { on: 'listDeployments', times: 1, fault: { kind: 'status', status: 503 } })

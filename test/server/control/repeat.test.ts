@@ -1,12 +1,10 @@
 /** A request of the past: what was sent and answered, and sent again as it was then. */
 import { expect, test } from 'vitest'
 import { batchFile } from '../../setup/batches.ts'
-import { type Running, running } from '../http/running-server.ts'
+import { running } from '../http/running-server.ts'
 
 const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b', token: 'hub-secret' } }
 const json = { 'content-type': 'application/json' }
-
-const read = async ({ command }: Running, path: string) => (await command(path, undefined, 'GET')).body
 
 /** A server whose past is kept, with a request that a fault refused ten minutes after the begin. */
 async function refused() {
@@ -36,7 +34,7 @@ test('a request that a fault refused fails the same in a fork of then', async ()
   const { server, seq, forkThen, repeat } = await refused()
   const world = await forkThen()
   expect(server.server.worlds.get(world)!.sim.clock.iso).toBe('2026-01-01T00:10:00.000000+00:00')
-  const { answer } = await read(server, `/_sim/requests/${seq}`)
+  const { answer } = await server.read(`/_sim/requests/${seq}`)
   const again = await repeat(world)
   expect([again.status, again.body, again.headers]).toEqual([503, answer.body, answer.headers])
   const [listed] = server.server.worlds.get(world)!.sim.requests.slice(-1)
@@ -62,7 +60,7 @@ test('it passes when it is edited to something that the fault does not hit', asy
   const listed = await repeat(world, { method: 'GET', path: '/deploy/list', body: null })
   expect([listed.status, listed.body]).toEqual([200, expect.any(Array)])
   // What the page shows has no secrets. Sent again, it has them.
-  const { sent } = await read(server, `/_sim/requests/${seq}`)
+  const { sent } = await server.read(`/_sim/requests/${seq}`)
   expect(sent.body.hub.token).toBe('(hidden)')
   const { sim } = server.server.worlds.get(world)!
   sim.faults.clear()
@@ -75,7 +73,7 @@ test('a lost answer, a stream, an upload and no text are shown as what they are'
   const server = await running({ fixtures: 'default' })
   const { sim, ask, command } = server
   await command('/_sim/past')
-  const lastShown = async () => read(server, `/_sim/requests/${sim.requests.at(-1)!.seq}`)
+  const lastShown = async () => server.read(`/_sim/requests/${sim.requests.at(-1)!.seq}`)
   sim.faults.add({ on: 'listDeployments', times: 1, fault: { kind: 'reset' } })
   await ask('/deploy/list').catch(() => {})
   expect((await lastShown()).answer).toMatchObject({
@@ -100,7 +98,7 @@ test('without a past the reason says what to do, and nothing else is a request o
   const { sim, ask, command } = server
   await ask('/deploy/list')
   const early = sim.requests.at(-1)!.seq
-  const reasonOf = async (seq: number) => (await read(server, `/_sim/requests/${seq}`)).reason
+  const reasonOf = async (seq: number) => (await server.read(`/_sim/requests/${seq}`)).reason
   expect(await reasonOf(early)).toContain('is not kept. Send POST /_sim/past')
   await command('/_sim/past')
   expect(await reasonOf(early)).toContain(`has the journal entries from ${early + 1} on. It began later`)
@@ -137,7 +135,7 @@ test('a request whose answer waits for time has none yet, and its sender can lea
   })
   await expect.poll(() => sim.pendingRequests.length).toBe(1)
   const { seq } = sim.journal.entries().findLast(({ kind }) => kind === 'request')!
-  expect(await read(server, `/_sim/requests/${seq}`)).toMatchObject({
+  expect(await server.read(`/_sim/requests/${seq}`)).toMatchObject({
     ...{ sent: { body: chat }, answer: null, reason: expect.stringContaining('has no answer yet') },
   })
   leaving.abort()

@@ -28,7 +28,7 @@ function library(files: Readonly<Record<string, string>>): ScenarioLibrary {
 async function served(files: Readonly<Record<string, string>> = { 'outage.yaml': OUTAGE }, fixtures = 'two-nodes') {
   const world = await running({ fixtures }, { scenarios: library(files) })
   const start = async (name = 'outage') => world.command(`/_sim/scenarios/${name}/start`)
-  const where = async (name = 'outage') => (await world.command(`/_sim/scenarios/${name}`, undefined, 'GET')).body
+  const where = async (name = 'outage') => await world.read(`/_sim/scenarios/${name}`)
   const advance = (by: string) => world.command('/_sim/clock/advance', { by })
   const list = async () => (await world.ask('/deploy/list')).status
   const events = (...kinds: string[]) =>
@@ -124,10 +124,10 @@ test.each([
 })
 
 test('each world has its own scenario, and a fork continues it', async () => {
-  const { command, sim, start } = await served()
+  const { command, sim, start, read } = await served()
   const { world } = (await command('/_sim/worlds', {})).body
   await command(`/_sim/worlds/${world}/_sim/scenarios/outage/start`)
-  const at = async (home: string) => (await command(`${home}/_sim/scenarios/outage`, undefined, 'GET')).body.state
+  const at = async (home: string) => (await read(`${home}/_sim/scenarios/outage`)).state
   expect([await at(''), await at(`/_sim/worlds/${world}`)]).toEqual(['ready', 'playing'])
   await start()
   await sim.clock.advance('5m')
@@ -198,8 +198,8 @@ describe('a whole run of a scenario', () => {
   })
 
   test('passes with its trace', { tags: 'slow' }, async () => {
-    const { command } = await running({}, { scenarios: new ScenarioLibrary(['scenarios']) })
-    const names = (await command('/_sim/scenarios', undefined, 'GET')).body as { name: string }[]
+    const { command, read } = await running({}, { scenarios: new ScenarioLibrary(['scenarios']) })
+    const names = (await read('/_sim/scenarios')) as { name: string }[]
     const { status, body } = await command(`/_sim/scenarios/${names[0]!.name}/run`, {})
     expect([status, body.passed, body.failure]).toEqual([200, true, null])
   })

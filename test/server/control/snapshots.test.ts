@@ -33,7 +33,7 @@ test('a snapshot is restored any number of times, and the world continues as bef
   const kept = await world.command(SNAPSHOTS, undefined, 'GET')
   expect(kept.body.map((one: { snapshot: string }) => one.snapshot)).toEqual(['before-the-storm', 'snapshot-2'])
   expect((await world.command(`${SNAPSHOTS}/snapshot-2`, undefined, 'DELETE')).status).toBe(200)
-  expect((await world.command(SNAPSHOTS, undefined, 'GET')).body).toHaveLength(1)
+  expect(await world.read(SNAPSHOTS)).toHaveLength(1)
 })
 
 test('a snapshot is carried to another server, under another name', { tags: 'slow' }, async () => {
@@ -64,7 +64,7 @@ test('worlds made from a snapshot are independent of each other and of the world
   expect([two!.digest, one!.digest === digest]).toEqual([digest, false])
   expect(forks[1].token).toBe('sim_default_token.w3')
   // What a world keeps is its own.
-  expect((await world.command(SNAPSHOTS, undefined, 'GET')).body).toEqual([])
+  expect(await world.read(SNAPSHOTS)).toEqual([])
   expect(await world.command(at, undefined, 'GET')).toMatchObject({
     status: 404,
     body: { error: expect.stringMatching(/unknown world 'w1': it never existed, was deleted/) },

@@ -4,26 +4,17 @@ import { type Running, running } from '../http/running-server.ts'
 
 const ID = 'Chat000000000001'
 const deployments = [{ deploy_id: ID, model_name: 'acme/chat' }]
-const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b', token: 'hub_canary_token' } }
+const HUB = { repo: 'acme/chat-8b', token: 'hub_canary_token' }
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
 type Answer = any
 
-async function inspect({ command }: Running, id: string | number): Promise<Answer> {
-  const { status, body } = await command(`/_sim/things/${encodeURIComponent(id)}`, undefined, 'GET')
-  expect([status, body.error]).toEqual([200, undefined])
-  return body
-}
-
-async function create({ ask }: Running): Promise<string> {
-  const headers = { 'content-type': 'application/json' }
-  const response = await ask('/deploy/llm', { method: 'POST', headers, body: JSON.stringify(MODEL) })
-  return ((await response.json()) as { deploy_id: string }).deploy_id
-}
+const inspect = ({ read }: Running, id: string | number): Promise<Answer> =>
+  read(`/_sim/things/${encodeURIComponent(id)}`)
 
 test('a deployment is shown as the service shows it, with its entries, requests, postings and relations', async () => {
   const server = await running({ fixtures: 'two-nodes', with: { deployments } })
-  const id = await create(server)
+  const id = await server.deploy({ hub: HUB })
   await server.sim.clock.advance('1h')
   const before = [server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]
   const thing = await inspect(server, id)
@@ -41,11 +32,11 @@ test('a deployment is shown as the service shows it, with its entries, requests,
   ])
   expect(thing.requests.map(({ operation }: Answer) => operation)).toEqual(['createLlmDeployment'])
   expect(thing.entries.map(({ kind }: Answer) => kind)).toContain('deployment.running')
-  const { entries } = (await server.command(`/_sim/ledger?subject=${id}`, undefined, 'GET')).body
+  const { entries } = await server.read(`/_sim/ledger?subject=${id}`)
   expect(thing.ledger.map(({ microcents }: Answer) => microcents)).toEqual(
     entries.map(({ microcents }: Answer) => microcents).reverse(),
   )
-  const { owners } = (await server.command('/_sim/money', undefined, 'GET')).body
+  const { owners } = await server.read('/_sim/money')
   const { burn_microcents_per_hour, spent_microcents } = owners.find((owner: Answer) => owner.id === id)
   expect(thing.cost).toEqual({ burn_microcents_per_hour, spent_microcents })
   expect(burn_microcents_per_hour).toBeGreaterThan(0)
@@ -118,7 +109,7 @@ test('an entry leads to its cause and its effects, and an unknown id to the near
 
 test('the names of the fleet are what they are, and the stock of a GPU type has its cause', async () => {
   const server = await running({ fixtures: 'default' })
-  await create(server)
+  await server.deploy({ hub: HUB })
   const kinds = async (...ids: string[]) =>
     Promise.all(ids.map(async id => ((await inspect(server, id)) as { kind: string }).kind))
   expect(await kinds('H100-80GB', 'east-a', 'west-spot')).toEqual(['gpu_type', 'zone', 'pool'])
@@ -131,9 +122,9 @@ test('the names of the fleet are what they are, and the stock of a GPU type has 
 
 test('the things of a kind are a table, read from a copy of the world', { tags: 'slow' }, async () => {
   const server = await running({ fixtures: 'default' })
-  await create(server)
+  await server.deploy({ hub: HUB })
   const before = [server.sim.digest, server.sim.world.journal.last, server.sim.requests.length]
-  const table = async (query: string) => (await server.command(`/_sim/things?${query}`, undefined, 'GET')).body
+  const table = async (query: string) => await server.read(`/_sim/things?${query}`)
   for (const [kind, column, path] of [
     ...([
       ['deployment', 'status', '/deploy/list'],

@@ -262,7 +262,7 @@ describe('unknown tokens', () => {
     const server = await running()
     await world(server)
     expect(await ask(server, '/deploy/list', 'worker-1')).toMatchObject({ status: 401, hint: null })
-    expect((await server.command('/_sim/worlds', undefined, 'GET')).body).toHaveLength(2)
+    expect(await server.read('/_sim/worlds')).toHaveLength(2)
   })
 
   test('each get a world of their own at first use when the server forks', async () => {
@@ -275,7 +275,7 @@ describe('unknown tokens', () => {
     expect(
       await server.sim.fetch('http://sim/deploy/list', { headers: bearer(server.sim.token) }).then(r => r.json()),
     ).toEqual([])
-    const worlds = (await server.command('/_sim/worlds', undefined, 'GET')).body as { token: string }[]
+    const worlds = (await server.read('/_sim/worlds')) as { token: string }[]
     expect(worlds.map(({ token }) => token).sort()).toEqual(['…oken', '…er-1', '…er-2', '…er-3', '…rker.4'].sort())
   })
 
@@ -285,7 +285,7 @@ describe('unknown tokens', () => {
     expect((await ask(server, '/deploy/list', 'sim_ci_token')).status).toBe(401)
     expect((await ask(server, '/deploy/list')).status).toBe(401)
     expect((await ask(server, '/aggregator/models')).status).toBe(200)
-    expect((await server.command('/_sim/worlds', undefined, 'GET')).body).toHaveLength(1)
+    expect(await server.read('/_sim/worlds')).toHaveLength(1)
   })
 
   test('are answered 429 with a remedy when the server holds its maximum of worlds', async () => {
@@ -304,7 +304,7 @@ describe('the life of worlds', () => {
     const server = await running()
     const made = await world(server, { seed: 5, fixtures: 'empty' })
     await ask(server, '/deploy/llm', made.token, { json: MODEL })
-    const list = (await server.command('/_sim/worlds', undefined, 'GET')).body as Record<string, unknown>[]
+    const list = (await server.read('/_sim/worlds')) as Record<string, unknown>[]
     expect(list.map(({ world }) => world)).toEqual(['default', 'w1'])
     const expected = { seed: '5', fixtures: 'empty', requests: 1, base_url: made.base_url, token: '…oken.w1' }
     expect(list[1]).toMatchObject(expected)
@@ -341,7 +341,7 @@ describe('the life of worlds', () => {
       expect((await ask(server, `/_sim/worlds/${idle.world}`)).body.idle_seconds).toBe(2400)
       passed(61)
       expect((await ask(server, '/deploy/list', idle.token)).hint).toContain('was idle for 1h')
-      const left = (await server.command('/_sim/worlds', undefined, 'GET')).body as { world: string }[]
+      const left = (await server.read('/_sim/worlds')) as { world: string }[]
       expect(left.map(({ world }) => world)).toEqual(['default', used.world])
     } finally {
       wall.now = undefined
@@ -469,7 +469,7 @@ describe('an invalid request for a world', () => {
       const refused = await server.command('/_sim/worlds', body)
       const expected = [name, status, expect.stringContaining(says)]
       expect([name, refused.status, JSON.stringify(refused.body)]).toEqual(expected)
-      expect((await server.command('/_sim/worlds', undefined, 'GET')).body, name).toHaveLength(1)
+      expect(await server.read('/_sim/worlds'), name).toHaveLength(1)
     }
   })
 })
@@ -503,7 +503,7 @@ test('a page of another origin cannot create, change or delete a world, and beyo
 
 describe('the differences of two worlds', () => {
   const differences = async (server: Running, name: string) =>
-    (await server.command(`/_sim/worlds/${name}/_sim/differences?with=default`, undefined, 'GET')).body
+    await server.read(`/_sim/worlds/${name}/_sim/differences?with=default`)
 
   test('name the entry with which they went apart, and what came of it', async () => {
     const server = await running({ fixtures: 'two-nodes' })
@@ -589,7 +589,7 @@ describe('the differences of two worlds', () => {
     for (let count = 0; count < 5; count++) await list()
     await server.command('/_sim/snapshots', { name: 'calm' })
     const { world: name } = await world(server, { from: 'default' })
-    const of = async (path: string) => (await server.command(path, undefined, 'GET')).body
+    const of = async (path: string) => await server.read(path)
     const directions = [`/_sim/worlds/${name}/_sim/differences?with=default`, `/_sim/differences?with=${name}`]
     for (const path of [...directions, '/_sim/differences?snapshot=calm'])
       expect(await of(path)).toMatchObject({ equal: true, differences: [], requests_compared: true })
@@ -630,7 +630,7 @@ describe('the differences of two worlds', () => {
 
   test('since the start are those from a fresh copy of the world', async () => {
     const server = await running({ fixtures: 'two-nodes' })
-    const since = async () => (await server.command('/_sim/differences?fresh=true', undefined, 'GET')).body
+    const since = async () => await server.read('/_sim/differences?fresh=true')
     expect(await since()).toMatchObject({ world: 'default', with: 'start', equal: true, differences: [] })
     await server.command('/_sim/commands', { verb: 'node.crash', target: 'h100-0' })
     await server.command('/_sim/clock/advance', { by: '10m' })

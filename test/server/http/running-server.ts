@@ -1,7 +1,7 @@
 /** A served world, closed when its test is over. */
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { type ServeOptions, type Server, serve } from '../../../src/server/http/server.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 
@@ -19,6 +19,11 @@ export interface Running {
     // biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
     body: any
   }>
+  /** Reads JSON that the control plane answers with 200. */
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
+  read(path: string): Promise<any>
+  /** Creates a deployment of the account. Returns its id. */
+  deploy(change?: object): Promise<string>
   /** Bytes as they are; resolves with all that came back when the server hangs up or falls silent. */
   raw(bytes: string): Promise<string>
   /** A request with headers that `fetch` does not let through. */
@@ -34,16 +39,27 @@ export async function running(options: SimulatorOptions = {}, serveOptions: Serv
   onTestFinished(() => server.close())
   const ask: Running['ask'] = (path, init = {}) =>
     fetch(`${server.url}${path}`, { ...init, headers: { authorization: `Bearer ${sim.token}`, ...init.headers } })
+  const command: Running['command'] = async (path, body, method = 'POST') => {
+    const response = await fetch(`${server.url}${path}`, {
+      method,
+      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+    return { status: response.status, body: await response.json() }
+  }
   return {
     sim,
     server,
     ask,
-    async command(path, body, method = 'POST') {
-      const response = await fetch(`${server.url}${path}`, {
-        method,
-        ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-      })
-      return { status: response.status, body: await response.json() }
+    command,
+    async read(path) {
+      const { status, body } = await command(path, undefined, 'GET')
+      expect([status, body.error]).toEqual([200, undefined])
+      return body
+    },
+    async deploy(change) {
+      const model = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' }, ...change }
+      const answer = await ask('/deploy/llm', { method: 'POST', body: JSON.stringify(model) })
+      return ((await answer.json()) as { deploy_id: string }).deploy_id
     },
     raw: bytes =>
       new Promise(resolve => {
