@@ -63,9 +63,8 @@ export class AccountReader {
   async months(): Promise<UsageMonth[]> {
     const { months, initial_month } = await this.#usage('from=current')
     const all = [...months]
-    for (let back = 1; all[0]!.period !== initial_month; back++) {
+    for (let back = 1; all[0]!.period !== initial_month; back++)
       all.unshift(...(await this.#usage(`from=current-${back}`)).months)
-    }
     return all
   }
 

@@ -66,9 +66,8 @@ describe('DELETE /v1/me', () => {
     const { client, ask, world } = service()
     const record = await client.getMe({})
     expect(await client.deleteMe()).toEqual(record)
-    for (const request of ['GET /v1/me', 'DELETE /v1/me', 'GET /deploy/list', 'POST /v1/chat/completions']) {
+    for (const request of ['GET /v1/me', 'DELETE /v1/me', 'GET /deploy/list', 'POST /v1/chat/completions'])
       expect((await ask(request, request.startsWith('POST') ? {} : undefined)).status, request).toBe(401)
-    }
     expect((await ask('GET /v1/me', undefined, { authorization: 'Bearer sim_ci_token' })).status).toBe(401)
     expect([
       world.store.tokens.size,

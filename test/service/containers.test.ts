@@ -117,9 +117,8 @@ describe('a container', () => {
       refused(empty(patch).client.createContainer({ ...CRATE, gpu_config }))
     const limited = { account: { gpu_limits: { 'L4-24GB': 1 } } }
     expect(await make(BROKE, '1xother')).toEqual([402, expect.stringContaining('no funds')])
-    for (const gpu_config of ['1xother', '0xL4-24GB', '3xL4-24GB', '9xL4-24GB', '1xL4', '1xB300-270GB', 'cheap']) {
+    for (const gpu_config of ['1xother', '0xL4-24GB', '3xL4-24GB', '9xL4-24GB', '1xL4', '1xB300-270GB', 'cheap'])
       expect(await make(limited, gpu_config)).toEqual([400, 'Invalid gpu_config'])
-    }
     expect(await make(limited, '2xL4-24GB')).toEqual([403, expect.stringContaining('this asks for 2 L4-24GB, 0 are')])
   })
 

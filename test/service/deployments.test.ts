@@ -226,9 +226,8 @@ describe('the lifecycle of a deployment', () => {
     expect(await status()).toBe('running')
     expect(await client.deleteDeployment({ deploy_id })).toEqual({ deploy_id })
     expect(await status()).toBe('deleted')
-    for (const again of [client.startDeployment, client.stopDeployment]) {
+    for (const again of [client.startDeployment, client.stopDeployment])
       expect((await refused(again({ deploy_id })))[0]).toBe(400)
-    }
     expect(await refused(client.deleteDeployment({ deploy_id }))).toEqual([
       404,
       `deployment ${deploy_id} is deleted already`,

@@ -161,9 +161,8 @@ test.each(['validating', 'in_progress'] as const)(
     )
     const { output_file_id, request_counts } = await here.client.getBatch({ batch_id: 'batch_1' })
     expect(request_counts).toEqual({ total: 2, completed: 2, failed: 0 })
-    for (const { custom_id, response } of await here.read(output_file_id)) {
+    for (const { custom_id, response } of await here.read(output_file_id))
       expect(response!.body).toEqual(await here.live({ input: custom_id }))
-    }
   },
 )
 

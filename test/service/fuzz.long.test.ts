@@ -82,9 +82,8 @@ describe.each(Object.entries<AnyEndpoint>(operations))('%s', (operation, endpoin
       if (status >= 500 && status !== 503) expect.fail(`${status}: ${text}`)
       if (status >= 400) {
         // A matcher is slow, so it runs only for the message of a failure.
-        if (!isDeepStrictEqual(state(), pristine)) {
+        if (!isDeepStrictEqual(state(), pristine))
           expect(state(), 'a refused request changes nothing').toEqual(pristine)
-        }
         const usual = led === undefined ? [404, 405] : [400, 401, 403, 413, 415, 422]
         const declared = led === undefined ? {} : operations[led as keyof typeof operations].refusals
         if (!usual.includes(status) && !(status in declared)) expect.fail(`a refusal is declared, and ${status} is not`)

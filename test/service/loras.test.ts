@@ -47,9 +47,8 @@ describe('a created adapter', () => {
     const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
     await api.createLora({ base_model: 'chat', lora_name: 'tone', source: SOURCE, private: true })
     const seen: string[] = []
-    while (seen.at(-1) !== 'running' && seen.length < 9) {
+    while (seen.at(-1) !== 'running' && seen.length < 9)
       seen.push((await api.getLoraStatus({ lora_name: 'tone' })).status)
-    }
     expect(seen).toEqual(['initializing', 'downloading', 'deploying', 'running'])
   })
 

@@ -183,9 +183,8 @@ test('a deleted file frees its storage, and its batch continues', async () => {
   const stored = sim.world.files.storedBytes
   expect((await ask(`DELETE /v1/files/${id}`)).body).toEqual({ id, object: 'file', deleted: true })
   expect(sim.world.files.storedBytes).toBe(stored - LINES.length)
-  for (const gone of [`GET /v1/files/${id}`, `GET /v1/files/${id}/content`, `DELETE /v1/files/${id}`]) {
+  for (const gone of [`GET /v1/files/${id}`, `GET /v1/files/${id}/content`, `DELETE /v1/files/${id}`])
     expect([gone, (await ask(gone)).status]).toEqual([gone, 404])
-  }
   await sim.clock.advance('40d')
   expect((await ask(`GET /v1/batches/${batch.id}`)).body.status).toBe('completed')
   expect(kinds().filter(kind => kind === 'file.expired')).toHaveLength(2)

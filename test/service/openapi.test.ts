@@ -102,9 +102,8 @@ describe('the schemas for client generators', () => {
     expect(document.servers).toEqual([{ url: '/' }])
     expect(document.info.license).toEqual({ name: 'MIT', identifier: 'MIT' })
     for (const [path, methods] of Object.entries<Record<string, { responses: object }>>(document.paths)) {
-      for (const [method, { responses }] of Object.entries(methods)) {
+      for (const [method, { responses }] of Object.entries(methods))
         expect([path, method, Object.keys(responses).some(status => /^4/.test(status))]).toEqual([path, method, true])
-      }
     }
     const text = JSON.stringify(document)
     const unused = Object.keys(document.components.schemas).filter(
@@ -123,9 +122,8 @@ describe('the schemas for client generators', () => {
 
   test('have only valid references', () => {
     const references = new Set(JSON.stringify(document).match(/#\/components\/schemas\/\w+/g))
-    for (const reference of references) {
+    for (const reference of references)
       expect(document.components.schemas, reference).toHaveProperty(reference.split('/').at(-1)!)
-    }
     expect(JSON.stringify(document)).not.toContain('$defs')
   })
 })

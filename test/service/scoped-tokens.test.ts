@@ -109,9 +109,8 @@ describe('a scoped token', () => {
     expect(answering.filter(([, { acceptsScopedTokens }]) => !acceptsScopedTokens).map(([name]) => name)).toEqual([])
     const one = service()
     const token = await create(one)
-    for (const header of ['alt-api-key', 'x-api-key']) {
+    for (const header of ['alt-api-key', 'x-api-key'])
       expect((await one.ask('POST /v1/chat/completions', chatBody(), { [header]: token })).status).toBe(200)
-    }
     const message = { model: MODEL, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }
     expect((await one.ask('POST /vendor_a/v1/messages', message, bearer(token))).status).toBe(200)
   })

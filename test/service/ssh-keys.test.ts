@@ -70,7 +70,6 @@ test('a private key is refused, and the answer does not repeat it', async () => 
 
 test('an unknown key is 404', async () => {
   const { client } = service()
-  for (const ssh_key_id of ['none', 'robin-laptop', '__proto__']) {
+  for (const ssh_key_id of ['none', 'robin-laptop', '__proto__'])
     expect((await refused(client.deleteSshKey({ ssh_key_id })))[0]).toBe(404)
-  }
 })

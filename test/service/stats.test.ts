@@ -52,9 +52,8 @@ describe('stats of a deployment', () => {
     const cuts = [0, 1_111, 2_500, 4_000, 10_200].map(second => EPOCH + second)
     const parts = await Promise.all(cuts.slice(1).map((to, i) => stats({ from: cuts[i]!, to })))
     const whole = await stats({ from: EPOCH })
-    for (const field of ['requests', 'errors', 'input_tokens', 'output_tokens', 'total_tokens'] as const) {
+    for (const field of ['requests', 'errors', 'input_tokens', 'output_tokens', 'total_tokens'] as const)
       expect([field, parts.reduce((sum, part) => sum + part[field], 0)]).toEqual([field, whole[field]])
-    }
     const amounts = parts.reduce((sum, part) => sum + part.total_amount, 0)
     expect(whole.total_amount - amounts).toBeLessThan(parts.length)
     const times = parts.reduce((sum, part) => sum + part.total_time, 0)
@@ -195,9 +194,8 @@ describe('stats of the whole account', () => {
     for (const from of ['now-40d', 'now-1h']) {
       const deployments = (await api.listDeployments({})).filter(({ status }) => status !== 'deleted')
       const expected = new Map<string, number>()
-      for (const { deploy_id, model_name } of deployments) {
+      for (const { deploy_id, model_name } of deployments)
         expected.set(model_name, (await api.getDeploymentStats({ deploy_id, from })).requests)
-      }
       // The history has requests to a deployment that was deleted before the epoch.
       if (from === 'now-40d') expected.set('acme/prototype', 310)
       const stats = await api.getAccountStats({ from })

@@ -23,9 +23,8 @@ type Literals<Text> = Text extends string ? (string extends Text ? never : Text)
 test('the types name every world, profile and weather pack of the package', () => {
   expect([...FIXTURE_NAMES].sort()).toEqual(readdirSync('fixtures/worlds').sort())
   expect(PROFILE_NAMES.map(name => `${name}.json`).sort()).toEqual(readdirSync('fixtures/profiles').sort())
-  for (const profile of PROFILE_NAMES) {
+  for (const profile of PROFILE_NAMES)
     expect([...WEATHER_NAMES].sort()).toEqual(['none', ...Object.keys(loadProfile(profile).weather.packs)].sort())
-  }
 })
 
 test.each([simulate, serve])('the help of $command names every weather pack', ({ flags }) => {

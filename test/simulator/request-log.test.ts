@@ -189,18 +189,16 @@ test('an answer has the address of its request, and a scheme other than http rej
   const answer = await sim.fetch('http://sim/v1/models?limit=1#top')
   const url = { value: 'http://sim/v1/models?limit=1', configurable: true }
   expect(Object.getOwnPropertyDescriptor(answer, 'url')).toMatchObject(url)
-  for (const url of ['ftp://sim/v1/models', 'localhost:4010/v1/models']) {
+  for (const url of ['ftp://sim/v1/models', 'localhost:4010/v1/models'])
     await expect(sim.fetch(url)).rejects.toThrow(TypeError)
-  }
   expect(sim.requests).toHaveLength(1)
 })
 
 test('a URL whose content is in the process is read as Node reads it, and the service gets nothing', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   const url = URL.createObjectURL(new Blob(['a blob']))
-  for (const input of ['data:text/plain,hi', new URL('DATA:,hi'), new Request('data:,hi')]) {
+  for (const input of ['data:text/plain,hi', new URL('DATA:,hi'), new Request('data:,hi')])
     expect(await (await sim.fetch(input)).text()).toBe('hi')
-  }
   expect(await (await sim.fetch(url)).text()).toBe('a blob')
   URL.revokeObjectURL(url)
   expect(sim.requests).toEqual([])

@@ -58,9 +58,8 @@ describe('a host name that is not of the server', () => {
   })
 
   test('can be allowed by name, or a whole domain', async () => {
-    for (const name of ['http://x', 'sim.example:4010', 'sim.example.', 'sim example', '', '.', 'sím.example']) {
+    for (const name of ['http://x', 'sim.example:4010', 'sim.example.', 'sim example', '', '.', 'sím.example'])
       await expect(running({}, { allowHosts: [name] })).rejects.toThrow(`Failed to allow the host '${name}': it is`)
-    }
     const { send } = await running({}, { allowHosts: ['sim.example', '.team.example', '[::1]', 'Sim-1'] })
     const status = async (host: string) => (await send('/_sim/clock', { headers: { host } })).status
     expect(await status('sim.example:4010')).toBe(200)
@@ -100,9 +99,8 @@ describe('requests of a web page of another origin', () => {
   ]
   test.each(forms)('%s changes nothing', async (_, headers) => {
     const world = await running()
-    for (const { path, ...command } of COMMANDS) {
+    for (const { path, ...command } of COMMANDS)
       await expectNoEffect(world, async () => (await world.send(path, { ...command, headers })).status, [403, 415])
-    }
   })
 
   test('a body without a content type changes nothing', async () => {
@@ -160,9 +158,8 @@ describe('requests of a web page of another site to the service', () => {
   test.each(sites)('the service rejects a request without a token when it has %s', async (_, headers) => {
     const world = await running()
     await world.command('/_sim/worlds', { name: 'other' })
-    for (const place of [path, `/_sim/worlds/other${path}`]) {
+    for (const place of [path, `/_sim/worlds/other${path}`])
       await expectNoEffect(world, async () => (await world.send(place, post(headers))).status, [403])
-    }
   })
 
   test.each(sites)('the service answers a request with a token when it has %s', async (_, headers) => {

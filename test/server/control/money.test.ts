@@ -89,9 +89,8 @@ test('the price of an instance times those that are billed is the burn of a depl
   const { owners } = await server.read('/_sim/money')
   const billed = owners.filter(({ kind, gpus }: Answer) => kind === 'deployment' && gpus > 0)
   expect(billed.length).toBeGreaterThan(0)
-  for (const { gpus, burn_microcents_per_hour: burn, instance } of billed) {
+  for (const { gpus, burn_microcents_per_hour: burn, instance } of billed)
     expect((gpus / instance.gpus) * instance.microcents_per_hour).toBe(burn)
-  }
   expect(owners.some(({ id, instance }: Answer) => isChanged(before, id, instance))).toBe(true)
   const { owners: listed } = await server.read('/_sim/money')
   const stopped = listed.find(({ id }: Answer) => id === 'ZULBVvLkUPftB8Mo')
@@ -172,7 +171,6 @@ test('GPU-hours are those of the report, and an invalid step is refused', async 
     deployments.map(({ wasted_gpu_hours }: Answer) => wasted_gpu_hours),
   )
   expect((await server.read('/_sim/money')).usage).toBeUndefined()
-  for (const query of ['step=0s', 'step=soon', 'step=1h&from=2027-01-01T00:00:00Z', 'step=1h&from=never']) {
+  for (const query of ['step=0s', 'step=soon', 'step=1h&from=2027-01-01T00:00:00Z', 'step=1h&from=never'])
     expect((await server.command(`/_sim/money?${query}`, undefined, 'GET')).status).toBe(400)
-  }
 })

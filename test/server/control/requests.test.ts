@@ -104,7 +104,6 @@ test.each([
   const events = await (await fetch(`${server.url}/_sim/events?after=start&follow=false`)).text()
   const verified = await command('/_sim/verify', { expect: { operation: 'create*', body: { gpu: 'H100-80GB' } } })
   expect(JSON.stringify(list.body)).toContain('(hidden)')
-  for (const answer of [JSON.stringify(list.body), events, JSON.stringify(verified.body)]) {
+  for (const answer of [JSON.stringify(list.body), events, JSON.stringify(verified.body)])
     expect(answer).not.toContain('hub_secret')
-  }
 })

@@ -55,9 +55,8 @@ test('worlds made from a snapshot are independent of each other and of the world
   const { digest } = world.sim
   await world.command(`/_sim/worlds/${made.world}/_sim/clock/advance`, { by: '1d' })
   const forks = []
-  for (let i = 0; i < 2; i++) {
+  for (let i = 0; i < 2; i++)
     forks.push((await world.command('/_sim/worlds', { from: made.world, snapshot: 'mine', clock: 'manual' })).body)
-  }
   await world.command(`/_sim/worlds/${made.world}`, undefined, 'DELETE')
   await world.command(`/_sim/worlds/${forks[0].world}/_sim/clock/advance`, { by: '1d' })
   const [one, two] = forks.map(fork => world.server.worlds.get(fork.world)!.sim)

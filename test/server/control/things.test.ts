@@ -83,9 +83,8 @@ test('each kind of id is known, by its relations one comes back to where one beg
     for (const related of thing.related) {
       const other = await inspect(server, related.id)
       const isMutual = kind === 'batch' ? other.kind === 'file' : ['instance', 'node'].includes(kind)
-      if (isMutual && ['deployment', 'instance', 'node', 'file'].includes(other.kind)) {
+      if (isMutual && ['deployment', 'instance', 'node', 'file'].includes(other.kind))
         expect(other.related.map((back: Answer) => back.id)).toContain(thing.id)
-      }
     }
   }
   const fault = await inspect(server, rule.id)

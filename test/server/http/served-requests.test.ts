@@ -185,9 +185,8 @@ test.each([['http://evil.example'], ['null'], ['http://localhost:51733']])('page
   const { send, sim } = await running({}, { cors: 'http://localhost:5173' })
   const before = sim.digest
   const headers = { origin: other, 'access-control-request-method': 'POST' }
-  for (const method of ['OPTIONS', 'GET']) {
+  for (const method of ['OPTIONS', 'GET'])
     expect((await send('/deploy/list', { method, headers })).headers).not.toHaveProperty('access-control-allow-origin')
-  }
   expect((await send('/deploy/llm', { method: 'POST', headers, body: '{}' })).status).toBe(403)
   expect(sim.digest).toBe(before)
 })

@@ -47,9 +47,8 @@ async function dial({ server }: Running): Promise<Line> {
 
 /** Each piece in a packet of its own: the next goes out when the system has taken the last. */
 async function sendPieces({ socket }: Line, bytes: Buffer, size: number): Promise<void> {
-  for (let at = 0; at < bytes.length; at += size) {
+  for (let at = 0; at < bytes.length; at += size)
     await new Promise<void>(resolve => socket.write(bytes.subarray(at, at + size), () => setImmediate(resolve)))
-  }
 }
 
 /** The head of a request; the token of the world goes with it unless it has another. */
@@ -235,9 +234,8 @@ describe('too large a body', () => {
       const piece = Buffer.from(`${(256 * 1024).toString(16)}\r\n${'x'.repeat(256 * 1024)}\r\n`)
       const answered = line.until(REFUSED)
       // As much as it takes, and no end: only a server that counts can answer.
-      for (let sent = 0; sent < bytes && !REFUSED.test(line.received()) && !line.socket.destroyed; sent += 256 * 1024) {
+      for (let sent = 0; sent < bytes && !REFUSED.test(line.received()) && !line.socket.destroyed; sent += 256 * 1024)
         await new Promise(resolve => line.socket.write(piece, resolve))
-      }
 
       expect(await answered).toMatch(REFUSED)
       expect([world.sim.digest, world.sim.world.files.storedBytes]).toEqual([before, 0])

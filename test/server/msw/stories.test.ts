@@ -141,9 +141,8 @@ describe('two simulators behind two base addresses', () => {
       ...handlers(other, { baseUrl: PREFIXED }),
       http.all(/gateway/, () => new HttpResponse(null, { status: 299 })),
     )
-    for (const beside of ['/models-api/v99/deploy/list', '/models-api/deploy/list', '/deploy/list']) {
+    for (const beside of ['/models-api/v99/deploy/list', '/models-api/deploy/list', '/deploy/list'])
       expect((await fetch(`https://gateway.example.test:8443${beside}`)).status, beside).toBe(299)
-    }
   })
 
   test('the journal has the path below the address', async () => {

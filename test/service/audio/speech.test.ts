@@ -300,9 +300,8 @@ describe('text to speech', () => {
     const voice = await addVoice('Ada')
     await sendTo(sim, `DELETE /v1/voices/${voice}`)
     for (const name of [voice, 'alloi']) {
-      for (const path of [`/v1/text-to-speech/${name}`, `/v1/text-to-speech/${name}/stream`]) {
+      for (const path of [`/v1/text-to-speech/${name}`, `/v1/text-to-speech/${name}/stream`])
         expect(await refusalOf(post(path, TEXT))).toEqual([404, expect.stringContaining(`no voice ${name}: use `)])
-      }
     }
   })
 

@@ -18,9 +18,8 @@ export function decodePng(base64OrBytes: string | Uint8Array): DecodedPng {
     const length = file.readUInt32BE(at)
     const type = file.toString('latin1', at + 4, at + 8)
     const data = file.subarray(at + 8, at + 8 + length)
-    if (crc32(file.subarray(at + 4, at + 8 + length)) !== file.readUInt32BE(at + 8 + length)) {
+    if (crc32(file.subarray(at + 4, at + 8 + length)) !== file.readUInt32BE(at + 8 + length))
       throw new Error(`wrong checksum of ${type}`)
-    }
     chunks.set(type, Buffer.concat([chunks.get(type) ?? Buffer.alloc(0), data]))
     at += 12 + length
   }

@@ -180,9 +180,8 @@ describe('thinking', () => {
       expect(usage.input_tokens).toBe(plain.usage.input_tokens)
       expect(usage.output_tokens).toBeGreaterThan(plain.usage.output_tokens)
     }
-    for (const thinking of [null, { enabled: false }, { type: 'disabled' }]) {
+    for (const thinking of [null, { enabled: false }, { type: 'disabled' }])
       expect((await answer(one, { thinking })).content).toEqual(plain.content)
-    }
   })
 
   test('keeps to its budget, and takes its tokens from max_tokens', async () => {

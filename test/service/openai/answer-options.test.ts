@@ -207,9 +207,8 @@ test('service_tier is repeated in answers and in every event of a stream, and mi
   const chat = { ...CHAT, model: 'acme/assistant', max_tokens: 3 }
   expect((await client.chat.completions.create({ ...chat, service_tier: 'priority' })).service_tier).toBe('priority')
   expect('service_tier' in (await client.chat.completions.create(chat))).toBe(false)
-  for await (const chunk of await client.chat.completions.create({ ...chat, service_tier: 'default', stream: true })) {
+  for await (const chunk of await client.chat.completions.create({ ...chat, service_tier: 'default', stream: true }))
     expect(chunk.service_tier).toBe('default')
-  }
   const completion = await ask('/v1/completions', { model: 'acme/assistant', prompt: 'a', service_tier: 'priority' })
   expect(completion.body.service_tier).toBe('priority')
   const vectors = await ask('/v1/embeddings', {
@@ -239,8 +238,7 @@ describe('NAME:VERSION', () => {
     const batch = await startBatch(sim, [batchLine('a', { ...CHAT, model })])
     await sim.clock.advance('1d')
     expect((await client.batches.retrieve(batch.id)).request_counts).toEqual({ total: 1, completed: 1, failed: 0 })
-    for (const unknown of [`${catalog.model_name}:${'0'.repeat(64)}`, 'acme/assistant:1', 'no/such:1', ':', 'a:']) {
+    for (const unknown of [`${catalog.model_name}:${'0'.repeat(64)}`, 'acme/assistant:1', 'no/such:1', ':', 'a:'])
       expect([unknown, (await ask('/v1/chat/completions', { ...CHAT, model: unknown })).status]).toEqual([unknown, 404])
-    }
   })
 })

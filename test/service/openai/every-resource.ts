@@ -72,9 +72,8 @@ const RESOURCES: Readonly<Record<string, (program: Program) => Promise<unknown>>
     const ask = { model: EMBEDDING_MODEL, input: ['a river', 'a road'], dimensions: 64 }
     const packed = await client.embeddings.create(ask)
     const plain = await client.embeddings.create({ ...ask, encoding_format: 'float' })
-    for (const [index, { embedding }] of plain.data.entries()) {
+    for (const [index, { embedding }] of plain.data.entries())
       assert.deepEqual(packed.data[index]!.embedding, [...Float32Array.from(embedding)])
-    }
     return packed.data
   },
 

@@ -63,9 +63,8 @@ describe('a schema', () => {
       const isGood = judge(schema)
       const { status, body } = await ask('/v1/chat/completions', { ...asked(schema), n: 4 })
       expect([status, body.error, schema]).toEqual([200, undefined, schema])
-      for (const { message } of body.choices) {
+      for (const { message } of body.choices)
         expect([message.content, isGood(JSON.parse(message.content)), schema]).toEqual([message.content, true, schema])
-      }
       if (schema.type !== 'object') continue
       const call = await ask('/v1/chat/completions', called(schema))
       expect(isGood(JSON.parse(call.body.choices[0].message.tool_calls[0].function.arguments))).toBe(true)
@@ -208,9 +207,8 @@ describe('any schema', () => {
         const isGood = judge(schema)
         const document = new SchemaDocument(schema)
         const validator = new SchemaValidator(document, () => {})
-        for (const one of values) {
+        for (const one of values)
           expect([one, validator.isValid(document.root, one as never)]).toEqual([one, isGood(one)])
-        }
       }),
       { numRuns: 3 * RUNS },
     )

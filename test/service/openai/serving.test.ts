@@ -46,9 +46,8 @@ describe('an instance', () => {
       const times: number[] = []
       const reader = (await stream(one, undefined, { ...ASK, max_tokens: 40 })).body!.getReader()
       const read = (async () => {
-        for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+        for (let piece = await reader.read(); !piece.done; piece = await reader.read())
           times.push(one.sim.clock.elapsed - from)
-        }
       })()
       await one.sim.clock.advance('1m')
       await read

@@ -59,9 +59,8 @@ describe('a refused request', () => {
     expect(chain[3]!.sentence).toBe('The zone east-a went down, and all of its nodes are lost.')
     expect(chain[4]!.sentence).toBe('The timeline of the scenario outage started.')
     // The refused request is an effect of what came after it.
-    for (const { seq } of chain.slice(1)) {
+    for (const { seq } of chain.slice(1))
       expect(sim.explain(seq).effects.map(effect => effect.seq)).toContain(chain[0]!.seq)
-    }
     expect(sentences).toContain(
       "The state of the account or the fleet decided the answer: 'the instance that answered was lost: zone east-a is down'.",
     )
@@ -391,9 +390,8 @@ describe('a thing', () => {
     expect(await send('GET', '/deploy/list')).toBe(503)
     rule.remove()
     fork.mockClear()
-    for (const over of [id, deployment, rule.id]) {
+    for (const over of [id, deployment, rule.id])
       expect(sim.explain(over).sentences.at(-1)).toBe('Nothing is planned that changes it.')
-    }
     expect(fork).not.toHaveBeenCalled()
   })
 
@@ -495,9 +493,8 @@ test('an unknown id is refused with the nearest one, and a position with those t
   expect(() => sim.explain(null as never)).toThrow('Failed to explain null')
   expect(() => sim.explain(10n as never)).toThrow('Failed to explain 10: it is not an id.')
   expect(() => sim.explain(3.5)).toThrow('Failed to explain entry 3.5 of the journal: a position is a whole number.')
-  for (const gpu of ['', '8', '0x1', '1.5', '3/9', '-1', ' 1']) {
+  for (const gpu of ['', '8', '0x1', '1.5', '3/9', '-1', ' 1'])
     expect(() => sim.explain(`h100-0/${gpu}`)).toThrow(': unknown id. ')
-  }
   expect(sim.explain('h100-1').sentences).toContain(
     'The journal has dropped its oldest 2 entries, so causes may be missing.',
   )

@@ -38,9 +38,8 @@ async function outcomeOf(asked: Promise<Response>, outcome: Outcome = { text: ''
     outcome.status = status
     const decoder = new TextDecoder()
     const reader = body!.getReader()
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    for (let next = await reader.read(); !next.done; next = await reader.read())
       outcome.text += decoder.decode(next.value, { stream: true })
-    }
   } catch (error) {
     const { name, message, cause } = error as Error & { cause?: { code?: string } }
     outcome.broke = name === 'AbortError' ? name : (cause?.code ?? message)

@@ -345,9 +345,8 @@ describe.each([...LEGAL.map(one => ({ ...one, isLegal: true })), ...ILLEGAL.map(
 
 /** Returns the paths at which two values differ, each with the second value, each path once. `[]` is any entry of a list. */
 function differences(one: unknown, other: unknown, place = ''): string[] {
-  if (typeof one !== 'object' || one === null || typeof other !== 'object' || other === null) {
+  if (typeof one !== 'object' || one === null || typeof other !== 'object' || other === null)
     return one === other ? [] : [`${place}: ${JSON.stringify(other)}`]
-  }
   const isList = Array.isArray(one)
   const below = (key: string) => (isList ? `${place}[]` : place === '' ? key : `${place}.${key}`)
   const keys = Object.keys({ ...one, ...other })

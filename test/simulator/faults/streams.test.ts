@@ -22,9 +22,8 @@ async function read(response: Response): Promise<{ text: string; broke?: string;
   const outcome = (broke?: string) => ({ text: pieces.join(''), pieces, ...(broke !== undefined && { broke }) })
   const reader = response.body!.getReader()
   try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    for (let next = await reader.read(); !next.done; next = await reader.read())
       pieces.push(decoder.decode(next.value, { stream: true }))
-    }
     return outcome()
   } catch (error) {
     return outcome((error as { cause?: { code: string } }).cause?.code ?? String(error))

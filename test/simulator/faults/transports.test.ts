@@ -167,9 +167,8 @@ describe('a slow body', () => {
     const reader = body!.getReader()
     const arrived: [number, string][] = []
     const reading = (async () => {
-      for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      for (let piece = await reader.read(); !piece.done; piece = await reader.read())
         arrived.push([sim.clock.elapsed, new TextDecoder().decode(piece.value)])
-      }
     })()
     await sim.clock.advance('9s')
     await expect.poll(() => arrived.map(([, text]) => text)).toEqual(['['])

@@ -53,9 +53,8 @@ test('on a server weather never affects the control plane, and a world may have 
   const statuses = async (path: string, times: number) =>
     new Set(await Promise.all(Array.from({ length: times }, async () => (await fetch(`${server.url}${path}`)).status)))
   expect(await statuses('/v1/me', 3)).toEqual(new Set([503]))
-  for (const path of ['/_sim/clock', '/_sim/faults', '/_sim/journal', '/_sim/worlds', '/openapi.json']) {
+  for (const path of ['/_sim/clock', '/_sim/faults', '/_sim/journal', '/_sim/worlds', '/openapi.json'])
     expect([path, await statuses(path, 3)]).toEqual([path, new Set([200])])
-  }
   const make = async (body: object) => {
     const made = await fetch(`${server.url}/_sim/worlds`, {
       method: 'POST',

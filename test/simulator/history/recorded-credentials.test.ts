@@ -264,9 +264,8 @@ test('an answer with a credential of several words is a hash, and the replay is 
     }),
   }
   const { sim, recording } = recorded({ endpoints })
-  for (const path of ['/openapi.json', '/find']) {
+  for (const path of ['/openapi.json', '/find'])
     expect((await (await sim.fetch(`http://sim${path}`)).text()).length).toBeGreaterThan(30)
-  }
   recording.stop()
   expect(recording.text).toContain('\\"token\\":\\"sha256-')
   expect(recording.text).not.toContain('two words')

@@ -25,9 +25,8 @@ test('a recording with webhooks replays, and posts nothing again', async () => {
   const { bodies, url } = await receiver()
   const sim = createSimulator({ seed: 1 })
   const recording = sim.record()
-  for (const input of ['Rivers', 'Stones']) {
+  for (const input of ['Rivers', 'Stones'])
     await sendTo(sim, 'POST /v1/inference/aurora-labs/aurora-8b-instruct', { input, webhook: url })
-  }
   await sim.clock.advance('1h')
   const outcomes = sim.journal.entries().filter(({ kind }) => kind.startsWith('webhook.'))
   expect(outcomes.map(({ kind }) => kind)).toEqual(

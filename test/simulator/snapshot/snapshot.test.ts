@@ -259,9 +259,8 @@ test('a snapshot as a fixture accepts options that equal its own and refuses oth
     [{ faults: [] }, 'Leave the faults out.'],
     [{ answers: [] }, 'Leave the answers out.'],
   ]
-  for (const [options, message] of refused) {
+  for (const [options, message] of refused)
     expect(() => createSimulator({ fixtures: snapshot, ...options })).toThrow(message)
-  }
 })
 
 /** What a simulator, a fork of it, and one that was put back from bytes make of the same: the same. */

@@ -140,9 +140,8 @@ describe('a figure', () => {
 
 describe('styles', () => {
   test('differ in colour, dash, mark and pattern', () => {
-    for (const key of ['light', 'dark', 'dash', 'glyph', 'hatch'] as const) {
+    for (const key of ['light', 'dark', 'dash', 'glyph', 'hatch'] as const)
       expect(new Set(SERIES_STYLES.map(style => style[key])).size).toBe(SERIES_STYLES.length)
-    }
   })
 
   test('have a contrast of at least 3 to 1 on their ground', () => {

@@ -168,9 +168,8 @@ test.each(['run.yaml', 'run.ts'])(
   { tags: 'slow' },
   async name => {
     const text = await recorded({ seed: 5, inferencePace: 'clock' }, async ({ sim, send }) => {
-      for (const headers of [{}, { authorization: 'Bearer another' }, { 'x-api-key': 'another' }]) {
+      for (const headers of [{}, { authorization: 'Bearer another' }, { 'x-api-key': 'another' }])
         await sim.fetch('http://sim/deploy/list', { headers })
-      }
       const created = await send('POST', '/tokens', { name: 'ci', scopes: ['inference'] })
       const { token } = (await created.json()) as { token?: string }
       await sim.fetch('http://sim/v1/models', { headers: { authorization: `Bearer ${token}` } })
