@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { Snapshot } from '../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { batchFile, batchLine, startBatch } from '../setup/batches.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const model = 'aurora-labs/aurora-8b-instruct'
 type Sim = ReturnType<typeof createSimulator>
@@ -18,10 +19,7 @@ const body = (i: number) => ({
 })
 
 async function send(sim: Sim, path: string, init: RequestInit = {}) {
-  const response = await sim.fetch(`http://sim${path}`, {
-    ...init,
-    headers: { authorization: `Bearer ${sim.token}`, ...init.headers },
-  })
+  const response = await sendTo(sim, `${init.method ?? 'GET'} ${path}`, undefined, init)
   expect(response.status).toBe(200)
   return response
 }

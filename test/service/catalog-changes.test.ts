@@ -1,15 +1,12 @@
 import { expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 import { batchLine, startBatch } from '../setup/batches.ts'
-import { sendTo } from '../setup/send-to.ts'
+import { askTo } from '../setup/send-to.ts'
 
 const MODEL = 'aurora-labs/aurora-70b-instruct'
 
-async function ask(sim: Simulator, path: string, body?: unknown) {
-  const response = await sendTo(sim, `${body === undefined ? 'GET' : 'POST'} ${path}`, body)
-  // biome-ignore lint/suspicious/noExplicitAny: the answers of many operations
-  return { status: response.status, body: (await response.json()) as any }
-}
+const ask = (sim: Simulator, path: string, body?: unknown) =>
+  askTo(sim, `${body === undefined ? 'GET' : 'POST'} ${path}`, body)
 
 /** Returns what each list of the catalog says about the model. */
 async function listings(sim: Simulator) {

@@ -24,23 +24,10 @@ describe('the catalog', () => {
   test('has entries with the fields of the interface document only', async () => {
     const { client } = service()
     const entry = (await client.listModels()).find(model => model.model_name === MODEL)!
-    expect(Object.keys(entry).sort()).toEqual([
-      'cover_img_url',
-      'deprecated',
-      'description',
-      'expected',
-      'is_partner',
-      'max_tokens',
-      'mmlu',
-      'model_name',
-      'pricing',
-      'private',
-      'quantization',
-      'replaced_by',
-      'reported_type',
-      'tags',
-      'type',
-    ])
+    const fields =
+      'cover_img_url deprecated description expected is_partner max_tokens mmlu model_name pricing private ' +
+      'quantization replaced_by reported_type tags type'
+    expect(Object.keys(entry).sort().join(' ')).toBe(fields)
     expect(entry.private).toBe(0)
     expect(entry.pricing.type).toBe('time')
   })
@@ -249,15 +236,7 @@ describe('one model', () => {
 describe('hardware', () => {
   test('has prices per token (serverless) or per minute (dedicated), unrounded', async () => {
     const { hardware } = await service().client.getHardware({ model: MODEL })
-    expect(hardware[0]).toEqual({
-      id: expect.any(String),
-      name: expect.any(String),
-      type: 'serverless',
-      pricing: {
-        cents_per_million_input_tokens: expect.any(Number),
-        cents_per_million_output_tokens: expect.any(Number),
-      },
-    })
+    expect(hardware[0]).toMatchObject({ type: 'serverless', pricing: { cents_per_million_input_tokens: 3 } })
     const dedicated = hardware.filter(one => one.type === 'dedicated')
     for (const one of dedicated) expect(Object.keys(one).sort()).toEqual(['id', 'name', 'pricing', 'type'])
     const onA100 = dedicated.find(one => one.id === '1xA100-80GB')!

@@ -5,7 +5,7 @@ import { createSimulator, replay } from '../../src/index.ts'
 import { type Exchange, readRetryAfter } from '../../src/service/http/exchange.ts'
 import { RequestLog } from '../../src/simulator/exchanges/request-log.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
-import { sendTo } from '../setup/send-to.ts'
+import { askTo, sendTo } from '../setup/send-to.ts'
 
 const { world } = createSimulator({ fixtures: 'empty' })
 const EXCHANGE: Exchange = {
@@ -53,13 +53,8 @@ test('journal and log keep the beginning of a long path', async () => {
 describe('a received request', () => {
   const CHAT = { messages: [{ role: 'user', content: 'Hello.' }] }
   async function send(sim: Simulator, method: string, path: string, body?: unknown, token = sim.token) {
-    const headers = { authorization: `Bearer ${token}` }
-    const response = await sim.fetch(`http://sim${path}`, {
-      ...{ method, headers },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const request = sim.requests.at(-1)!
-    return { status: response.status, answer: await response.json(), request }
+    const { status, body: answer } = await askTo({ fetch: sim.fetch, token }, `${method} ${path}`, body)
+    return { status, answer, request: sim.requests.at(-1)! }
   }
 
   test('has its journal entry, the id of its token and the things that it created', async () => {

@@ -5,7 +5,7 @@ import { countAlive } from '../../src/simulation/deployments/deployment-row.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import type { DeliverWebhook } from '../../src/simulator/webhook-options.ts'
 import { wavFile } from '../service/media/audio-files.ts'
-import { sendTo } from '../setup/send-to.ts'
+import { askTo, sendTo } from '../setup/send-to.ts'
 
 const TEXT = 'aurora-labs/aurora-8b-instruct'
 const HOOK = 'http://127.0.0.1:8123/hook'
@@ -42,13 +42,10 @@ function webhookWorld(statuses: readonly (number | Error)[] = [200], options: Si
   return { sim, deliveries, ask: asker(sim) }
 }
 
-function asker(sim: Simulator) {
-  return async (body: object, path = `/v1/inference/${TEXT}`) => {
-    const response = await sendTo(sim, `POST ${path}`, body)
-    // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers
-    return { status: response.status, body: (await response.json()) as any }
-  }
-}
+const asker =
+  (sim: Simulator) =>
+  (body: object, path = `/v1/inference/${TEXT}`) =>
+    askTo(sim, `POST ${path}`, body)
 
 function webhookEntries(sim: Simulator): (readonly [string, Entry['fields']])[] {
   return sim.journal

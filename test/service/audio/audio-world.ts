@@ -1,5 +1,6 @@
 /** A world with the whole catalog, and how tests send audio to it. */
 import type { SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { askTo, formOf, sendTo } from '../../setup/send-to.ts'
 import { type OpenaiWorld, openaiWorld } from '../openai/openai-world.ts'
 
 export const SPEECH_MODEL = 'larkspur-audio/lark-tts-2'
@@ -30,37 +31,18 @@ export function audioWorld(options: SimulatorOptions = {}): AudioWorld {
   ]
   const one = openaiWorld({ fixtures: 'empty', with: { deployments } as never, ...options })
   const { sim } = one
-  const authorization = `Bearer ${sim.token}`
   const upload: AudioWorld['upload'] = (path, file, fields = {}, filename = 'memo.wav') => {
-    const form = new FormData()
-    for (const [name, value] of Object.entries(fields)) {
-      if (typeof value === 'string') form.set(name, value)
-      else for (const entry of value) form.append(`${name}[]`, entry)
-    }
-    form.set('file', new Blob([file as Uint8Array<ArrayBuffer>]), filename)
-    return sim.fetch(`http://sim${path}`, { method: 'POST', headers: { authorization }, body: form })
+    const texts = Object.entries(fields).map(([name, value]) => [typeof value === 'string' ? name : `${name}[]`, value])
+    const part = new File([file as Uint8Array<ArrayBuffer>], filename)
+    return sendTo(sim, `POST ${path}`, formOf({ ...Object.fromEntries(texts), file: part }))
   }
   return {
     ...one,
     upload,
-    post: (path, body, signal) =>
-      sim.fetch(`http://sim${path}`, {
-        method: 'POST',
-        headers: { authorization },
-        body: JSON.stringify(body),
-        ...(signal && { signal }),
-      }),
-    addVoice: async name => {
-      const form = new FormData()
-      form.set('name', name)
-      form.set('files', new Blob(['RIFF']), 'sample.wav')
-      const answer = await sim.fetch('http://sim/v1/voices/add', {
-        method: 'POST',
-        headers: { authorization },
-        body: form,
-      })
-      return ((await answer.json()) as { voice_id: string }).voice_id
-    },
+    post: (path, body, signal) => sendTo(sim, `POST ${path}`, body, signal && { signal }),
+    addVoice: async name =>
+      (await askTo(sim, 'POST /v1/voices/add', formOf({ name, files: new File(['RIFF'], 'sample.wav') }))).body
+        .voice_id,
     charges: () => sim.ledger.entries().filter(({ kind }) => kind === 'units' || kind === 'tokens'),
   }
 }

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { MessageAnswer } from '../../../src/service/messages/message-schema.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { askTo } from '../../setup/send-to.ts'
 import { CATALOG } from '../../simulation/batch-world.ts'
 import { HELLO, type OpenaiWorld, openaiWorld } from '../openai/openai-world.ts'
 import { parseMessageEvents, readMessage } from './message-stream.ts'
@@ -26,10 +27,11 @@ async function answer({ ask }: OpenaiWorld, body: object): Promise<MessageAnswer
   return message
 }
 
-async function refusal({ ask }: OpenaiWorld, body: object): Promise<[number, string, string]> {
+/** Returns what a refusal says, as in `404 not_found_error: model does not exist: acme/nope`. */
+async function refusal({ ask }: OpenaiWorld, body: object): Promise<string> {
   const { status, body: refused } = await ask(PATH, { ...ASK, ...body })
   expect(refused).toEqual({ type: 'error', error: { type: expect.any(String), message: expect.any(String) } })
-  return [status, refused.error.type, refused.error.message]
+  return `${status} ${refused.error.type}: ${refused.error.message}`
 }
 
 function send(sim: Simulator, body: object, init: RequestInit = {}): Promise<Response> {
@@ -234,7 +236,7 @@ describe('a scripted answer', () => {
   test('can be an error with the shape of the protocol, or with any body and headers', async () => {
     const one = openaiWorld()
     one.sim.inference.add({ times: 1, answer: { error: { status: 529, message: 'Overloaded' } } })
-    expect(await refusal(one, {})).toEqual([529, 'overloaded_error', 'Overloaded'])
+    expect(await refusal(one, {})).toBe('529 overloaded_error: Overloaded')
     one.sim.inference.add({ answer: { error: { status: 400, body: { odd: 1 }, headers: { 'request-id': 'mine' } } } })
     const { status, body } = await one.ask(PATH, ASK)
     expect([status, body]).toEqual([400, { odd: 1 }])
@@ -245,29 +247,16 @@ describe('a refusal of messages', () => {
   test('has the error shape of the protocol for each reason', { tags: 'slow' }, async () => {
     const one = openaiWorld({ fixtures: 'default', with: {} })
     const ask = { model: 'acme/assistant' }
-    const expected = [404, 'not_found_error', 'model does not exist: acme/nope']
-    expect(await refusal(one, { model: 'acme/nope' })).toEqual(expected)
-    expect(await refusal(one, { model: 'cedarline/cedar-embed-base' })).toMatchObject([
-      400,
-      'invalid_request_error',
-      expect.any(String),
-    ])
+    expect(await refusal(one, { model: 'acme/nope' })).toBe('404 not_found_error: model does not exist: acme/nope')
+    expect(await refusal(one, { model: 'cedarline/cedar-embed-base' })).toMatch(/^400 invalid_request_error: /)
     const long = { ...ask, messages: [{ role: 'user', content: 'a '.repeat(200_000) }] }
-    expect(await refusal(one, long)).toMatchObject([400, 'invalid_request_error', expect.stringContaining('context')])
+    expect(await refusal(one, long)).toMatch(/^400 invalid_request_error: .*context/)
     const [{ deploy_id }] = (await one.ask('/deploy/list?status=stopped')).body
-    expect(await refusal(one, { model: `deploy_id:${deploy_id}` })).toMatchObject([
-      503,
-      'overloaded_error',
-      expect.any(String),
-    ])
+    expect(await refusal(one, { model: `deploy_id:${deploy_id}` })).toMatch(/^503 overloaded_error: /)
     const unmakeable = { tools: [{ name: 'f', input_schema: { type: 'object', $ref: '#/missing' } }] }
-    expect(await refusal(one, { ...ask, ...unmakeable })).toMatchObject([
-      400,
-      'invalid_request_error',
-      expect.any(String),
-    ])
+    expect(await refusal(one, { ...ask, ...unmakeable })).toMatch(/^400 invalid_request_error: /)
     one.sim.cluster.account.suspend()
-    expect(await refusal(one, ask)).toMatchObject([402, 'billing_error', expect.any(String)])
+    expect(await refusal(one, ask)).toMatch(/^402 billing_error: /)
     expect(one.sim.requests.map(({ decidedBy }) => decidedBy)).toContain('state')
   })
 
@@ -310,15 +299,9 @@ describe('a refusal of messages', () => {
   test('has Retry-After when the model is busy', async () => {
     const one = openaiWorld({ profile: { extends: 'realistic', limits: { requests_in_flight: 1 } } as never })
     const stream = await send(one.sim, { stream: true })
-    const busy = await send(one.sim, {})
-    expect([busy.status, busy.headers.get('retry-after'), await busy.json()]).toEqual([
-      429,
-      '1',
-      {
-        type: 'error',
-        error: { type: 'rate_limit_error', message: '1 requests to acme/chat are in flight with this token' },
-      },
-    ])
+    expect((await send(one.sim, {})).headers.get('retry-after')).toBe('1')
+    const says = '429 rate_limit_error: 1 requests to acme/chat are in flight with this token'
+    expect(await refusal(one, {})).toBe(says)
     expect(one.sim.requests.at(-1)!.decidedBy).toBe('limit')
     await stream.body!.cancel()
     expect(one.inferenceKinds()).toEqual(['left'])
@@ -372,17 +355,11 @@ describe('a stream of messages on the clock', () => {
     const events = parseMessageEvents(await stream)
     const expected = ['message_start', 'content_block_start', 'ping', 'content_block_delta']
     expect(events.map(({ type }) => type).slice(0, 4)).toEqual(expected)
-    expect(events.at(-1)).toEqual({
-      type: 'error',
-      error: { type: 'overloaded_error', message: expect.stringContaining('lost') },
-    })
+    const lost = { type: 'error', error: { type: 'overloaded_error', message: expect.stringContaining('lost') } }
+    expect(events.at(-1)).toEqual(lost)
     expect(() => readMessage(events)).toThrow()
     const { status, headers } = await whole
-    expect([status, headers.get('retry-after'), await (await whole).json()]).toEqual([
-      503,
-      '1',
-      { type: 'error', error: { type: 'overloaded_error', message: expect.stringContaining('lost') } },
-    ])
+    expect([status, headers.get('retry-after'), await (await whole).json()]).toEqual([503, '1', lost])
     expect(one.inferenceKinds()).toEqual(['broken', 'broken'])
   })
 
@@ -395,10 +372,8 @@ describe('a stream of messages on the clock', () => {
     await sim.clock.advance('100ms')
     sim.cluster.account.suspend('overdue-invoices')
     await sim.clock.advance('5m')
-    expect(parseMessageEvents(await stream).at(-1)).toEqual({
-      type: 'error',
-      error: { type: 'billing_error', message: expect.stringContaining('cut off') },
-    })
+    const error = { type: 'billing_error', message: expect.stringContaining('cut off') }
+    expect(parseMessageEvents(await stream).at(-1)).toEqual({ type: 'error', error })
   })
 
   test('arrives slowly, and whole, under the fault slowBody', { tags: 'slow' }, async () => {
@@ -431,10 +406,6 @@ describe('a stream of messages on the clock', () => {
 
 test('messages answer under the path of a names profile', { tags: 'slow' }, async () => {
   const sim = createSimulator({ seed: 1, names: { paths: { vendor_a: 'acme-ai' } } })
-  const response = await sim.fetch('http://sim/acme-ai/v1/messages', {
-    method: 'POST',
-    headers: { 'x-api-key': sim.token },
-    body: JSON.stringify({ ...ASK, model: 'acme/assistant' }),
-  })
-  expect([response.status, ((await response.json()) as MessageAnswer).type]).toEqual([200, 'message'])
+  const { status, body } = await askTo(sim, 'POST /acme-ai/v1/messages', { ...ASK, model: 'acme/assistant' })
+  expect([status, body.type]).toEqual([200, 'message'])
 })

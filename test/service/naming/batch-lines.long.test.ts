@@ -5,6 +5,7 @@ import type { NamesProfile } from '../../../src/service/naming/names-profile.ts'
 import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { batchFile } from '../../setup/batches.ts'
+import { askTo } from '../../setup/send-to.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 const CHAT = '/v1/chat/completions'
@@ -12,20 +13,8 @@ const NEUTRAL = { 'x-sim-names': 'neutral' }
 
 type Json = Readonly<Record<string, unknown>>
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever the service answers
-type Answer = { status: number; text: string; body: any }
-
-async function send(sim: Simulator, request: string, body?: object, headers: Record<string, string> = {}) {
-  const [method, path] = request.split(' ') as [string, string]
-  const response = await sim.fetch(`http://sim${path}`, {
-    method,
-    headers: { authorization: `Bearer ${sim.token}`, ...headers },
-    ...(body && { body: body instanceof FormData ? body : JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  const isJson = response.headers.get('content-type')?.startsWith('application/json')
-  return { status: response.status, text, body: isJson ? JSON.parse(text) : undefined } as Answer
-}
+const send = (sim: Simulator, request: string, body?: object, headers: Record<string, string> = {}) =>
+  askTo(sim, request, body, { headers })
 
 async function upload(sim: Simulator, text: string, headers?: Record<string, string>): Promise<Json> {
   return (await send(sim, 'POST /v1/files', batchFile(text), headers)).body
@@ -41,7 +30,7 @@ async function start(sim: Simulator, text: string, endpoint = CHAT): Promise<str
   return batch.id
 }
 
-async function end(sim: Simulator, id: string): Promise<Answer['body']> {
+async function end(sim: Simulator, id: string): Promise<Json> {
   for (let hour = 0; hour < 30; hour++) {
     const { body } = await send(sim, `GET /v1/batches/${id}`, undefined, NEUTRAL)
     if (['completed', 'failed', 'expired', 'cancelled'].includes(body.status)) return body
@@ -51,7 +40,7 @@ async function end(sim: Simulator, id: string): Promise<Answer['body']> {
 }
 
 const content = async (sim: Simulator, file: string, headers?: Record<string, string>) =>
-  (await send(sim, `GET /v1/files/${file}/content`, undefined, headers)).text
+  (await send(sim, `GET /v1/files/${file}/content`, undefined, headers)).body
 
 const rowsOf = (text: string) =>
   text

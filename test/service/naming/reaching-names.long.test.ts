@@ -8,20 +8,12 @@ import { inputShape, outputShape, type SchemaShape } from '../../../src/service/
 import { VendorMapping } from '../../../src/service/naming/translation.ts'
 import { vocabularyOf } from '../../../src/service/naming/vocabulary.ts'
 import { createSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
-import { sendTo } from '../../setup/send-to.ts'
+import { askTo, sendTo } from '../../setup/send-to.ts'
 
 function world(names: NamesProfile, options: SimulatorOptions = {}) {
   const sim = createSimulator({ seed: 1, names, ...options })
-  const send = async (request: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const [method, path] = request.split(' ') as [string, string]
-    const response = await sim.fetch(`http://sim${path}`, {
-      method,
-      headers: { authorization: `Bearer ${sim.token}`, ...headers },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers
-    return { status: response.status, body: (await response.json()) as any }
-  }
+  const send = (request: string, body?: unknown, headers: Record<string, string> = {}) =>
+    askTo(sim, request, body, { headers })
   return { sim, send, api: createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token }) }
 }
 

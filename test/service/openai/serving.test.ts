@@ -2,18 +2,14 @@
 import { describe, expect, test } from 'vitest'
 import { formatReport } from '../../../src/cli/report-text.ts'
 import { createSimulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { batchOf, CATALOG, many } from '../../simulation/batch-world.ts'
 import { HELLO, type OpenaiWorld, openaiWorld } from './openai-world.ts'
 
 const ASK = { model: 'acme/chat', messages: HELLO }
 
 function stream({ sim }: OpenaiWorld, signal?: AbortSignal, body: object = ASK): Promise<Response> {
-  return sim.fetch('http://sim/v1/chat/completions', {
-    method: 'POST',
-    headers: { authorization: `Bearer ${sim.token}` },
-    body: JSON.stringify({ ...body, stream: true }),
-    ...(signal && { signal }),
-  })
+  return sendTo(sim, 'POST /v1/chat/completions', { ...body, stream: true }, signal && { signal })
 }
 
 /** A world with inferencePace clock. */

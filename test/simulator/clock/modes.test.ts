@@ -1,28 +1,15 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { batchLine, startBatch } from '../../setup/batches.ts'
+import { askTo } from '../../setup/send-to.ts'
 import { wall } from '../../setup/wall-clock.ts'
 
-const BASE = 'http://sim'
-
-async function get(sim: Simulator, path: string): Promise<Record<string, unknown>> {
-  const answer = await sim.fetch(`${BASE}${path}`, { headers: { authorization: `Bearer ${sim.token}` } })
-  return (await answer.json()) as Record<string, unknown>
-}
+const get = async (sim: Simulator, path: string): Promise<Record<string, unknown>> =>
+  (await askTo(sim, `GET ${path}`)).body
 
 async function deploy(sim: Simulator, model_name = 'chat'): Promise<string> {
-  const answer = await sim.fetch(`${BASE}/deploy/llm`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${sim.token}` },
-    body: JSON.stringify({
-      model_name,
-      gpu: 'H100-80GB',
-      num_gpus: 1,
-      max_batch_size: 96,
-      hub: { repo: 'acme/chat-8b' },
-    }),
-  })
-  return ((await answer.json()) as { deploy_id: string }).deploy_id
+  const model = { model_name, gpu: 'H100-80GB', num_gpus: 1, max_batch_size: 96, hub: { repo: 'acme/chat-8b' } }
+  return (await askTo(sim, 'POST /deploy/llm', model)).body.deploy_id
 }
 
 /** Polls as fast as it can, without a sleep: what time does is the clock's to say. */
@@ -41,9 +28,7 @@ describe('a clock that moves on polls', () => {
     const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
     const id = await deploy(sim)
     await statuses(sim, `/deploy/${id}`)
-    const settings = JSON.stringify({ settings: { min_instances: 2, max_instances: 2 } })
-    const headers = { authorization: `Bearer ${sim.token}` }
-    await sim.fetch(`${BASE}/deploy/${id}`, { method: 'PUT', headers, body: settings })
+    await askTo(sim, `PUT /deploy/${id}`, { settings: { min_instances: 2, max_instances: 2 } })
     const seen: unknown[] = []
     for (let poll = 0; poll < 5; poll++) seen.push((await get(sim, `/deploy/${id}`)).instances)
     expect(seen).toContainEqual({ running: 1, pending: 1 })
@@ -62,11 +47,7 @@ describe('a clock that moves on polls', () => {
 
   test('shows each state of a rental once, in order', async () => {
     const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const ask = async (method: string, path: string, body?: object) => {
-      const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
-      return (await (await sim.fetch(`${BASE}${path}`, init)).json()) as Record<string, string>
-    }
+    const ask = async (request: string, body?: object) => (await askTo(sim, request, body)).body
     const states = async (path: string) => {
       const seen = [String((await get(sim, path)).state)]
       for (let poll = 0; poll < 8; poll++) {
@@ -77,21 +58,21 @@ describe('a clock that moves on polls', () => {
     }
     const image = { container_image: 'registry.example/dev:1', cloud_init_user_data: '#cloud-config' }
     const asked = { name: 'trial', gpu_config: '1xL4-24GB', ...image }
-    const container = `/v1/containers/${(await ask('POST', '/v1/containers', asked)).container_id}`
+    const container = `/v1/containers/${(await ask('POST /v1/containers', asked)).container_id}`
     expect(await states(container)).toEqual(['creating', 'starting', 'running'])
-    await ask('DELETE', container)
+    await ask(`DELETE ${container}`)
     expect(await states(container)).toEqual(['shutting_down', 'deleted'])
 
-    const hosted = `/v1/hosted/${(await ask('POST', '/v1/hosted', { name: 'bench', plan_id: 'small' })).instance_id}`
+    const hosted = `/v1/hosted/${(await ask('POST /v1/hosted', { name: 'bench', plan_id: 'small' })).instance_id}`
     expect(await states(hosted)).toEqual(['creating', 'starting', 'running'])
-    await ask('POST', `${hosted}/expand_storage`, { new_size_gb: 40 })
+    await ask(`POST ${hosted}/expand_storage`, { new_size_gb: 40 })
     const storage = () =>
       sim.world.rentals.read(sim.world.rentals.list('hosted', state => state !== 'deleted')[0]!).storageGb
     expect(storage()).toBe(20)
     await get(sim, hosted)
     await get(sim, hosted)
     expect(storage()).toBe(40)
-    await ask('POST', `${hosted}/stop`)
+    await ask(`POST ${hosted}/stop`)
     expect(await states(hosted)).toEqual(['stopping', 'stopped'])
     const { elapsed } = sim.clock
     await get(sim, '/v1/containers')
@@ -176,13 +157,7 @@ describe('an idle clock', () => {
 describe('an idle clock without work', () => {
   const CHAT = { model: 'acme/chat', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 20 }
 
-  async function chat(sim: Simulator): Promise<number> {
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const init = { method: 'POST', headers, body: JSON.stringify(CHAT) }
-    const answer = await sim.fetch(`${BASE}/v1/chat/completions`, init)
-    await answer.text()
-    return answer.status
-  }
+  const chat = async (sim: Simulator) => (await askTo(sim, 'POST /v1/chat/completions', CHAT)).status
 
   /** Waits without requests until the clock has no work left. */
   async function resting(options: SimulatorOptions): Promise<Simulator> {

@@ -5,6 +5,7 @@ import { formatDuration, HOUR } from '../../../src/kernel/duration.ts'
 import { describeEntry } from '../../../src/simulator/explain/kind-sentences.ts'
 import { toFuture } from '../../../src/simulator/explain/sentence.ts'
 import { batchLine, startBatch } from '../../setup/batches.ts'
+import { askTo } from '../../setup/send-to.ts'
 
 const ID = 'Chat000000000001'
 const DEPLOYMENT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -18,15 +19,10 @@ function simulate(options: SimulatorOptions = {}) {
 }
 
 /** Returns a client that sends JSON and returns the status of the answer. */
-function sender(sim: ExplorableSimulator) {
-  return async (method: string, path: string, body?: unknown, token = sim.token) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
-    const response = await sim.fetch(`http://sim${path}`, init)
-    await response.text()
-    return response.status
-  }
-}
+const sender =
+  (sim: ExplorableSimulator) =>
+  async (method: string, path: string, body?: unknown, token = sim.token) =>
+    (await askTo({ fetch: sim.fetch, token }, `${method} ${path}`, body)).status
 
 const chat = (model: string) =>
   ['POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hi' }] }] as const

@@ -1,5 +1,6 @@
 /** A client that sends requests to a simulator. */
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 export const NEW = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 
@@ -13,12 +14,7 @@ export function asking(options: SimulatorOptions = {}): Asking {
   const sim = createSimulator({ seed: 1, ...options })
   return {
     sim,
-    async ask(method, path, body, token = sim.token) {
-      const { status } = await sim.fetch(`http://sim${path}`, {
-        ...{ method, headers: { authorization: `Bearer ${token}` } },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      })
-      return status
-    },
+    ask: async (method, path, body, token = sim.token) =>
+      (await sendTo({ fetch: sim.fetch, token }, `${method} ${path}`, body)).status,
   }
 }
