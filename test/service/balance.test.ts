@@ -25,60 +25,60 @@ async function work({ sim }: ReturnType<typeof account>, lines: number): Promise
     await ci.createChatCompletion({ model, messages: [{ role: 'user', content: `No. ${i}` }] })
 }
 
-describe('a reader that knows only the shapes', () => {
-  test('shows the balance, the months and their parts that the report shows', { tags: 'slow' }, async () => {
-    const world = account()
-    const { sim, reader } = world
-    for (const time of [
-      '2026-01-05T01:02:03Z',
-      '2026-01-20T00:00:00Z',
-      '2026-02-01T00:00:00Z',
-      '2026-03-11T12:13:14.5Z',
-    ]) {
-      await work(world, 200)
-      await sim.clock.advanceTo(time)
-      const { money } = sim.report()
-      expect(Math.round((await reader.left()) * USD)).toBe(money.closing_balance_microcents)
-      expect(await reader.leftOfMe()).toBe(await reader.left())
-    }
+test('a reader that knows only the shapes shows the balance, the months and their parts that the report shows', {
+  tags: 'slow',
+}, async () => {
+  const world = account()
+  const { sim, reader } = world
+  for (const time of [
+    '2026-01-05T01:02:03Z',
+    '2026-01-20T00:00:00Z',
+    '2026-02-01T00:00:00Z',
+    '2026-03-11T12:13:14.5Z',
+  ]) {
+    await work(world, 200)
+    await sim.clock.advanceTo(time)
+    const { money } = sim.report()
+    expect(Math.round((await reader.left()) * USD)).toBe(money.closing_balance_microcents)
+    expect(await reader.leftOfMe()).toBe(await reader.left())
+  }
 
-    const months = await reader.months()
-    const periods = months.map(({ period }) => period)
-    expect(periods).toEqual(['2025.08', '2025.09', '2025.10', '2025.11', '2025.12', '2026.01', '2026.02', '2026.03'])
-    expect(months.map(({ invoice_id }) => (invoice_id.startsWith('invoice_') ? 'invoice' : invoice_id))).toEqual([
-      ...['EMPTY', 'EMPTY', 'EMPTY', 'invoice', 'invoice', 'invoice', 'invoice', 'NOT_FINAL'],
-    ])
-    for (const { interval, items, total_cost } of months.slice(-3)) {
-      const report = sim.report({ from: new Date(interval.fr), to: new Date(interval.to) })
-      const { money } = report
-      expect(total_cost).toBe(Math.floor((money.rent_microcents + money.tokens_microcents) / CENT))
-      const shown = items.map(item => [item.pricing_type, item.model.model_name, item.cost]).sort()
-      const reported = [
-        ...report.deployments.map(one => ['uptime', one.model_name, one.rent_microcents] as const),
-        ...money.hosted.map(one => ['uptime', one.name, one.rent_microcents] as const),
-        ...money.tokens_by_model.map(one => ['tokens', one.model, one.tokens_microcents] as const),
-      ]
-      const expected = reported
-        .filter(([, , cost]) => cost > 0)
-        .map(([...row]) => [...row.slice(0, 2), Math.floor(row[2] / CENT)])
-      expect(shown).toEqual(expected.sort())
-      for (const { units, rate, cost } of items) expect(Math.abs(units * rate - cost)).toBeLessThan(1.01)
-    }
-    const running = sim.report({ from: '2026-03-01T00:00:00Z' }).money
-    expect(Math.round((await reader.sinceInvoice()) * USD)).toBe(running.rent_microcents + running.tokens_microcents)
-
-    const [from, to] = ['2026-01-25T00:00:00Z', '2026-02-10T00:00:00Z']
-    const parts = [sim.report({ from, to: '2026-02-01T00:00:00Z' }), sim.report({ from: '2026-02-01T00:00:00Z', to })]
-    const cents = parts.map(({ money }) => Math.floor((money.rent_microcents + money.tokens_microcents) / CENT))
-    expect(await reader.cost(Date.parse(from) / 1000, Date.parse(to) / 1000)).toBe(cents[0]! + cents[1]!)
-    const [mine, ofCi] = [
-      await reader.costOfToken(sim.token, '2026.02'),
-      await reader.costOfToken('sim_ci_token', '2026.02'),
+  const months = await reader.months()
+  const periods = months.map(({ period }) => period)
+  expect(periods).toEqual(['2025.08', '2025.09', '2025.10', '2025.11', '2025.12', '2026.01', '2026.02', '2026.03'])
+  expect(months.map(({ invoice_id }) => (invoice_id.startsWith('invoice_') ? 'invoice' : invoice_id))).toEqual([
+    ...['EMPTY', 'EMPTY', 'EMPTY', 'invoice', 'invoice', 'invoice', 'invoice', 'NOT_FINAL'],
+  ])
+  for (const { interval, items, total_cost } of months.slice(-3)) {
+    const report = sim.report({ from: new Date(interval.fr), to: new Date(interval.to) })
+    const { money } = report
+    expect(total_cost).toBe(Math.floor((money.rent_microcents + money.tokens_microcents) / CENT))
+    const shown = items.map(item => [item.pricing_type, item.model.model_name, item.cost]).sort()
+    const reported = [
+      ...report.deployments.map(one => ['uptime', one.model_name, one.rent_microcents] as const),
+      ...money.hosted.map(one => ['uptime', one.name, one.rent_microcents] as const),
+      ...money.tokens_by_model.map(one => ['tokens', one.model, one.tokens_microcents] as const),
     ]
-    const february = sim.report({ from: '2026-02-01T00:00:00Z', to: '2026-03-01T00:00:00Z' }).money
-    expect(Math.floor(february.tokens_microcents / CENT) - mine - ofCi).toBeLessThanOrEqual(1)
-    expect(mine).toBeGreaterThan(0)
-  })
+    const expected = reported
+      .filter(([, , cost]) => cost > 0)
+      .map(([...row]) => [...row.slice(0, 2), Math.floor(row[2] / CENT)])
+    expect(shown).toEqual(expected.sort())
+    for (const { units, rate, cost } of items) expect(Math.abs(units * rate - cost)).toBeLessThan(1.01)
+  }
+  const running = sim.report({ from: '2026-03-01T00:00:00Z' }).money
+  expect(Math.round((await reader.sinceInvoice()) * USD)).toBe(running.rent_microcents + running.tokens_microcents)
+
+  const [from, to] = ['2026-01-25T00:00:00Z', '2026-02-10T00:00:00Z']
+  const parts = [sim.report({ from, to: '2026-02-01T00:00:00Z' }), sim.report({ from: '2026-02-01T00:00:00Z', to })]
+  const cents = parts.map(({ money }) => Math.floor((money.rent_microcents + money.tokens_microcents) / CENT))
+  expect(await reader.cost(Date.parse(from) / 1000, Date.parse(to) / 1000)).toBe(cents[0]! + cents[1]!)
+  const [mine, ofCi] = [
+    await reader.costOfToken(sim.token, '2026.02'),
+    await reader.costOfToken('sim_ci_token', '2026.02'),
+  ]
+  const february = sim.report({ from: '2026-02-01T00:00:00Z', to: '2026-03-01T00:00:00Z' }).money
+  expect(Math.floor(february.tokens_microcents / CENT) - mine - ofCi).toBeLessThanOrEqual(1)
+  expect(mine).toBeGreaterThan(0)
 })
 
 describe('account_balance', () => {

@@ -13,32 +13,28 @@ function world() {
 
 const names = (models: readonly { model_name: string }[]) => models.map(({ model_name }) => model_name)
 
-describe('GET /models/featured', () => {
-  test('lists the current featured models of the catalog', async () => {
-    const { sim, anonymous } = world()
-    const featured = await anonymous.listFeaturedModels()
-    expect(names(featured)).toEqual(
-      names(sim.world.store.models.all().filter(model => model.featured && model.deprecated === null)),
-    )
-    const entries = new Map((await anonymous.listPublicModels()).map(entry => [entry.model_name, entry]))
-    for (const entry of featured) expect(entry).toEqual(entries.get(entry.model_name))
-    sim.cluster.model.deprecate(featured[0]!.model_name)
-    expect(names(await anonymous.listFeaturedModels())).toEqual(names(featured).slice(1))
-  })
+test('GET /models/featured lists the current featured models of the catalog', async () => {
+  const { sim, anonymous } = world()
+  const featured = await anonymous.listFeaturedModels()
+  expect(names(featured)).toEqual(
+    names(sim.world.store.models.all().filter(model => model.featured && model.deprecated === null)),
+  )
+  const entries = new Map((await anonymous.listPublicModels()).map(entry => [entry.model_name, entry]))
+  for (const entry of featured) expect(entry).toEqual(entries.get(entry.model_name))
+  sim.cluster.model.deprecate(featured[0]!.model_name)
+  expect(names(await anonymous.listFeaturedModels())).toEqual(names(featured).slice(1))
 })
 
-describe('GET /models/lora/list', () => {
-  test('lists an adapter as long as it is public', async () => {
-    const { api, anonymous } = world()
-    expect(await anonymous.listLoraModels()).toEqual([])
-    const lora_name = 'assistant-support-tone'
-    await api.updateLora({ lora_name, private: false, description: 'Kind.' })
-    const [listed] = await anonymous.listLoraModels()
-    expect(listed).toMatchObject({ model_name: `acme/${lora_name}`, private: 0, description: 'Kind.' })
-    await api.updateModelPublicity({ model_name: lora_name, public: false })
-    expect(await anonymous.listLoraModels()).toEqual([])
-    expect((await api.getLora({ lora_name })).private).toBe(true)
-  })
+test('GET /models/lora/list lists an adapter as long as it is public', async () => {
+  const { api, anonymous } = world()
+  expect(await anonymous.listLoraModels()).toEqual([])
+  const lora_name = 'assistant-support-tone'
+  await api.updateLora({ lora_name, private: false, description: 'Kind.' })
+  const [listed] = await anonymous.listLoraModels()
+  expect(listed).toMatchObject({ model_name: `acme/${lora_name}`, private: 0, description: 'Kind.' })
+  await api.updateModelPublicity({ model_name: lora_name, public: false })
+  expect(await anonymous.listLoraModels()).toEqual([])
+  expect((await api.getLora({ lora_name })).private).toBe(true)
 })
 
 describe('model families', () => {

@@ -57,20 +57,18 @@ describe('requests in flight', () => {
   })
 })
 
-describe('tokens a minute', () => {
-  test('are limited by model and token until the next minute', async () => {
-    const sim = held({ tpm_rate_limit: 25 })
-    expect((await sim.client.getRateLimits()).tpm_rate_limit).toBe(25)
-    fill(sim, 2)
-    expect(await send(sim)).toBe('200')
-    expect(await send(sim)).toBe('429 60')
-    const fork = sim.fork()
-    expect(await send(fork)).toBe('429 60')
-    await sim.clock.advance('45s')
-    expect(await send(sim)).toBe('429 15')
-    await sim.clock.advance('15s')
-    expect(await send(sim)).toBe('200')
-  })
+test('tokens a minute are limited by model and token until the next minute', async () => {
+  const sim = held({ tpm_rate_limit: 25 })
+  expect((await sim.client.getRateLimits()).tpm_rate_limit).toBe(25)
+  fill(sim, 2)
+  expect(await send(sim)).toBe('200')
+  expect(await send(sim)).toBe('429 60')
+  const fork = sim.fork()
+  expect(await send(fork)).toBe('429 60')
+  await sim.clock.advance('45s')
+  expect(await send(sim)).toBe('429 15')
+  await sim.clock.advance('15s')
+  expect(await send(sim)).toBe('200')
 })
 
 describe('a request for higher rate limits', () => {

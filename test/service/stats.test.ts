@@ -184,68 +184,64 @@ describe('stats of a deployment', () => {
   })
 })
 
-describe('stats of the whole account', () => {
-  test('are the sums of the stats of its deployments, also after a deletion', { tags: 'slow' }, async () => {
-    const sim = createSimulator({ seed: 1, check: true })
-    const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
-    const chat = (model: string) =>
-      api.createChatCompletion({ model, messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 5 })
-    await Promise.all([chat('acme/assistant'), chat('acme/assistant-support-tone'), sim.clock.advance('5m')])
-    for (const from of ['now-40d', 'now-1h']) {
-      const deployments = (await api.listDeployments({})).filter(({ status }) => status !== 'deleted')
-      const expected = new Map<string, number>()
-      for (const { deploy_id, model_name } of deployments)
-        expected.set(model_name, (await api.getDeploymentStats({ deploy_id, from })).requests)
-      // The history has requests to a deployment that was deleted before the epoch.
-      if (from === 'now-40d') expected.set('acme/prototype', 310)
-      const stats = await api.getAccountStats({ from })
-      expect(new Map(stats.map(({ model_name, requests }) => [model_name, requests]))).toEqual(expected)
-      expect(stats.map(({ model_name }) => model_name)).toEqual([...expected.keys()].sort())
-    }
-    const assistant = async (from: string) =>
-      (await api.getAccountStats({ from })).find(({ model_name }) => model_name === 'acme/assistant')?.requests
-    expect(await assistant(String(EPOCH))).toBe(2)
-    const before = await assistant('now-40d')
-    await api.deleteDeployment({ deploy_id: '2cZeTxVFN7tKxCCh' })
-    expect(await assistant('now-40d')).toBe(before)
-    await sim.clock.advance('2h')
-    expect(await assistant('now-1h')).toBeUndefined()
-    expect(await issues(api.getAccountStats({ from: 'soon' }))).toEqual(['query/from value_error'])
-  })
+test('stats of the whole account are the sums of the stats of its deployments, also after a deletion', {
+  tags: 'slow',
+}, async () => {
+  const sim = createSimulator({ seed: 1, check: true })
+  const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
+  const chat = (model: string) =>
+    api.createChatCompletion({ model, messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 5 })
+  await Promise.all([chat('acme/assistant'), chat('acme/assistant-support-tone'), sim.clock.advance('5m')])
+  for (const from of ['now-40d', 'now-1h']) {
+    const deployments = (await api.listDeployments({})).filter(({ status }) => status !== 'deleted')
+    const expected = new Map<string, number>()
+    for (const { deploy_id, model_name } of deployments)
+      expected.set(model_name, (await api.getDeploymentStats({ deploy_id, from })).requests)
+    // The history has requests to a deployment that was deleted before the epoch.
+    if (from === 'now-40d') expected.set('acme/prototype', 310)
+    const stats = await api.getAccountStats({ from })
+    expect(new Map(stats.map(({ model_name, requests }) => [model_name, requests]))).toEqual(expected)
+    expect(stats.map(({ model_name }) => model_name)).toEqual([...expected.keys()].sort())
+  }
+  const assistant = async (from: string) =>
+    (await api.getAccountStats({ from })).find(({ model_name }) => model_name === 'acme/assistant')?.requests
+  expect(await assistant(String(EPOCH))).toBe(2)
+  const before = await assistant('now-40d')
+  await api.deleteDeployment({ deploy_id: '2cZeTxVFN7tKxCCh' })
+  expect(await assistant('now-40d')).toBe(before)
+  await sim.clock.advance('2h')
+  expect(await assistant('now-1h')).toBeUndefined()
+  expect(await issues(api.getAccountStats({ from: 'soon' }))).toEqual(['query/from value_error'])
 })
 
-describe('stats of a reference to the catalog', () => {
-  test('count the requests with its deploy_id alone', async () => {
-    const sim = createSimulator({ seed: 1, check: true })
-    const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
-    const deploy_id = 'NXbeHeMeJT6BGzJR'
-    const chat = async (model: string) => {
-      const answer = api.createChatCompletion({ model, messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 5 })
-      await sim.clock.advance('1m')
-      return (await answer).usage
-    }
-    await chat('aurora-labs/aurora-8b-instruct')
-    const stats = () => api.getDeploymentStats({ deploy_id, from: 'now-1h' })
-    expect((await stats()).requests).toBe(0)
-    const { prompt_tokens, completion_tokens } = await chat(`deploy_id:${deploy_id}`)
-    expect(await stats()).toMatchObject({
-      ...{ requests: 1, errors: 0, total_amount: 0 },
-      ...{ input_tokens: prompt_tokens, output_tokens: completion_tokens },
-    })
-    expect((await stats()).avg_time).toBeGreaterThan(0)
+test('stats of a reference to the catalog count the requests with its deploy_id alone', async () => {
+  const sim = createSimulator({ seed: 1, check: true })
+  const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
+  const deploy_id = 'NXbeHeMeJT6BGzJR'
+  const chat = async (model: string) => {
+    const answer = api.createChatCompletion({ model, messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 5 })
+    await sim.clock.advance('1m')
+    return (await answer).usage
+  }
+  await chat('aurora-labs/aurora-8b-instruct')
+  const stats = () => api.getDeploymentStats({ deploy_id, from: 'now-1h' })
+  expect((await stats()).requests).toBe(0)
+  const { prompt_tokens, completion_tokens } = await chat(`deploy_id:${deploy_id}`)
+  expect(await stats()).toMatchObject({
+    ...{ requests: 1, errors: 0, total_amount: 0 },
+    ...{ input_tokens: prompt_tokens, output_tokens: completion_tokens },
   })
+  expect((await stats()).avg_time).toBeGreaterThan(0)
 })
 
-describe('the cost of a window across the epoch', () => {
-  test('loses no cent at the epoch', async () => {
-    const sim = createSimulator({ seed: 1, check: true })
-    const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
-    await sim.clock.advance('1h')
-    const cents = async (from: number, to: number) =>
-      (await api.getDeploymentStats({ deploy_id: '2cZeTxVFN7tKxCCh', from: EPOCH + from, to: EPOCH + to })).total_amount
-    // Two H100 at 220 cents an hour each: 11 cents in 90 seconds.
-    for (const before of [1, 10, 44, 89, 90]) expect([before, await cents(-before, 90 - before)]).toEqual([before, 11])
-  })
+test('the cost of a window across the epoch loses no cent at the epoch', async () => {
+  const sim = createSimulator({ seed: 1, check: true })
+  const api = createClient(sim.fetch, { baseUrl: 'http://sim', token: sim.token })
+  await sim.clock.advance('1h')
+  const cents = async (from: number, to: number) =>
+    (await api.getDeploymentStats({ deploy_id: '2cZeTxVFN7tKxCCh', from: EPOCH + from, to: EPOCH + to })).total_amount
+  // Two H100 at 220 cents an hour each: 11 cents in 90 seconds.
+  for (const before of [1, 10, 44, 89, 90]) expect([before, await cents(-before, 90 - before)]).toEqual([before, 11])
 })
 
 describe('GET /deploy/{deploy_id}/stats2', () => {

@@ -178,28 +178,26 @@ describe('requests of a web page of another site to the service', () => {
   })
 })
 
-describe('spellings of a path', () => {
-  test.each([
-    '/_sim/clock/next',
-    '/_sim//clock/next',
-    '//_sim/clock/next',
-    '/./_sim/clock/next',
-    '/x/../_sim/clock/next',
-    '/x/%2e%2e/_sim/clock/next',
-    '/%5fsim/clock/next',
-    '/_sim%2fclock/next',
-    '/_SIM/clock/next',
-    '/_sim/clock/next/',
-    '/_sim/clock/next?x=/deploy/list',
-    '/deploy/..%2f_sim/clock/next',
-  ])('%s passes no guard', { tags: 'slow' }, async path => {
-    const world = await running()
-    const before = world.sim.digest
-    await world.raw(
-      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nContent-Length: 0\r\n\r\n`,
-    )
-    expect(world.sim.digest).toBe(before)
-  })
+test.each([
+  '/_sim/clock/next',
+  '/_sim//clock/next',
+  '//_sim/clock/next',
+  '/./_sim/clock/next',
+  '/x/../_sim/clock/next',
+  '/x/%2e%2e/_sim/clock/next',
+  '/%5fsim/clock/next',
+  '/_sim%2fclock/next',
+  '/_SIM/clock/next',
+  '/_sim/clock/next/',
+  '/_sim/clock/next?x=/deploy/list',
+  '/deploy/..%2f_sim/clock/next',
+])('spellings of a path %s passes no guard', { tags: 'slow' }, async path => {
+  const world = await running()
+  const before = world.sim.digest
+  await world.raw(
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nContent-Length: 0\r\n\r\n`,
+  )
+  expect(world.sim.digest).toBe(before)
 })
 
 describe('beyond loopback', () => {

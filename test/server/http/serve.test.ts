@@ -100,26 +100,24 @@ describe('listening', () => {
   })
 })
 
-describe('closing', () => {
-  test('completes a request in flight and accepts no more', async () => {
-    const { server, sim } = await running()
-    const body = '{"amount":500}'
-    const socket = connect(server.port, '127.0.0.1')
-    let answer = ''
-    socket.on('data', data => {
-      answer += data
-    })
-    socket.write(
-      `POST /payment/funds HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${sim.token}\r\nContent-Length: ${body.length}\r\n\r\n`,
-    )
-    await vi.waitFor(() => expect(server.inFlight).toBe(1))
-
-    const closed = server.close()
-    expect(server.close()).toBe(closed)
-    await expect(fetch(server.url)).rejects.toThrow()
-    socket.write(body)
-    await Promise.all([closed, once(socket, 'close')])
-
-    expect(answer).toMatch(/^HTTP\/1.1 200 /)
+test('closing completes a request in flight and accepts no more', async () => {
+  const { server, sim } = await running()
+  const body = '{"amount":500}'
+  const socket = connect(server.port, '127.0.0.1')
+  let answer = ''
+  socket.on('data', data => {
+    answer += data
   })
+  socket.write(
+    `POST /payment/funds HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${sim.token}\r\nContent-Length: ${body.length}\r\n\r\n`,
+  )
+  await vi.waitFor(() => expect(server.inFlight).toBe(1))
+
+  const closed = server.close()
+  expect(server.close()).toBe(closed)
+  await expect(fetch(server.url)).rejects.toThrow()
+  socket.write(body)
+  await Promise.all([closed, once(socket, 'close')])
+
+  expect(answer).toMatch(/^HTTP\/1.1 200 /)
 })

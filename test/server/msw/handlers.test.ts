@@ -89,29 +89,27 @@ describe('a base address with a prefix', () => {
   )
 })
 
-describe('unknown paths that fall through', () => {
-  test('reach the handlers behind, and known paths do not', async () => {
-    server.resetHandlers(
-      ...handlers(sim, { baseUrl: BASE, unknown: 'fallthrough' }),
-      http.all(`${BASE}/*`, () => HttpResponse.text('behind', { status: 299 })),
-    )
+test('unknown paths that fall through reach the handlers behind, and known paths do not', async () => {
+  server.resetHandlers(
+    ...handlers(sim, { baseUrl: BASE, unknown: 'fallthrough' }),
+    http.all(`${BASE}/*`, () => HttpResponse.text('behind', { status: 299 })),
+  )
 
-    expect((await ask('/no/such/path')).status).toBe(299)
-    expect((await ask('/deploy/list')).status).toBe(200)
-    expect((await ask('/deploy/list', { method: 'HEAD' })).status).toBe(200)
-    expect((await ask('/deploy/list', { method: 'PATCH' })).status).toBe(405)
-    expect((await ask('/openapi.json')).status).toBe(200)
-  })
+  expect((await ask('/no/such/path')).status).toBe(299)
+  expect((await ask('/deploy/list')).status).toBe(200)
+  expect((await ask('/deploy/list', { method: 'HEAD' })).status).toBe(200)
+  expect((await ask('/deploy/list', { method: 'PATCH' })).status).toBe(405)
+  expect((await ask('/openapi.json')).status).toBe(200)
 })
 
-describe('one handler for each endpoint', () => {
-  test('is listed with its method, literal paths before those with parameters', { tags: 'slow' }, () => {
-    const made = handlers(sim, { baseUrl: BASE, perEndpoint: true })
-    const infos = made.map(({ info }) => info as { method: string | RegExp; path: RegExp })
+test('one handler for each endpoint is listed with its method, literal paths before those with parameters', {
+  tags: 'slow',
+}, () => {
+  const made = handlers(sim, { baseUrl: BASE, perEndpoint: true })
+  const infos = made.map(({ info }) => info as { method: string | RegExp; path: RegExp })
 
-    const paths = Object.values<AnyEndpoint>(sim.api.operations).flatMap(endpointPaths)
-    expect(made).toHaveLength(paths.length + 1)
-    const list = infos.findIndex(({ path }) => path.test(`${BASE}/deploy/list`))
-    expect(infos[list]?.path.source).not.toContain('[^/]')
-  })
+  const paths = Object.values<AnyEndpoint>(sim.api.operations).flatMap(endpointPaths)
+  expect(made).toHaveLength(paths.length + 1)
+  const list = infos.findIndex(({ path }) => path.test(`${BASE}/deploy/list`))
+  expect(infos[list]?.path.source).not.toContain('[^/]')
 })

@@ -64,26 +64,24 @@ describe('the scale of time', () => {
   })
 })
 
-describe('a zoom', () => {
-  test('stays within the scale, and shows all of it at the end', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.double({ min: 0.2, max: 3, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }))),
-        moves => {
-          let window = WHOLE
-          for (const [factor, around] of moves) {
-            const place = window.from + around * (window.to - window.from)
-            window = within(zoomed(window, factor, place), WHOLE, 1e-6) ?? WHOLE
-            window = within(shifted(window, factor - 1), WHOLE, 1e-6) ?? WHOLE
-            expect(window.from).toBeGreaterThanOrEqual(-1e-9)
-            expect(window.to).toBeLessThanOrEqual(1 + 1e-9)
-            expect(window.to).toBeGreaterThan(window.from)
-          }
-          expect(within(zoomed(window, 1e9, 0.5), WHOLE, 1e-6)).toBeUndefined()
-        },
-      ),
-    )
-  })
+test('a zoom stays within the scale, and shows all of it at the end', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.double({ min: 0.2, max: 3, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }))),
+      moves => {
+        let window = WHOLE
+        for (const [factor, around] of moves) {
+          const place = window.from + around * (window.to - window.from)
+          window = within(zoomed(window, factor, place), WHOLE, 1e-6) ?? WHOLE
+          window = within(shifted(window, factor - 1), WHOLE, 1e-6) ?? WHOLE
+          expect(window.from).toBeGreaterThanOrEqual(-1e-9)
+          expect(window.to).toBeLessThanOrEqual(1 + 1e-9)
+          expect(window.to).toBeGreaterThan(window.from)
+        }
+        expect(within(zoomed(window, 1e9, 0.5), WHOLE, 1e-6)).toBeUndefined()
+      },
+    ),
+  )
 })
 
 describe('the states of a row', () => {

@@ -144,24 +144,22 @@ describe('speech', () => {
   })
 })
 
-describe('a fault', () => {
-  test('cuts audio in the middle, and a stream after its bytes', async () => {
-    const { sim, post, addVoice } = audioWorld()
-    const path = `/v1/text-to-speech/${await addVoice('Ada')}/stream`
-    const whole = await bytesOf(await post(SPEECH, ASK))
-    sim.faults.add({ on: ['createSpeech', 'streamTextToSpeech'], fault: { kind: 'truncated' } })
-    for (const [answer, bytes] of [
-      [await post(SPEECH, ASK), Math.floor(whole.length / 2)],
-      [await post(path, { text: INPUT }), 1_000],
-    ] as const) {
-      let received = 0
-      const reading = (async () => {
-        for await (const piece of answer.body!) received += piece.length
-      })()
-      await expect(reading).rejects.toThrow('terminated')
-      expect(received).toBe(bytes)
-    }
-  })
+test('a fault cuts audio in the middle, and a stream after its bytes', async () => {
+  const { sim, post, addVoice } = audioWorld()
+  const path = `/v1/text-to-speech/${await addVoice('Ada')}/stream`
+  const whole = await bytesOf(await post(SPEECH, ASK))
+  sim.faults.add({ on: ['createSpeech', 'streamTextToSpeech'], fault: { kind: 'truncated' } })
+  for (const [answer, bytes] of [
+    [await post(SPEECH, ASK), Math.floor(whole.length / 2)],
+    [await post(path, { text: INPUT }), 1_000],
+  ] as const) {
+    let received = 0
+    const reading = (async () => {
+      for await (const piece of answer.body!) received += piece.length
+    })()
+    await expect(reading).rejects.toThrow('terminated')
+    expect(received).toBe(bytes)
+  }
 })
 
 describe('speech is refused', () => {

@@ -308,20 +308,18 @@ describe('a refusal of messages', () => {
   })
 })
 
-describe('a request id', () => {
-  test('is in a header of each answer, and equal worlds give equal ids', async () => {
-    const idsOf = async () => {
-      const { sim } = openaiWorld()
-      const responses = [await send(sim, {}), await send(sim, { stream: true }), await send(sim, { model: 'nope' })]
-      responses.push(await send(sim, { messages: [] }))
-      await responses[1]!.text()
-      return responses.map(({ headers }) => headers.get('request-id'))
-    }
-    const ids = await idsOf()
-    for (const id of ids) expect(id).toMatch(/^req_\w{24}$/)
-    expect(new Set(ids).size).toBe(4)
-    expect(await idsOf()).toEqual(ids)
-  })
+test('a request id is in a header of each answer, and equal worlds give equal ids', async () => {
+  const idsOf = async () => {
+    const { sim } = openaiWorld()
+    const responses = [await send(sim, {}), await send(sim, { stream: true }), await send(sim, { model: 'nope' })]
+    responses.push(await send(sim, { messages: [] }))
+    await responses[1]!.text()
+    return responses.map(({ headers }) => headers.get('request-id'))
+  }
+  const ids = await idsOf()
+  for (const id of ids) expect(id).toMatch(/^req_\w{24}$/)
+  expect(new Set(ids).size).toBe(4)
+  expect(await idsOf()).toEqual(ids)
 })
 
 describe('a stream of messages on the clock', () => {

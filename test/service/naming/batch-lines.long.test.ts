@@ -5,7 +5,7 @@ import type { NamesProfile } from '../../../src/service/naming/names-profile.ts'
 import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { batchFile } from '../../setup/batches.ts'
-import { askTo } from '../../setup/send-to.ts'
+import { type Answered, askTo } from '../../setup/send-to.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 const CHAT = '/v1/chat/completions'
@@ -30,7 +30,7 @@ async function start(sim: Simulator, text: string, endpoint = CHAT): Promise<str
   return batch.id
 }
 
-async function end(sim: Simulator, id: string): Promise<Json> {
+async function end(sim: Simulator, id: string): Promise<Answered['body']> {
   for (let hour = 0; hour < 30; hour++) {
     const { body } = await send(sim, `GET /v1/batches/${id}`, undefined, NEUTRAL)
     if (['completed', 'failed', 'expired', 'cancelled'].includes(body.status)) return body

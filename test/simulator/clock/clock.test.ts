@@ -51,14 +51,12 @@ describe('advance', () => {
   })
 })
 
-describe('a time', () => {
-  test('is read with microseconds and offset, and is rejected without an offset', async () => {
-    const sim = arranged()
-    await sim.clock.advanceTo('2026-01-01T01:00:00.000250+01:00')
-    expect(sim.clock.iso).toBe('2026-01-01T00:00:00.000250+00:00')
-    await sim.clock.advanceTo(sim.clock.iso)
-    await expect(sim.clock.advanceTo('2026-01-01T05:00:00')).rejects.toThrow('Give ISO 8601 with an offset')
-  })
+test('a time is read with microseconds and offset, and is rejected without an offset', async () => {
+  const sim = arranged()
+  await sim.clock.advanceTo('2026-01-01T01:00:00.000250+01:00')
+  expect(sim.clock.iso).toBe('2026-01-01T00:00:00.000250+00:00')
+  await sim.clock.advanceTo(sim.clock.iso)
+  await expect(sim.clock.advanceTo('2026-01-01T05:00:00')).rejects.toThrow('Give ISO 8601 with an offset')
 })
 
 describe('an invalid argument', () => {
@@ -99,18 +97,16 @@ describe('an invalid argument', () => {
   })
 })
 
-describe('a client that never ends its request', () => {
-  test('is named in the error, and the move ends', async () => {
-    const sim = arranged()
-    const body = new ReadableStream({ pull: () => new Promise(() => {}) })
-    const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'multipart/form-data; boundary=x' }
-    void sim.fetch('http://sim/v1/files', { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
-    wall.ahead = 100
-    onTestFinished(() => {
-      wall.ahead = 0
-    })
-    await expect(sim.clock.advance('1s')).rejects.toThrow('POST /v1/files has been in flight for 2 s')
+test('a client that never ends its request is named in the error, and the move ends', async () => {
+  const sim = arranged()
+  const body = new ReadableStream({ pull: () => new Promise(() => {}) })
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'multipart/form-data; boundary=x' }
+  void sim.fetch('http://sim/v1/files', { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+  wall.ahead = 100
+  onTestFinished(() => {
+    wall.ahead = 0
   })
+  await expect(sim.clock.advance('1s')).rejects.toThrow('POST /v1/files has been in flight for 2 s')
 })
 
 describe('next', () => {
@@ -238,14 +234,12 @@ describe('until', () => {
   })
 })
 
-describe('a scaled clock', () => {
-  test.each([
-    [{ mode: 'scaled', speed: 0 }, 'invalid speed 0'],
-    [{ mode: 'scaled', speed: Number.NaN }, 'invalid speed NaN'],
-    ['scled', "Did you mean 'scaled'?"],
-  ] as const)('rejects the invalid setting %j', (setting, message) => {
-    expect(() => createSimulator({ clock: setting as never })).toThrow(message)
-  })
+test.each([
+  [{ mode: 'scaled', speed: 0 }, 'invalid speed 0'],
+  [{ mode: 'scaled', speed: Number.NaN }, 'invalid speed NaN'],
+  ['scled', "Did you mean 'scaled'?"],
+] as const)('a scaled clock rejects the invalid setting %j', (setting, message) => {
+  expect(() => createSimulator({ clock: setting as never })).toThrow(message)
 })
 
 describe('createSimulator', () => {

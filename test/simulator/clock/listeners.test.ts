@@ -107,28 +107,26 @@ test('after a reset, a listener and the list of requests know nothing of a reque
   expect([heard, sim.requests.map(({ seq }) => seq)]).toEqual([['request'], [1]])
 })
 
-describe('an onBug that throws', () => {
-  test.each(['GET', 'POST'])('rejects the %s once, and the request is closed', async method => {
-    const heard: string[] = []
-    const sim = stage(
-      [{}],
-      {},
-      {
-        onBug: error => {
-          heard.push(String(error))
-          throw new Error('heard of a bug')
-        },
+test.each(['GET', 'POST'])('an onBug that throws rejects the %s once, and the request is closed', async method => {
+  const heard: string[] = []
+  const sim = stage(
+    [{}],
+    {},
+    {
+      onBug: error => {
+        heard.push(String(error))
+        throw new Error('heard of a bug')
       },
-    )
-    const { ordinal } = sim.world.deployments.createLlm(spec())
-    sim.world.deployments.writable(ordinal).waiting++
-    const asked = method === 'GET' ? list(sim) : create(sim)
-    await expect(asked).rejects.toThrow('heard of a bug')
-    expect(heard).toHaveLength(1)
-    expect([
-      sim.world.journal.cause,
-      sim.journal.entries().findLast(({ kind }) => kind === 'request')?.fields?.status,
-    ]).toEqual([0, 500])
-    expect((await list(sim)).status).toBe(200)
-  })
+    },
+  )
+  const { ordinal } = sim.world.deployments.createLlm(spec())
+  sim.world.deployments.writable(ordinal).waiting++
+  const asked = method === 'GET' ? list(sim) : create(sim)
+  await expect(asked).rejects.toThrow('heard of a bug')
+  expect(heard).toHaveLength(1)
+  expect([
+    sim.world.journal.cause,
+    sim.journal.entries().findLast(({ kind }) => kind === 'request')?.fields?.status,
+  ]).toEqual([0, 500])
+  expect((await list(sim)).status).toBe(200)
 })

@@ -121,11 +121,7 @@ test.each<[string, object, string]>([
     { on: ON, fault: { kind: 'status', status: 200 } },
     "$.fault.status: expected a status of 400 or more with in: 'batch', got 200. Raise it.",
   ],
-  [
-    'another operation',
-    { on: 'listDeployments', fault: DOWN },
-    '$.on: no line of a batch calls listDeployments. Give createChatCompletion, createCompletion or createEmbeddings.',
-  ],
+  ['another operation', { on: 'listDeployments', fault: DOWN }, '$.on: no line of a batch calls listDeployments. Give'],
   ['a token', { on: ON, token: 'a', fault: DOWN }, "$.token: it is not possible with in: 'batch'. Remove it."],
   ['a path', { on: ON, path: '/v1/*', fault: DOWN }, "$.path: it is not possible with in: 'batch'. Remove it."],
   ['another place', { on: ON, in: 'batches', fault: DOWN }, "$.in: expected 'batch', got 'batches'"],

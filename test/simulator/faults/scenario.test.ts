@@ -58,23 +58,21 @@ describe('in a scenario', () => {
   })
 })
 
-describe('on the control plane', () => {
-  test('a rule is added, seen, and removed', async () => {
-    const { command: send, ask } = await running({ fixtures: 'empty' })
-    const rule = { on: 'listDeployments', times: 1, fault: { kind: 'status', status: 503 } }
-    const added = await send('/_sim/faults', rule)
-    const shown = { ...rule, fault: { ...rule.fault, effect: 'none' } }
-    expect(added).toEqual({ status: 200, body: { id: 'fault-1', rule: shown, matches: 0, hits: 0 } })
-    expect([(await ask('/deploy/list')).status, (await ask('/deploy/list')).status]).toEqual([503, 200])
-    const counted = { id: 'fault-1', rule: shown, matches: 2, hits: 1 }
-    expect((await send('/_sim/faults', undefined, 'GET')).body).toEqual([counted])
-    expect((await send('/_sim/faults/fault-1', undefined, 'GET')).body).toEqual(counted)
-    expect((await send('/_sim/faults/fault-1', undefined, 'DELETE')).body).toEqual(counted)
-    expect((await send('/_sim/faults/fault-1', undefined, 'DELETE')).status).toBe(404)
-    await send('/_sim/faults', rule)
-    expect((await send('/_sim/faults', undefined, 'DELETE')).body).toEqual({ removed: 1 })
-    expect((await send('/_sim/faults', undefined, 'GET')).body).toEqual([])
-  })
+test('on the control plane a rule is added, seen, and removed', async () => {
+  const { command: send, ask } = await running({ fixtures: 'empty' })
+  const rule = { on: 'listDeployments', times: 1, fault: { kind: 'status', status: 503 } }
+  const added = await send('/_sim/faults', rule)
+  const shown = { ...rule, fault: { ...rule.fault, effect: 'none' } }
+  expect(added).toEqual({ status: 200, body: { id: 'fault-1', rule: shown, matches: 0, hits: 0 } })
+  expect([(await ask('/deploy/list')).status, (await ask('/deploy/list')).status]).toEqual([503, 200])
+  const counted = { id: 'fault-1', rule: shown, matches: 2, hits: 1 }
+  expect((await send('/_sim/faults', undefined, 'GET')).body).toEqual([counted])
+  expect((await send('/_sim/faults/fault-1', undefined, 'GET')).body).toEqual(counted)
+  expect((await send('/_sim/faults/fault-1', undefined, 'DELETE')).body).toEqual(counted)
+  expect((await send('/_sim/faults/fault-1', undefined, 'DELETE')).status).toBe(404)
+  await send('/_sim/faults', rule)
+  expect((await send('/_sim/faults', undefined, 'DELETE')).body).toEqual({ removed: 1 })
+  expect((await send('/_sim/faults', undefined, 'GET')).body).toEqual([])
 })
 
 describe('on the command line', () => {
