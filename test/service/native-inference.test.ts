@@ -1,7 +1,7 @@
 /** Native inference: the models of each type by name and by deployment, as a client of the service sees it. */
 import { describe, expect, test } from 'vitest'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
-import { sendTo } from '../setup/send-to.ts'
+import { askTo, formOf, sendTo } from '../setup/send-to.ts'
 import { wavFile } from './media/audio-files.ts'
 import { decodePng } from './media/png-reader.ts'
 
@@ -13,31 +13,17 @@ const CUSTOM = 'acornworks/acorn-pii-tagger'
 /** US dollars. The ledger rounds down to it. */
 const MICROCENT = 1e-8
 
-interface Service {
-  readonly sim: Simulator
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the service answers
-  ask(path: string, body?: unknown, method?: string): Promise<{ status: number; body: any; headers: Headers }>
-}
+type Service = ReturnType<typeof service>
 
-function service(options: SimulatorOptions = {}): Service {
+function service(options: SimulatorOptions = {}) {
   const sim = createSimulator({ fixtures: 'default', seed: 1, check: true, ...options })
-  return {
-    sim,
-    async ask(path, body, method = 'POST') {
-      const response = await sendTo(sim, `${method} ${path}`, body)
-      const text = await response.text()
-      return {
-        status: response.status,
-        body: text.startsWith('data: ') ? text : JSON.parse(text),
-        headers: response.headers,
-      }
-    },
-  }
+  const ask = (path: string, body?: unknown, method = 'POST') => askTo(sim, `${method} ${path}`, body)
+  return { sim, ask }
 }
 
 /** Returns what the ledger has charged a model for requests, in USD. */
 function charged(sim: Simulator, model: string): number {
-  const postings = sim.ledger.entries().filter(({ subject, kind }) => subject === model && kind === 'tokens')
+  const postings = sim.ledger.entries().filter(({ subject }) => subject === model)
   return postings.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8
 }
 
@@ -193,8 +179,7 @@ describe('text-to-image', () => {
     expect(body.images.map((url: string) => sizeOf(url))).toMatchObject([size, size])
     expect(new Set(body.images).size).toBe(2)
     expect(body.inference_status).toMatchObject({ status: 'succeeded', tokens_generated: null, tokens_input: null })
-    const charges = sim.ledger.entries().filter(({ subject }) => subject === IMAGE)
-    const dollars = charges.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8
+    const dollars = charged(sim, IMAGE)
     expect(Math.abs(body.inference_status.cost - dollars)).toBeLessThanOrEqual(MICROCENT)
     expect(dollars).toBeGreaterThan(0)
     expect(body.inference_status.runtime_ms).toBeGreaterThan(0)
@@ -207,12 +192,8 @@ describe('text-to-image', () => {
     const { body } = await ask('/v1/images/generations', { model: IMAGE, prompt: 'A river', size: '64x64' })
     const plain = await native({})
     expect(plain).toBe(`data:image/png;base64,${body.data[0].b64_json}`)
-    const [seeded, again, negative] = [
-      await native({ seed: 7 }),
-      await native({ seed: 7 }),
-      await native({ negative_prompt: 'rain' }),
-    ]
-    expect(seeded).toBe(again)
+    const [seeded, negative] = [await native({ seed: 7 }), await native({ negative_prompt: 'rain' })]
+    expect(await native({ seed: 7 })).toBe(seeded)
     expect(new Set([plain, seeded, negative]).size).toBe(3)
   })
 
@@ -248,8 +229,7 @@ describe('text-to-speech', () => {
     expect(body).toMatchObject({ input_character_length: 30, output_format: 'wav' })
     const response = await sendTo(sim, 'POST /v1/audio/speech', { model: SPEECH, input, voice: 'ada' })
     expect(bytesOf(body.audio).equals(Buffer.from(await response.arrayBuffer()))).toBe(true)
-    const charges = sim.ledger.entries().filter(({ subject }) => subject === SPEECH)
-    const dollars = charges.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8
+    const dollars = charged(sim, SPEECH)
     expect(Math.abs(2 * body.inference_status.cost - dollars)).toBeLessThanOrEqual(MICROCENT)
     expect(body.inference_status).toMatchObject({ tokens_generated: null, tokens_input: null })
   })
@@ -279,14 +259,8 @@ describe('automatic-speech-recognition', () => {
   const SCRIBE = 'larkspur-audio/lark-scribe-large'
   const wav = wavFile()
   const dataUrl = `data:audio/wav;base64,${Buffer.from(wav).toString('base64')}`
-  const sendForm = async (sim: Simulator, fields: Record<string, string>, file: Uint8Array | undefined = wav) => {
-    const form = new FormData()
-    for (const [name, value] of Object.entries(fields)) form.append(name, value)
-    if (file) form.append('audio', new Blob([file as Uint8Array<ArrayBuffer>]), 'memo.wav')
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const response = await sim.fetch(`http://sim/v1/inference/${SCRIBE}`, { method: 'POST', headers, body: form })
-    return { status: response.status, body: await response.json() }
-  }
+  const sendForm = (sim: Simulator, fields: Record<string, string>, audio: Uint8Array = wav) =>
+    askTo(sim, `POST /v1/inference/${SCRIBE}`, formOf({ ...fields, audio }))
 
   test('a model answers with the words of the transcriptions endpoint, for a form and for a data URL', async () => {
     const { sim, ask } = service()
@@ -297,25 +271,16 @@ describe('automatic-speech-recognition', () => {
     expect(body.segments[0]).toEqual({ id: 0, text: expect.any(String), start: 0, end: expect.any(Number) })
     expect(body.segments.at(-1).end).toBe(body.duration)
     expect(body).toMatchObject({ words: null, language: 'en', input_length_ms: body.duration * 1000 })
-    const form = new FormData()
-    form.append('model', SCRIBE)
-    form.append('file', new Blob([wav as Uint8Array<ArrayBuffer>]), 'memo.wav')
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const response = await sim.fetch('http://sim/v1/audio/transcriptions', { method: 'POST', headers, body: form })
-    expect((await response.json()).text).toBe(body.text)
-    const charges = sim.ledger.entries().filter(({ subject }) => subject === SCRIBE)
-    const dollars = charges.reduce((sum, { microcents }) => sum - microcents, 0) / 1e8
+    const transcribed = await ask('/v1/audio/transcriptions', formOf({ model: SCRIBE, file: wav }))
+    expect(transcribed.body.text).toBe(body.text)
+    const dollars = charged(sim, SCRIBE)
     expect(Math.abs(3 * body.inference_status.cost - dollars)).toBeLessThanOrEqual(MICROCENT)
   })
 
   test('fields of a form are read as those of the JSON, with numbers as texts', async () => {
     const { sim } = service({ profile: { policies: { validation: 'strict' } } })
-    const { status, body } = await sendForm(sim, {
-      chunk_level: 'word',
-      chunk_length_s: '20',
-      task: 'translate',
-      language: 'de',
-    })
+    const fields = { chunk_level: 'word', chunk_length_s: '20', task: 'translate', language: 'de' }
+    const { status, body } = await sendForm(sim, fields)
     expect(status).toBe(200)
     expect(body.language).toBe('en')
     expect(body.words.map(({ text }: { text: string }) => text).join(' ').length).toBeGreaterThan(0)
@@ -344,13 +309,9 @@ describe('automatic-speech-recognition', () => {
   })
 
   test('a form can also have the fields of another type', async () => {
-    const { sim } = service()
-    const form = new FormData()
-    form.append('input', 'Once upon a time')
-    form.append('max_new_tokens', '5')
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const response = await sim.fetch(`http://sim/v1/inference/${TEXT}`, { method: 'POST', headers, body: form })
-    expect([response.status, (await response.json()).num_tokens]).toEqual([200, 5])
+    const form = formOf({ input: 'Once upon a time', max_new_tokens: '5' })
+    const { status, body } = await service().ask(`/v1/inference/${TEXT}`, form)
+    expect([status, body.num_tokens]).toEqual([200, 5])
   })
 })
 
