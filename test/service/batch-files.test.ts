@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { Snapshot } from '../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
-import { batchFile, batchLine, startBatch } from '../setup/batches.ts'
+import { batchFile, batchLine, rowsOf, startBatch } from '../setup/batches.ts'
 import { sendTo } from '../setup/send-to.ts'
 
 const model = 'aurora-labs/aurora-8b-instruct'
@@ -64,7 +64,7 @@ test('a large output file is the same as text, as bytes and in pieces, and can b
   void cancelled.body!.cancel()
   await expect(cancelled.text()).rejects.toThrow(TypeError)
 
-  const idsOf = (lines: string) => lines.split('\n').flatMap(line => (line === '' ? [] : [JSON.parse(line).custom_id]))
+  const idsOf = (lines: string) => rowsOf(lines).map(({ custom_id }) => custom_id)
   const ids = [...idsOf(text), ...idsOf(await errors.text())]
   expect(ids.toSorted()).toEqual(Array.from({ length: 300 }, (_, i) => `ü"${i}`).toSorted())
 })

@@ -2,17 +2,15 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { batchLine, rowsOf } from '../setup/batches.ts'
 
 const CATALOG = 'aurora-labs/aurora-8b-instruct'
 const ENDPOINT = '/v1/chat/completions'
 
 const line = (custom_id: string, body: object = {}, model = CATALOG) =>
-  JSON.stringify({
-    custom_id,
-    method: 'POST',
-    url: ENDPOINT,
-    body: { model, messages: [{ role: 'user', content: `Tell me ${custom_id}.` }], ...body },
-  })
+  JSON.stringify(
+    batchLine(custom_id, { model, messages: [{ role: 'user', content: `Tell me ${custom_id}.` }], ...body }),
+  )
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `line-${i}`)
 
 interface OutputLine {
@@ -28,10 +26,7 @@ async function begun(lines: readonly string[], options: SimulatorOptions = {}) {
   const { id } = await client.createBatch({ input_file_id: file.id, endpoint: ENDPOINT, completion_window: '24h' })
   const now = () => client.getBatch({ batch_id: id })
   const read = async (file_id: string | null | undefined) =>
-    (await client.getFileContent({ file_id: file_id! }))
-      .split('\n')
-      .filter(text => text !== '')
-      .map(text => JSON.parse(text) as OutputLine)
+    rowsOf<OutputLine>(await client.getFileContent({ file_id: file_id! }))
   return {
     sim,
     now,

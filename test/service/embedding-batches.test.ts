@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { batchLine, rowsOf } from '../setup/batches.ts'
 import { sendTo } from '../setup/send-to.ts'
 
 const MODEL = 'cedarline/cedar-embed-base'
@@ -9,7 +10,7 @@ const ENDPOINT = '/v1/embeddings' as const
 const WITH_EMBEDDINGS = { profile: { policies: { batch_endpoints: 'with_embeddings' as const } } }
 
 const line = (custom_id: string, body: object = {}) =>
-  JSON.stringify({ custom_id, method: 'POST', url: ENDPOINT, body: { model: MODEL, input: custom_id, ...body } })
+  JSON.stringify(batchLine(custom_id, { model: MODEL, input: custom_id, ...body }, ENDPOINT))
 
 interface Row {
   id: string
@@ -32,13 +33,7 @@ function world(options: SimulatorOptions = WITH_EMBEDDINGS) {
       const { id } = await client.uploadFile({ purpose: 'batch', file: lines.join('\n') })
       return send('/v1/batches', { input_file_id: id, endpoint: ENDPOINT, completion_window: '24h' })
     },
-    async read(file_id: string | null | undefined): Promise<Row[]> {
-      const text = await client.getFileContent({ file_id: file_id! })
-      return text
-        .split('\n')
-        .filter(row => row !== '')
-        .map(row => JSON.parse(row))
-    },
+    read: async (file_id: string | null | undefined) => rowsOf<Row>(await client.getFileContent({ file_id: file_id! })),
     async completed(lines: readonly string[]) {
       const { id: batch_id } = (await (await this.create(lines)).json()) as { id: string }
       await sim.clock.until(async () => (await client.getBatch({ batch_id })).status === 'completed', { within: '25h' })

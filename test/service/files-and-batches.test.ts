@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { loadTokenizer } from '../../src/service/openai/tokenizer.ts'
+import { rowsOf } from '../setup/batches.ts'
 import { formOf } from '../setup/send-to.ts'
 import { issues, refused, SECOND, type Service, service } from './service-world.ts'
 
@@ -180,10 +181,8 @@ describe('batches', () => {
     const output = await client.getFileContent({ file_id: done.output_file_id! })
     const expected = ['one', 'two']
     expect(
-      output
-        .trim()
-        .split('\n')
-        .map(text => JSON.parse(text).custom_id)
+      rowsOf(output)
+        .map(({ custom_id }) => custom_id)
         .sort(),
     ).toEqual(expected)
     const { filename } = await client.getFile({ file_id: done.output_file_id! })

@@ -10,6 +10,11 @@ export const batchFile = (content: BlobPart, name = 'in.jsonl') =>
 /** A line of a batch. */
 export const batchLine = (custom_id: string, body: object, url = CHAT) => ({ custom_id, method: 'POST', url, body })
 
+/** Returns the rows of a file of JSON lines. */
+// biome-ignore lint/suspicious/noExplicitAny: whatever the file has
+export const rowsOf = <Row = any>(text: string): Row[] =>
+  text.split('\n').flatMap(line => (line === '' ? [] : [JSON.parse(line)]))
+
 /** Uploads the lines and creates a batch of them at the endpoint of the first. Returns its record. */
 export async function startBatch(
   sim: Pick<Simulator, 'fetch' | 'token'>,

@@ -2,7 +2,7 @@
 import type { Observation } from '../../src/simulator/judge/observation.ts'
 import type { Violation } from '../../src/simulator/judge/rule.ts'
 import { RULES, type RuleName } from '../../src/simulator/judge/rules/index.ts'
-import { batchFile } from '../setup/batches.ts'
+import { batchFile, rowsOf } from '../setup/batches.ts'
 import type { ClientContext } from './observe.ts'
 
 export const MODEL = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -59,11 +59,7 @@ export async function awaitBatch(context: ClientContext, id: string): Promise<An
 /** Downloads the rows of a file. */
 export async function rows({ fetch, url, token }: ClientContext, fileId: string): Promise<Answer[]> {
   const response = await fetch(`${url}/v1/files/${fileId}/content`, { headers: { authorization: `Bearer ${token}` } })
-  const text = await response.text()
-  return text
-    .split('\n')
-    .filter(line => line !== '')
-    .map(line => JSON.parse(line))
+  return rowsOf(await response.text())
 }
 
 /** Returns what a row answers. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { NamesProfile } from '../../../src/service/naming/names-profile.ts'
 import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
-import { batchFile } from '../../setup/batches.ts'
+import { batchFile, rowsOf } from '../../setup/batches.ts'
 import { type Answered, askTo } from '../../setup/send-to.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
@@ -41,12 +41,6 @@ async function end(sim: Simulator, id: string): Promise<Answered['body']> {
 
 const content = async (sim: Simulator, file: string, headers?: Record<string, string>) =>
   (await send(sim, `GET /v1/files/${file}/content`, undefined, headers)).body
-
-const rowsOf = (text: string) =>
-  text
-    .split('\n')
-    .filter(line => line !== '')
-    .map(line => JSON.parse(line))
 
 function world(names: NamesProfile | undefined, options: SimulatorOptions = {}): Simulator {
   const onBug = (error: unknown) => {

@@ -5,7 +5,7 @@ import { createChatCompletion } from '../../../src/service/openai/chat.ts'
 import { createCompletion } from '../../../src/service/openai/completions.ts'
 import { countTokens, loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
 import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
-import { batchLine, startBatch } from '../../setup/batches.ts'
+import { batchLine, rowsOf, startBatch } from '../../setup/batches.ts'
 import { HELLO, type OpenaiWorld, openaiWorld } from './openai-world.ts'
 
 await loadTokenizer()
@@ -138,11 +138,7 @@ async function failedBatch({ sim, client }: OpenaiWorld, endpoint: string, bodie
 
 async function filesOf(client: OpenAI, id: string) {
   const batch = await client.batches.retrieve(id)
-  const read = async (file: string) =>
-    (await (await client.files.content(file)).text())
-      .split('\n')
-      .filter(line => line !== '')
-      .map(line => JSON.parse(line) as Line)
+  const read = async (file: string) => rowsOf<Line>(await (await client.files.content(file)).text())
   return { batch, output: await read(batch.output_file_id!), errors: await read(batch.error_file_id!) }
 }
 

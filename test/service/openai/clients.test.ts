@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { handlers } from '../../../src/workbench/testing/msw.ts'
 import { openTransports } from '../../server/transports.ts'
+import { rowsOf } from '../../setup/batches.ts'
 import { HELLO } from './openai-world.ts'
 
 const PACED = 'https://paced.example.test'
@@ -56,10 +57,7 @@ describe.each(['server', 'MSW'] as const)('through %s', transport => {
     expect([...seen]).toEqual(['validating', 'in_progress', 'finalizing', 'completed'])
     expect(batch.request_counts).toEqual({ total: 20, completed: 20, failed: 0 })
     const output = await (await client.files.content(batch.output_file_id!)).text()
-    const results = output
-      .trim()
-      .split('\n')
-      .map(line => JSON.parse(line) as { custom_id: string; response: { body: OpenAI.ChatCompletion } })
+    const results = rowsOf<{ custom_id: string; response: { body: OpenAI.ChatCompletion } }>(output)
     expect(results.map(({ custom_id }) => custom_id).sort()).toEqual(lines.map(({ custom_id }) => custom_id).sort())
     for (const { response } of results) expect(response.body.choices[0]!.message.content).toMatch(/\w/)
   })

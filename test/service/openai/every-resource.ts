@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type OpenAI from 'openai'
 import type { Uploadable } from 'openai'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
+import { rowsOf } from '../../setup/batches.ts'
 
 const CHAT_MODEL = 'acme/assistant'
 const CATALOG_MODEL = 'aurora-labs/aurora-8b-instruct'
@@ -204,9 +205,6 @@ async function runBatch(program: Program, endpoint: BatchEndpoint, bodyOf: (n: n
   )
   assert.deepEqual(batch.request_counts, { total: LINES, completed: LINES, failed: 0 })
   const text = await (await client.files.content(batch.output_file_id!)).text()
-  const rows = text
-    .trim()
-    .split('\n')
-    .map(row => JSON.parse(row) as { custom_id: string; response: { body: unknown } })
+  const rows = rowsOf<{ custom_id: string; response: { body: unknown } }>(text)
   return rows.sort((a, b) => (a.custom_id < b.custom_id ? -1 : 1)).map(({ response }) => response.body)
 }

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { batchLine, startBatch } from '../../setup/batches.ts'
-import { sendTo } from '../../setup/send-to.ts'
+import { askTo, sendTo } from '../../setup/send-to.ts'
 
 const PLAIN = 'brightmoor/moor-9b-it'
 const TOOLS = 'aurora-labs/aurora-8b-instruct'
@@ -24,12 +24,11 @@ const message = {
 
 function ask(policies: object = {}) {
   const sim = createSimulator({ seed: 1, profile: { policies } })
-  const headers = { authorization: `Bearer ${sim.token}` }
   const send = async (path: string, body: object) => {
     const answer = await sendTo(sim, `POST ${path}`, body)
     return [answer.status, await answer.text()] as const
   }
-  return { sim, headers, send }
+  return { sim, send }
 }
 
 test.each([
@@ -62,25 +61,19 @@ test.each([
   ['default', {}, 'failed', null],
   ['open', OPEN, 'completed', { total: 2, completed: 2, failed: 0 }],
 ])('a batch with the role developer follows the %s policies', async (_, policies, status, counts) => {
-  const { sim, headers } = ask(policies)
+  const { sim } = ask(policies)
   const lines = [chat.tools, chat.developer].map((body, n) => batchLine(`q${n}`, { model: PLAIN, ...body }))
   const batch = await startBatch(sim, lines)
   await sim.clock.advance('3h')
-  const answer = await sim.fetch(`http://sim/v1/batches/${batch.id}`, { headers })
-  expect(await answer.json()).toMatchObject({ status, request_counts: counts })
+  const { body } = await askTo(sim, `GET /v1/batches/${batch.id}`)
+  expect(body).toMatchObject({ status, request_counts: counts })
 })
 
 test('a batch line with tools for a model without the tag fails alone with 405', async () => {
-  const body = { model: PLAIN, ...chat.tools }
-  const line = { custom_id: 'q', method: 'POST', url: '/v1/chat/completions', body }
-  const file = { id: 'file_tools', filename: 'in.jsonl', purpose: 'batch', content: JSON.stringify(line) }
-  const sim = createSimulator({ seed: 1, with: { files: [{ ...file, created_at: 1_767_225_600 } as never] } })
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const spec = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' }
-  const init = { method: 'POST', headers, body: JSON.stringify(spec) }
-  const { id } = await (await sim.fetch('http://sim/v1/batches', init)).json()
+  const { sim } = ask()
+  const { id } = await startBatch(sim, [batchLine('q', { model: PLAIN, ...chat.tools })])
   await sim.clock.advance('3h')
-  const { error_file_id } = await (await sendTo(sim, `GET /v1/batches/${id}`)).json()
-  const rows = await (await sendTo(sim, `GET /v1/files/${error_file_id}/content`)).text()
+  const { error_file_id } = (await askTo(sim, `GET /v1/batches/${id}`)).body
+  const rows = (await askTo(sim, `GET /v1/files/${error_file_id}/content`)).body
   expect(JSON.parse(rows).error).toMatchObject({ code: '405', message: expect.stringContaining('calls no tools') })
 })

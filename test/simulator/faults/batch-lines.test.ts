@@ -5,6 +5,7 @@ import { FAULT_KINDS } from '../../../src/simulator/faults/kinds/index.ts'
 import type { FaultRule } from '../../../src/simulator/faults/rules.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { HELLO } from '../../service/openai/openai-world.ts'
+import { rowsOf } from '../../setup/batches.ts'
 import { sendTo } from '../../setup/send-to.ts'
 import { awaitBatch, createBatch, upload } from '../clients.ts'
 
@@ -35,10 +36,7 @@ async function run(sim: Simulator, lines = 4) {
     await createBatch(context, await upload(context, questions)),
   )
   const errors = await (await sendTo(sim, `GET /v1/files/${error_file_id}/content`)).text()
-  const failed = errors
-    .split('\n')
-    .filter(row => row !== '')
-    .map(row => JSON.parse(row))
+  const failed = rowsOf(errors)
     .map(({ custom_id, error }) => `${custom_id} ${error.code} ${error.message}`)
     .sort()
   return { status, completed: request_counts.completed, failed }

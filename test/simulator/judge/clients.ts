@@ -3,6 +3,7 @@
 import type { SimulatorOptions } from '../../../src/index.ts'
 import type { FaultRule } from '../../../src/simulator/faults/rules.ts'
 import type { ConductRuleName } from '../../../src/simulator/judge/rules/conduct/index.ts'
+import { batchFile, batchLine } from '../../setup/batches.ts'
 import { CHAT, CHAT_MODEL, type JudgedClient, type JudgedContext, NEW } from './judged.ts'
 
 export interface RuleCase {
@@ -39,10 +40,7 @@ const polling =
   }
 
 export async function createBatch({ send }: JudgedContext): Promise<string> {
-  const line = { custom_id: 'q1', method: 'POST', url: '/v1/chat/completions', body: CHAT }
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new File([JSON.stringify(line)], 'questions.jsonl'))
+  const form = batchFile(JSON.stringify(batchLine('q1', CHAT)))
   const { body: file } = await send('POST', '/v1/files', form)
   const spec = { input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' }
   return (await send('POST', '/v1/batches', spec)).body.id

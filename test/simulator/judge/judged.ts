@@ -1,5 +1,6 @@
 /** Runs clients in one world, in its time, and judges them by its request log. */
 import { createSimulator, type ExplorableSimulator, type SimulatorOptions } from '../../../src/index.ts'
+import { askTo } from '../../setup/send-to.ts'
 
 /** What a client gets: the `fetch` and the time of the world. */
 export interface JudgedContext {
@@ -33,10 +34,8 @@ export async function runClients(
   const sim = createSimulator({ fixtures: 'empty', seed: 1, clock: 'manual', ...options })
   const tokens = [sim.token]
   while (tokens.length < clients.length) {
-    const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ name: `client-${tokens.length + 1}` })
-    const created = await sim.fetch('http://sim/v1/api-tokens', { method: 'POST', headers, body })
-    tokens.push(((await created.json()) as { token: string }).token)
+    const { body } = await askTo(sim, 'POST /v1/api-tokens', { name: `client-${tokens.length + 1}` })
+    tokens.push(body.token)
   }
   let ended = 0
   const runs = clients.map((client, i) => client(contextOf(sim, tokens[i]!)).finally(() => ended++))
