@@ -109,142 +109,69 @@ const CREATE: Ask = {
 const BATCH: Ask = { path: '/v1/batches/batch_4bszUZ9REqRnzm2DdbW5wBgB' }
 const JSON_TYPE = 'application/json'
 
-interface Row extends Partial<Record<ClientName, Outcome>> {
-  readonly name: string
-  readonly fault: Fault
-  readonly all: Outcome
-  /** Whether the deployment that was asked for is there afterwards. */
-  readonly done: boolean
-}
+/** What all clients see, but for those that are named. */
+type Seen = { readonly all: Outcome } & Partial<Record<ClientName, Outcome>>
 
-const reset: Pick<Row, ClientName> & Pick<Row, 'all'> = {
+const reset: Seen = {
   all: { threw: 'ECONNRESET' },
   // All that MSW can say of a connection that breaks.
   'fetch, MSW': { threw: 'Failed to fetch' },
   'node:http, MSW': { threw: 'Network error' },
 }
-const cut: Pick<Row, ClientName> & Pick<Row, 'all'> = {
+const refused: Seen = { ...reset, 'sim.fetch': { threw: 'ECONNREFUSED' } }
+const cut: Seen = {
   all: { status: 200, type: JSON_TYPE, broke: 'UND_ERR_SOCKET' },
   'node:http, MSW': { status: 200, broke: 'ECONNRESET' },
   'node:http, server': { status: 200, broke: 'ECONNRESET' },
 }
-const page = (title: string) => ({ type: 'text/html', text: expect.stringContaining(`<h1>${title}</h1>`) })
+// MSW gives the head to node:http with the first bytes of the body.
+const cutAtOnce: Seen = { ...cut, 'node:http, MSW': { threw: 'ECONNRESET' } }
+const json = (status: number, text: unknown, more: Outcome = {}): Seen => ({
+  all: { status, type: JSON_TYPE, text, ...more },
+})
+const limited = (retryAfter: string | null): Seen => ({ all: { status: 429, retryAfter } })
+const page = (status: number, title: string): Seen => ({
+  all: { status, type: 'text/html', text: expect.stringContaining(`<h1>${title}</h1>`) },
+})
+const overloaded = { headers: { 'Retry-After': '7' }, body: { error: { code: 'engine_overloaded' } } }
 
-const ROWS: Row[] = [
-  {
-    name: 'a status',
-    fault: { kind: 'status', status: 503 },
-    all: { status: 503, type: JSON_TYPE, retryAfter: '1', text: '{"error":"Service Unavailable"}' },
-    done: false,
-  },
-  {
-    name: 'a status after the effect',
-    fault: { kind: 'status', status: 504, message: 'upstream is slow', effect: 'done' },
-    all: { status: 504, type: JSON_TYPE, text: '{"error":"upstream is slow"}' },
-    done: true,
-  },
-  {
-    name: 'a rate limit in seconds',
-    fault: { kind: 'rateLimit', retryAfter: '90s' },
-    all: { status: 429, retryAfter: '90', text: '{"error":"Too Many Requests"}' },
-    done: false,
-  },
-  {
-    name: 'a rate limit with a date',
-    fault: { kind: 'rateLimit', retryAfter: '90s', as: 'date' },
-    all: { status: 429, retryAfter: 'Thu, 01 Jan 2026 00:01:30 GMT' },
-    done: false,
-  },
-  {
-    name: 'a rate limit without a hint',
-    fault: { kind: 'rateLimit', headers: { 'Retry-After': null } },
-    all: { status: 429, retryAfter: null },
-    done: false,
-  },
-  {
-    name: 'a rate limit of default time',
-    fault: { kind: 'rateLimit' },
-    all: { status: 429, retryAfter: '1' },
-    done: false,
-  },
-  {
-    name: 'a status with headers and a body',
-    fault: {
-      kind: 'status',
-      status: 529,
-      headers: { 'Retry-After': '7' },
-      body: { error: { code: 'engine_overloaded' } },
-    },
-    all: { status: 529, type: JSON_TYPE, retryAfter: '7', text: '{"error":{"code":"engine_overloaded"}}' },
-    done: false,
-  },
-  {
-    name: 'a status with a text',
-    fault: { kind: 'status', status: 500, body: 'upstream connect error' },
-    all: { status: 500, type: 'text/plain; charset=utf-8', text: 'upstream connect error' },
-    done: false,
-  },
-  { name: 'a reset before the effect', fault: { kind: 'reset' }, ...reset, done: false },
-  { name: 'a reset after the effect', fault: { kind: 'reset', effect: 'done' }, ...reset, done: true },
-  {
-    name: 'a refused connection',
-    fault: { kind: 'refused' },
-    ...reset,
-    'sim.fetch': { threw: 'ECONNREFUSED' },
-    done: false,
-  },
-  { name: 'an empty body', fault: { kind: 'empty' }, all: { status: 200, type: JSON_TYPE, text: '' }, done: true },
-  { name: 'a truncated body', fault: { kind: 'truncated' }, ...cut, done: true },
-  {
-    name: 'a body cut before its first byte',
-    fault: { kind: 'truncated', bytes: 0 },
-    ...cut,
-    // MSW gives the head to node:http with the first bytes of the body.
-    'node:http, MSW': { threw: 'ECONNRESET' },
-    done: true,
-  },
-  { name: 'a chunk that is cut', fault: { kind: 'truncated', bytes: 9, chunked: true }, ...cut, done: true },
-  {
-    name: 'a garbled body',
-    fault: { kind: 'garbled' },
-    all: { status: 200, type: JSON_TYPE, text: expect.stringMatching(/^\ufffd/) },
-    done: true,
-  },
-  { name: 'a page', fault: { kind: 'html' }, all: { status: 502, ...page('502 Bad Gateway') }, done: false },
-  {
-    name: 'a page after the effect',
-    fault: { kind: 'html', status: 504, effect: 'done' },
-    all: { status: 504, ...page('504 Gateway Time-out') },
-    done: true,
-  },
-  {
-    name: 'a page that calls itself a success',
-    fault: { kind: 'html', status: 200 },
-    all: { status: 200, ...page('200 Welcome') },
-    done: false,
-  },
-  {
-    name: 'a first execution of two',
-    fault: { kind: 'duplicate' },
-    all: { status: 200, text: expect.stringContaining('"model_name":"acme/new"') },
-    done: true,
-  },
-  {
-    name: 'a second execution of two',
-    fault: { kind: 'duplicate', answer: 'second' },
-    all: { status: 409, text: expect.stringContaining('is deployed already') },
-    done: true,
-  },
+/** A fault, what clients see of it, and whether the deployment that was asked for is there afterwards. */
+const ROWS: readonly (readonly [fault: Fault, seen: Seen, isDone: boolean])[] = [
+  [{ kind: 'status', status: 503 }, json(503, '{"error":"Service Unavailable"}', { retryAfter: '1' }), false],
+  [{ kind: 'status', status: 504, message: 'slow', effect: 'done' }, json(504, '{"error":"slow"}'), true],
+  [{ kind: 'rateLimit', retryAfter: '90s' }, json(429, '{"error":"Too Many Requests"}', { retryAfter: '90' }), false],
+  [{ kind: 'rateLimit', retryAfter: '90s', as: 'date' }, limited('Thu, 01 Jan 2026 00:01:30 GMT'), false],
+  [{ kind: 'rateLimit', headers: { 'Retry-After': null } }, limited(null), false],
+  [{ kind: 'rateLimit' }, limited('1'), false],
+  [
+    { kind: 'status', status: 529, ...overloaded },
+    json(529, JSON.stringify(overloaded.body), { retryAfter: '7' }),
+    false,
+  ],
+  [{ kind: 'status', status: 500, body: 'oops' }, json(500, 'oops', { type: 'text/plain; charset=utf-8' }), false],
+  [{ kind: 'reset' }, reset, false],
+  [{ kind: 'reset', effect: 'done' }, reset, true],
+  [{ kind: 'refused' }, refused, false],
+  [{ kind: 'empty' }, json(200, ''), true],
+  [{ kind: 'truncated' }, cut, true],
+  [{ kind: 'truncated', bytes: 0 }, cutAtOnce, true],
+  [{ kind: 'truncated', bytes: 9, chunked: true }, cut, true],
+  [{ kind: 'garbled' }, json(200, expect.stringMatching(/^\ufffd/)), true],
+  [{ kind: 'html' }, page(502, '502 Bad Gateway'), false],
+  [{ kind: 'html', status: 504, effect: 'done' }, page(504, '504 Gateway Time-out'), true],
+  [{ kind: 'html', status: 200 }, page(200, '200 Welcome'), false],
+  [{ kind: 'duplicate' }, json(200, expect.stringContaining('"model_name":"acme/new"')), true],
+  [{ kind: 'duplicate', answer: 'second' }, json(409, expect.stringContaining('is deployed already')), true],
 ]
 
-describe.each(ROWS)('$name', ({ fault, done, all, ...expected }) => {
+describe.each(ROWS)('the fault %j', (fault, seen, isDone) => {
   test.each(NAMES)('%s', { tags: 'slow' }, async name => {
     const send = CLIENTS[name]
     const rule = sim.faults.add({ on: 'createLlmDeployment', times: 1, fault })
-    expect(await outcomeOf(send(CREATE))).toMatchObject(expected[name] ?? all)
+    expect(await outcomeOf(send(CREATE))).toMatchObject(seen[name] ?? seen.all)
     expect(rule.hits).toBe(1)
     // The next one comes through: a live deployment has the name, or gets it.
-    expect((await send(CREATE)).status).toBe(done ? 409 : 200)
+    expect((await send(CREATE)).status).toBe(isDone ? 409 : 200)
     expect(rule).toMatchObject({ matches: 2, hits: 1 })
   })
 })
@@ -257,91 +184,50 @@ test.each(NAMES)("an error has its endpoint's own shape, %s", async name => {
   })
 })
 
-interface Drift {
-  readonly on: keyof typeof operations
-  readonly path: string
-  readonly change: Extract<Fault, { kind: 'drift' }>['change']
-  readonly field: string
+type Drift = readonly [
+  on: keyof typeof operations,
+  change: Extract<Fault, { kind: 'drift' }>['change'],
+  field: string,
   /** What differs from the true answer. */
-  readonly differs: readonly string[]
+  differs: readonly string[],
+]
+const PATHS: Readonly<Record<string, string>> = {
+  ...{ listDeployments: '/deploy/list', listModels: '/models/deployment/list', getBatch: BATCH.path },
+  ...{ listSshKeys: '/v1/ssh_keys', listBatches: '/v1/batches' },
 }
-
+const LATER = '[].instances.not_in_the_document: "a field of a later version"'
 const LEGAL: Drift[] = [
-  {
-    on: 'listDeployments',
-    path: '/deploy/list',
-    change: 'extraField',
-    field: '[].instances',
-    differs: ['[].instances.not_in_the_document: "a field of a later version"'],
-  },
-  {
-    on: 'listDeployments',
-    path: '/deploy/list',
-    change: 'absentField',
-    field: '[].config',
-    differs: ['[].config: undefined'],
-  },
-  {
-    on: 'listModels',
-    path: '/models/deployment/list',
-    change: 'nullField',
-    field: '[].max_tokens',
-    differs: ['[].max_tokens: null'],
-  },
-  {
-    on: 'listModels',
-    path: '/models/deployment/list',
-    change: 'unknownValue',
-    field: '[].pricing.type',
-    differs: ['[].pricing.type: "not_in_the_document"'],
-  },
-  { on: 'getBatch', path: BATCH.path, change: 'keyOrder', field: '', differs: [] },
-  {
-    on: 'listSshKeys',
-    path: '/v1/ssh_keys',
-    change: 'missingElement',
-    field: '',
-    differs: ['[]: undefined'],
-  },
-  { on: 'listBatches', path: '/v1/batches', change: 'trueBoolean', field: 'has_more', differs: ['has_more: true'] },
+  ['listDeployments', 'extraField', '[].instances', [LATER]],
+  ['listDeployments', 'absentField', '[].config', ['[].config: undefined']],
+  ['listModels', 'nullField', '[].max_tokens', ['[].max_tokens: null']],
+  ['listModels', 'unknownValue', '[].pricing.type', ['[].pricing.type: "not_in_the_document"']],
+  ['getBatch', 'keyOrder', '', []],
+  ['listSshKeys', 'missingElement', '', ['[]: undefined']],
+  ['listBatches', 'trueBoolean', 'has_more', ['has_more: true']],
 ]
-
 const ILLEGAL: Drift[] = [
-  { on: 'getBatch', path: BATCH.path, change: 'missingField', field: 'id', differs: ['id: undefined'] },
-  {
-    on: 'getBatch',
-    path: BATCH.path,
-    change: 'numberAsString',
-    field: 'request_counts.total',
-    differs: ['request_counts.total: "20"'],
-  },
-  {
-    on: 'listDeployments',
-    path: '/deploy/list',
-    change: 'unlistedValue',
-    field: '[].status',
-    differs: ['[].status: "not_in_the_document"'],
-  },
-  { on: 'listDeployments', path: '/deploy/list', change: 'nullElement', field: '', differs: ['[]: null'] },
+  ['getBatch', 'missingField', 'id', ['id: undefined']],
+  ['getBatch', 'numberAsString', 'request_counts.total', ['request_counts.total: "20"']],
+  ['listDeployments', 'unlistedValue', '[].status', ['[].status: "not_in_the_document"']],
+  ['listDeployments', 'nullElement', '', ['[]: null']],
 ]
 
-describe.each([...LEGAL.map(one => ({ ...one, isLegal: true })), ...ILLEGAL.map(one => ({ ...one, isLegal: false }))])(
-  'an answer with $change',
-  ({ on, path, change, field, differs, isLegal }) => {
-    test.each(NAMES)('%s', { tags: 'slow' }, async name => {
-      const send = CLIENTS[name]
-      const truth = await (await send({ path })).text()
-      sim.faults.add({ on, fault: { kind: 'drift', change, ...(field !== '' && { field }) } })
-      const { text, ...head } = (await outcomeOf(send({ path }))) as { text: string }
-      expect(head).toMatchObject({ status: 200, type: JSON_TYPE })
-      const seen = JSON.parse(text)
-      expect(differences(JSON.parse(truth), seen)).toEqual(differs)
-      expect(text).not.toBe(truth)
-      // A declaration lists the values that are known, even where the document leaves room for others.
-      expect(operations[on].returns.safeParse(seen).success).toBe(isLegal && change !== 'unknownValue')
-    })
-  },
-)
+describe.each([...LEGAL, ...ILLEGAL])('an answer of %s with %s', (on, change, field, differs) => {
+  const path = PATHS[on]!
+  const isLegal = LEGAL.some(one => one[1] === change)
+  test.each(NAMES)('%s', { tags: 'slow' }, async name => {
+    const send = CLIENTS[name]
+    const truth = await (await send({ path })).text()
+    sim.faults.add({ on, fault: { kind: 'drift', change, ...(field !== '' && { field }) } })
+    const { text, ...head } = (await outcomeOf(send({ path }))) as { text: string }
+    expect(head).toMatchObject({ status: 200, type: JSON_TYPE })
+    const seen = JSON.parse(text)
+    expect(differences(JSON.parse(truth), seen)).toEqual(differs)
+    expect(text).not.toBe(truth)
+    // A declaration lists the values that are known, even where the document leaves room for others.
+    expect(operations[on].returns.safeParse(seen).success).toBe(isLegal && change !== 'unknownValue')
+  })
+})
 
 /** Returns the paths at which two values differ, each with the second value, each path once. `[]` is any entry of a list. */
 function differences(one: unknown, other: unknown, place = ''): string[] {
@@ -439,5 +325,5 @@ describe('in time', () => {
 
 test('the rows have every change of drift', () => {
   const changes = FAULT_KINDS.drift.schema.shape.change.options
-  expect([...LEGAL, ...ILLEGAL].map(({ change }) => change)).toEqual(changes)
+  expect([...LEGAL, ...ILLEGAL].map(([, change]) => change)).toEqual(changes)
 })

@@ -71,20 +71,6 @@ describe.each(TRANSPORTS)('at %s', transport => {
     expect(await outcomeOf(clientAt(transport).batches.retrieve(ID))).toEqual(seen)
   })
 
-  test('the client gives up after its timeout when no answer comes', { tags: 'slow' }, async () => {
-    sim.faults.add({ on: 'getBatch', fault: { kind: 'hang' } })
-    const client = clientAt(transport, { timeout: 50 })
-    expect(await outcomeOf(client.batches.retrieve(ID))).toEqual({ threw: 'APIConnectionTimeoutError' })
-  })
-
-  test('the client accepts a late answer', async () => {
-    const rule = sim.faults.add({ on: 'getBatch', fault: { kind: 'latency', delay: '20ms' } })
-    const asked = clientAt(transport).batches.retrieve(ID)
-    await expect.poll(() => rule.hits, { interval: 1 }).toBe(1)
-    if (transport !== 'server') await sim.clock.advance('20ms')
-    expect((await asked).id).toBe(ID)
-  })
-
   test('a batch exists twice when its request was duplicated', async () => {
     const client = clientAt(transport)
     const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model: 'm', messages: [] } }
