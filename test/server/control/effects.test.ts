@@ -29,17 +29,13 @@ interface Command {
 interface Bad extends Command {
   readonly status: number
   /** What the answer has to say. */
-  readonly says: string | RegExp
-}
-interface CommandCase {
-  readonly good: readonly Command[]
-  readonly bad: readonly Bad[]
+  readonly says: string
 }
 
 /** Returns how a row of a command with a body says what is wrong. */
 const badly =
   (path: string) =>
-  (body: unknown, status: number, says: string | RegExp): Bad => ({ path, body, status, says })
+  (body: unknown, status: number, says: string): Bad => ({ path, body, status, says })
 const set = badly('/_sim/clock')
 const advance = badly('/_sim/clock/advance')
 const until = badly('/_sim/clock/until')
@@ -50,499 +46,389 @@ const repeat = badly('/_sim/requests')
 
 const SNAPSHOT = createSimulator({ fixtures: 'empty' }).snapshot()
 
-/** By operation. What takes no input has no bad one. */
-const COMMANDS: Readonly<Record<string, CommandCase>> = {
-  getRoot: { good: [{ path: '/' }], bad: [] },
-  getHealth: { good: [{ path: '/_sim/health' }, { path: '/_sim/health/' }], bad: [] },
-  getOverview: { good: [{ path: '/_sim' }, { path: '/_sim/' }], bad: [] },
-  getClock: { good: [{ path: '/_sim/clock' }], bad: [] },
-  setClock: {
-    good: [
-      { path: '/_sim/clock', body: { mode: 'manual' } },
-      { path: '/_sim/clock', body: {} },
-    ],
-    bad: [
-      set({ mode: 'scaled', speed: -5 }, 400, 'invalid speed -5'),
-      set({ mode: 'scaled', speed: 0 }, 400, 'invalid speed 0'),
-      set({ speed: 5 }, 400, "'speed' is for the mode scaled"),
-      set({ mode: 'Scaled' }, 400, "Did you mean 'scaled'?"),
-      set({ mode: 'scaled', speed: '60' }, 422, 'speed'),
-      set({ modus: 'manual' }, 422, 'modus'),
-      set({ mode: 'follow' }, 400, 'a server has no clock to follow'),
-      set({ mode: 'on-poll', speed: 5 }, 400, "'speed' is for the mode scaled"),
-      set({ mode: 'on-poll', step: 'soon' }, 400, 'Failed to read the duration'),
-      set({ mode: 'idle', after: -1 }, 400, 'invalid number of milliseconds -1'),
-      set([], 422, 'detail'),
-    ],
-  },
-  getAhead: {
-    good: [{ path: '/_sim/ahead' }, { path: '/_sim/ahead?by=2h&limit=3&visible=true' }],
-    bad: [
-      { path: '/_sim/ahead?by=soon', status: 400, says: 'Failed to read the duration' },
-      { path: '/_sim/ahead?limit=0', status: 422, says: 'limit' },
-      { path: '/_sim/ahead?visible=yes', status: 422, says: 'visible' },
-    ],
-  },
-  getFleet: {
-    good: [{ path: '/_sim/fleet' }, { path: '/_sim/fleet' }],
-    bad: [{ path: '/_sim/fleet?since=soon', status: 422, says: 'since' }],
-  },
-  getLifecycles: {
-    good: [{ path: '/_sim/lifecycles' }, { path: '/_sim/lifecycles?kind=batch,node&from=0s&to=1h&limit=2' }],
-    bad: [
-      { path: '/_sim/lifecycles?kind=batsh', status: 400, says: "Did you mean 'batch'?" },
-      { path: '/_sim/lifecycles?to=later', status: 400, says: 'invalid time "later"' },
-      { path: '/_sim/lifecycles?from=2h&to=1h', status: 400, says: "'2h' to '1h': it ends before it begins. Swap" },
-    ],
-  },
-  getMoney: {
-    good: [{ path: '/_sim/money' }, { path: '/_sim/money?step=1h&usage=true' }],
-    bad: [
-      { path: '/_sim/money?from=zzz', status: 400, says: "'from' and 'to' also need 'step'" },
-      { path: '/_sim/money?step=0s', status: 400, says: 'a step of no time has no end' },
-      { path: '/_sim/money?step=1h&from=2027-01-01T00:00:00Z', status: 400, says: 'what is to come is not known' },
-    ],
-  },
-  listThings: {
-    good: [{ path: '/_sim/things?kind=deployment' }],
-    bad: [
-      { path: '/_sim/things', status: 422, says: 'kind' },
-      { path: '/_sim/things?kind=planet', status: 422, says: 'kind' },
-    ],
-  },
-  getThing: {
-    good: [{ path: `/_sim/things/${RUNNING}` }, { path: '/_sim/things/account' }],
-    bad: [
-      { path: '/_sim/things/h100-00', status: 404, says: "Did you mean 'h100-0'?" },
-      { path: '/_sim/things/99999', status: 404, says: 'Failed to explain entry 99999' },
-    ],
-  },
-  compareWorlds: {
-    good: [{ path: '/_sim/differences?with=default' }],
-    bad: [
-      { path: '/_sim/differences?with=w9', status: 404, says: "unknown world 'w9'" },
-      { path: '/_sim/differences', status: 400, says: 'give one of with, snapshot and fresh=true' },
-      { path: '/_sim/differences?snapshot=none', status: 404, says: "'none'" },
-    ],
-  },
-  sendRequest: {
-    good: [{ path: '/_sim/requests', body: { method: 'GET', path: '/deploy/list' } }],
-    bad: [
-      repeat({ path: '/_sim/reset' }, 400, 'it is not a path of the service'),
-      repeat({ method: 'GET' }, 400, 'path is missing'),
-      repeat({ path: '/deploy/list', body: {} }, 400, 'a GET has no body'),
-      repeat({ repeat: { seq: 1 } }, 409, 'Failed to repeat the request 1'),
-      repeat({ repeat: { seq: 1, world: 'w9' } }, 404, "unknown world 'w9'"),
-      repeat({ repeat: { sec: 1 } }, 422, 'seq'),
-    ],
-  },
-  getCauses: {
-    good: [{ path: '/_sim/causes/1' }, { path: '/_sim/causes/1?limit=0' }],
-    bad: [
-      { path: '/_sim/causes/99', status: 404, says: 'Failed to explain entry 99' },
-      { path: '/_sim/causes/first', status: 404, says: 'a position is a whole number' },
-      { path: '/_sim/causes/1?limit=-1', status: 422, says: 'limit' },
-    ],
-  },
-  getRequest: {
-    good: [{ path: '/_sim/requests/2' }],
-    bad: [
-      { path: '/_sim/requests/99', status: 404, says: "Failed to read the request '99': unknown request" },
-      { path: '/_sim/requests/first', status: 404, says: "Failed to read the request 'first'" },
-    ],
-  },
-  openRecording: {
-    good: [{ path: '/_sim/recordings', body: { recording: RECORDING } }],
-    bad: [
-      { path: '/_sim/recordings', body: { recording: '{"x":1}' }, status: 400, says: 'Failed to read the recording' },
-      badly('/_sim/recordings')({ recording: RECORDING.replace('h100-0', 'h100-1') }, 400, 'line'),
-    ],
-  },
-  savePage: { good: [{ path: '/_sim/page' }], bad: [] },
-  getWeather: { good: [{ path: '/_sim/weather' }], bad: [] },
-  getPast: { good: [{ path: '/_sim/past' }], bad: [] },
-  keepPast: { good: [{ path: '/_sim/past' }, { path: '/_sim/past' }], bad: [] },
-  forgetPast: { good: [{ path: '/_sim/past' }], bad: [] },
-  getPastRecording: { good: [{ path: '/_sim/past/recording' }], bad: [] },
-  getPastScenario: {
-    good: [
-      { path: '/_sim/past/scenario' },
-      { path: '/_sim/past/scenario?format=typescript' },
-      { path: '/_sim/past/scenario?only=actions' },
-    ],
-    bad: [{ path: '/_sim/past/scenario?format=toml', status: 422, says: 'format' }],
-  },
-  listTroubles: { good: [{ path: '/_sim/troubles' }], bad: [] },
-  healWorld: { good: [{ path: '/_sim/heal' }], bad: [] },
-  pauseClock: {
-    good: [{ path: '/_sim/clock/pause', body: { owner: 'debugger' } }],
-    bad: [
-      { path: '/_sim/clock/pause', body: { owner: '' }, status: 422, says: 'owner' },
-      { path: '/_sim/clock/pause', body: { owner: '  ' }, status: 400, says: 'the owner is missing' },
-      { path: '/_sim/clock/pause', body: {}, status: 422, says: 'owner' },
-    ],
-  },
-  resumeClock: {
-    good: [
-      { path: '/_sim/clock/pause', body: { owner: 'debugger' } },
-      { path: '/_sim/clock/resume', body: { owner: 'debugger' } },
-    ],
-    bad: [{ path: '/_sim/clock/resume', body: { owner: 'unknown' }, status: 400, says: "'unknown' does not hold it" }],
-  },
-  advanceClock: {
-    good: [
-      { path: '/_sim/clock/advance', body: { by: '90s' } },
-      { path: '/_sim/clock/advance', body: { by: '0s' } },
-      { path: '/_sim/clock/advance', body: { to: '2026-01-01T02:00:00+01:00' } },
-    ],
-    bad: [
-      advance({}, 400, "give one of 'by' and 'to'"),
-      advance({ by: '1h', to: '2027-01-01T00:00:00Z' }, 400, "give one of 'by' and 'to'"),
-      advance({ by: '600' }, 400, 'Failed to read the duration "600": it has no unit. Forms that work:'),
-      advance({ by: '40000d' }, 400, 'longer than 100 years'),
-      advance({ to: '2026-02-30T00:00:00Z' }, 400, 'no time with an offset'),
-      advance({ to: '9999-01-01T00:00:00Z' }, 400, 'more than 200 years after the world began'),
-      advance({ by: '2 fortnights' }, 400, 'Forms that work:'),
-      advance({ by: '-1s' }, 400, 'time does not run backwards'),
-      advance({ by: 600 }, 422, "the number 600 has no unit. Give a duration, as in '600s' or '600ms'"),
-      advance({ by: null }, 422, 'by'),
-      advance({ to: '2026-01-01T00:00:00' }, 400, 'no time with an offset'),
-      advance({ to: '2025-06-01T00:00:00Z' }, 400, 'time never goes back'),
-      advance({ by: '1h', unto: '2h' }, 422, 'unto'),
-      advance(undefined, 422, 'detail'),
-      advance('1h', 422, 'detail'),
-    ],
-  },
-  nextClock: {
-    good: [{ path: '/_sim/clock/next' }, { path: '/_sim/clock/next', body: { visible: true, within: '1h' } }],
-    bad: [
-      { path: '/_sim/clock/next', body: { within: 'a while' }, status: 400, says: 'Failed to read the duration' },
-      { path: '/_sim/clock/next', body: { visible: 'yes' }, status: 422, says: 'visible' },
-    ],
-  },
-  untilClock: {
-    good: [
-      { path: '/_sim/clock/until', body: { get: '/deploy/list', where: [{ status: 'running' }], within: '1m' } },
-      { path: '/_sim/clock/until', body: { get: `/deploy/${RUNNING}`, where: { status: 'running' } } },
-      {
-        path: '/_sim/clock/until',
-        body: { get: `/v1/batches/${BATCH}`, where: { request_counts: { completed: '50..' } } },
-      },
-    ],
-    bad: [
-      until({ get: 'deploy/list', where: {} }, 400, "as in '/deploy/list'"),
-      until({ get: '/_sim/clock', where: {} }, 400, 'the service has no GET with this path'),
-      until({ get: '/payment/funds', where: {} }, 400, 'the service has no GET with this path'),
-      until({ get: '/deploy/list', where: [{}], within: '-1h' }, 400, 'Failed to read the duration'),
-      until({ get: '/deploy/nope', where: {} }, 400, 'GET /deploy/nope answers 404 {"error":"no deployment nope"}.'),
-      until({ get: '/deploy/list', where: { status: 'running' } }, 400, 'Give where as a list'),
-      until(
-        { get: `/deploy/${RUNNING}`, where: [{}] },
-        400,
-        'answers an object, and where is a list. Give where as an',
-      ),
-      until({ get: '/v1/batches', where: [{}] }, 400, 'Give where as an object, as in {"object":"list"}.'),
-      until({ get: '/v1/batches', where: { data: [{ status: 'nope' }] } }, 400, 'status is never "nope".'),
-      until({ get: '/v1/models', where: JSON.parse('{"__proto__":{"a":1}}') }, 400, "unknown field '__proto__'."),
-      until({ get: '/deploy/list', where: [] }, 422, 'at least 1 item'),
-      until({ get: '/deploy/list', where: [{ statsu: 'running' }] }, 400, "'statsu'. Did you mean 'status'?"),
-      until({ get: '/deploy/list', where: [{ status: 'runing' }] }, 400, 'status is never'),
-      until({ get: '/deploy/list', where: [3] }, 400, 'it is never 3. Give its fields.'),
-      until({ get: `/deploy/${RUNNING}`, where: { instances: { ready: 1 } } }, 400, "unknown field 'ready'"),
-      until(
-        { get: `/v1/batches/${BATCH}`, where: { created_at: { gte: 50 } } },
-        400,
-        'or a range of numbers, as in "50.."',
-      ),
-      until({ get: `/v1/batches/${BATCH}`, where: { created_at: '20..3' } }, 400, 'created_at is never "20..3"'),
-      until({ get: `/v1/batches/${BATCH}`, where: { endpoint: 3 } }, 400, 'endpoint is never 3. Give a text.'),
-      until({ get: '/v1/batches', where: { data: { id: BATCH } } }, 400, 'Give a list.'),
-      until({ get: '/v1/batches', where: { has_more: 'no' } }, 400, 'has_more is never "no". Give true or false.'),
-      until({ get: '/deploy/list', where: 'running' }, 422, 'where'),
-      until({ get: '/deploy/list', where: [{}], whithin: '1h' }, 422, "Did you mean 'within'?"),
-      until({ where: {} }, 422, 'get'),
-    ],
-  },
-  reset: { good: [{ path: '/_sim/reset' }], bad: [] },
-  getJournal: {
-    good: [
-      { path: '/_sim/journal' },
-      { path: '/_sim/journal?after=999999&limit=0&kind=*' },
-      { path: '/_sim/journal?kind=batch.completed' },
-    ],
-    bad: [
-      { path: '/_sim/journal?after=x', status: 422, says: 'after' },
-      { path: '/_sim/journal?limit=1.5', status: 422, says: 'limit' },
-      { path: '/_sim/journal?after=-1', status: 422, says: 'after' },
-      { path: '/_sim/journal?limit=all', status: 422, says: 'limit' },
-      { path: '/_sim/journal?kind=deployment.runing', status: 400, says: "Did you mean 'deployment.running'?" },
-      { path: '/_sim/journal?kind=deploymnt.*', status: 400, says: "unknown kind 'deploymnt.*'" },
-      { path: '/_sim/journal?kind=request,zzz', status: 400, says: "unknown kind 'zzz'. docs/journal.md lists the" },
-      { path: '/_sim/journal?kinds=request', status: 422, says: "kinds. Did you mean 'kind'?" },
-    ],
-  },
-  listRequests: {
-    good: [
-      { path: '/_sim/requests' },
-      { path: '/_sim/requests?operation=list*,getMe&status=2xx,404&decidedBy=none&from=0s&to=1767229200&bodies=whole' },
-      { path: '/_sim/requests?token=&after=7&limit=0&subject=none&method=get&path=/deploy/*' },
-    ],
-    bad: [
-      { path: '/_sim/requests?operation=getDeploymnt', status: 400, says: "Did you mean 'getDeployment'?" },
-      { path: '/_sim/requests?status=ok', status: 400, says: 'invalid status' },
-      { path: '/_sim/requests?from=soon', status: 400, says: 'invalid time' },
-      { path: '/_sim/requests?token=nobodys', status: 400, says: 'unknown token' },
-      { path: '/_sim/requests?limit=all', status: 422, says: 'limit' },
-      { path: '/_sim/requests?oper=x', status: 422, says: "Did you mean 'operation'?" },
-    ],
-  },
-  verifyReceived: {
-    good: [
-      { path: '/_sim/verify', body: { expect: { operation: 'getMe', none: true } } },
-      {
-        path: '/_sim/verify',
-        body: { expect: [{ operation: 'getMe' }, { path: '/x', status: '4xx' }], inOrder: true },
-      },
-    ],
-    bad: [
-      verify({}, 422, 'expect'),
-      verify({ expect: [] }, 400, 'nothing is expected'),
-      verify({ expect: { operation: 'getM' } }, 400, "Did you mean 'getMe'?"),
-      verify({ expect: { opration: 'getMe' } }, 400, "Did you mean 'operation'?"),
-      verify({ expect: {}, order: true }, 400, "unknown option 'order'"),
-      verify({ expect: {}, from: 'soon' }, 400, 'invalid time'),
-      verify({ expect: { exactly: 'one' } }, 422, 'exactly'),
-    ],
-  },
-  watchEvents: {
-    good: [
-      { path: '/_sim/events?after=start&follow=false' },
-      { path: '/_sim/events?kind=deployment.*,request&subject=none&after=1-5-0&follow=false' },
-    ],
-    bad: [
-      { path: '/_sim/events?kind=deployment.runing', status: 400, says: "Did you mean 'deployment.running'?" },
-      { path: '/_sim/events?after=yesterday', status: 400, says: "invalid position 'yesterday'" },
-      { path: '/_sim/events?follow=no', status: 422, says: 'follow' },
-      { path: '/_sim/events?kinds=request', status: 422, says: "Did you mean 'kind'?" },
-    ],
-  },
-  getDigest: { good: [{ path: '/_sim/digest' }], bad: [] },
-  getLedger: {
-    good: [
-      { path: '/_sim/ledger' },
-      { path: `/_sim/ledger?subject=${RUNNING}` },
-      { path: '/_sim/ledger?from=2026-01-01T00:00:00Z&to=1767229200' },
-    ],
-    bad: [
-      { path: '/_sim/ledger?from=', status: 400, says: 'invalid time' },
-      { path: '/_sim/ledger?from=5&to=2', status: 400, says: "from '5': that is after the end, '2'. Give an earlier" },
-      { path: '/_sim/ledger?from=99999999999', status: 400, says: 'that is after the end, 2026-01-01T00:00:0' },
-      { path: '/_sim/ledger?subjct=x', status: 422, says: "Did you mean 'subject'?" },
-      { path: '/_sim/ledger?to=2026-01-01', status: 400, says: "as in '2026-01-01T00:00:00Z'" },
-    ],
-  },
-  judgeClients: {
-    good: [
-      { path: '/_sim/judge' },
-      { path: '/_sim/judge?off=backsOff,usesLists&pollsAtMost=0.5&client=default&keep=' },
-    ],
-    bad: [
-      { path: '/_sim/judge?off=backOff', status: 400, says: "Did you mean 'backsOff'?" },
-      { path: '/_sim/judge?off=noLeak', status: 400, says: 'needs a run of explore' },
-      { path: '/_sim/judge?keep=dep_1', status: 400, says: 'no client created' },
-      { path: '/_sim/judge?pollsAtMost=0', status: 400, says: 'Give a number above 0' },
-      { path: '/_sim/judge?client=nobodys', status: 400, says: 'unknown token' },
-      { path: '/_sim/judge?rules=backsOff', status: 422, says: 'rules' },
-    ],
-  },
-  getReport: {
-    good: [
-      { path: '/_sim/report' },
-      { path: '/_sim/report?from=2026-01-01T00:00:00Z&to=1767225600' },
-      { path: '/_sim/report?from=1767225600&step=1h' },
-    ],
-    bad: [
-      { path: '/_sim/report?from=', status: 400, says: 'invalid time' },
-      { path: '/_sim/report?form=x', status: 422, says: "Did you mean 'from'?" },
-      { path: '/_sim/report?from=2025-12-31T00:00:00Z', status: 400, says: 'the world began at' },
-      { path: '/_sim/report?to=2027-01-01T00:00:00Z', status: 400, says: 'what is to come is not known' },
-      { path: '/_sim/report?step=0s', status: 400, says: 'a step of no time has no end' },
-      { path: '/_sim/report?step=soon', status: 400, says: 'no known form' },
-    ],
-  },
-  listNodes: { good: [{ path: '/_sim/cluster/nodes' }], bad: [] },
-  getNodeOfDeployment: {
-    good: [{ path: `/_sim/cluster/deployments/${RUNNING}/node` }],
-    bad: [
-      { path: `/_sim/cluster/deployments/${STOPPED}/node`, status: 409, says: 'no instance of it has been placed' },
-      { path: '/_sim/cluster/deployments/none/node', status: 404, says: 'no deployment or container' },
-    ],
-  },
-  listGpuLimits: {
-    good: [{ path: '/_sim/cluster/limits' }],
-    bad: [{ path: '/_sim/cluster/limits?gpu=H100-80GB', status: 422, says: 'It takes none.' }],
-  },
-  createWorld: {
-    good: [{ path: '/_sim/worlds' }, { path: '/_sim/worlds', body: { fixtures: 'empty', seed: 3 } }],
-    bad: [
-      { path: '/_sim/worlds', body: { fixtures: 'emty' }, status: 400, says: "Did you mean 'empty'?" },
-      { path: '/_sim/worlds', body: { from: 'nowhere' }, status: 404, says: "unknown world 'nowhere'" },
-    ],
-  },
-  listWorlds: { good: [{ path: '/_sim/worlds' }], bad: [] },
-  getWorld: {
-    good: [{ path: '/_sim/worlds/default' }],
-    bad: [{ path: '/_sim/worlds/w7', status: 404, says: "unknown world 'w7'" }],
-  },
-  deleteWorld: {
-    good: [],
-    bad: [
-      { path: '/_sim/worlds/w7', status: 404, says: "unknown world 'w7'" },
-      { path: '/_sim/worlds/default', status: 409, says: 'POST /_sim/reset' },
-    ],
-  },
-  listVerbs: { good: [{ path: '/_sim/commands' }], bad: [] },
-  giveCommand: {
-    good: [
-      { path: '/_sim/commands', body: { verb: 'zone.down', target: 'east-a' } },
-      { path: '/_sim/commands', body: { verb: 'zone.up', target: 'east-a', at: '10m' } },
-      { path: '/_sim/commands', body: { verb: 'hub.throttle', args: { share: 0.1 } } },
-      { path: '/_sim/commands', body: { verb: 'limit.set', target: 'H100-80GB', args: { limit: null } } },
-    ],
-    bad: [
-      give({ verb: 'zone.dwon' }, 400, "Did you mean 'zone.down'?"),
-      give({ verb: 'zone.down', target: 'east-x' }, 400, 'Did you mean'),
-      give({ verb: 'hub.down', at: 'later' }, 400, "at 'later' is an invalid time"),
-      give({ verb: 'hub.down', at: '2025-12-31T23:00:00Z' }, 400, 'in the past'),
-      give({ verb: 'hub.throttle' }, 400, 'share is missing'),
-      give({}, 422, 'verb'),
-      give({ verb: 'node.crash', target: '__proto__' }, 400, 'the fleet has none of that name'),
-      give({ verb: 'pool.stockOut', target: 'other' }, 400, 'the type is unknown'),
-      give(
-        { verb: 'price.set', target: 'H100-80GB', args: { cents: -0.5 } },
-        400,
-        'Give cents per hour from 0 to 1,000,000,000',
-      ),
-    ],
-  },
-  listFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
-  addFault: {
-    good: [
-      { path: '/_sim/faults', body: { on: '*', fault: { kind: 'hang' } } },
-      { path: '/_sim/faults', body: { name: 'mine', on: ['list*'], until: '1h', fault: { kind: 'empty' } } },
-      { path: '/_sim/faults', body: { on: '*', fault: { kind: 'latency', delay: '2s', jitter: 0 } } },
-    ],
-    bad: [
-      add({ on: 'lists', fault: { kind: 'hang' } }, 400, 'unknown operation'),
-      add({ on: '*', fault: { kind: 'reste' } }, 400, "Did you mean 'reset'?"),
-      add({ on: '*' }, 422, 'fault'),
-      ...['for', 'from', 'until'].map(field => {
-        const says = `"${field}"],"msg":"Value error, the number 600 has no unit. Give a duration, as in '600s' or '600ms'`
-        return add({ on: '*', nth: 1, [field]: 600, fault: { kind: 'hang' } }, 422, says)
-      }),
-      ...Object.entries({ rateLimit: 'retryAfter', latency: 'delay', stale: 'lag' }).map(([kind, field]) =>
-        add({ on: '*', fault: { kind, [field]: 5 } }, 422, `"${field}"],"msg":"Value error, the number 5 has no unit.`),
-      ),
-    ],
-  },
-  getFault: {
-    good: [{ path: '/_sim/faults/known' }],
-    bad: [{ path: '/_sim/faults/knwn', status: 404, says: "Did you mean 'known'?" }],
-  },
-  removeFault: {
-    good: [{ path: '/_sim/faults/known' }],
-    bad: [{ path: '/_sim/faults/none', status: 404, says: 'unknown rule' }],
-  },
-  listScenarios: { good: [{ path: '/_sim/scenarios' }], bad: [] },
-  getScenario: {
-    good: [{ path: '/_sim/scenarios/hub-outage' }],
-    bad: [{ path: '/_sim/scenarios/hub-outag', status: 404, says: "Did you mean 'hub-outage'?" }],
-  },
-  startScenario: {
-    good: [{ path: '/_sim/scenarios/hub-outage/start' }],
-    bad: [
-      { path: '/_sim/scenarios/hub-uotage/start', status: 404, says: "Did you mean 'hub-outage'?" },
-      { path: '/_sim/scenarios/money/start', status: 400, says: 'it has no timeline' },
-      { path: '/_sim/scenarios/timeline/start?at=5m', status: 422, says: 'It takes none.' },
-    ],
-  },
-  runScenario: {
-    good: [{ path: '/_sim/scenarios/hub-outage/run' }],
-    bad: [
-      { path: '/_sim/scenarios/hub-uotage/run', status: 404, says: "Did you mean 'hub-outage'?" },
-      { path: '/_sim/scenarios/hub-outage/run', body: { opne: true }, status: 422, says: 'opne' },
-    ],
-  },
-  stopScenario: {
-    good: [{ path: '/_sim/scenarios/hub-outage' }],
-    bad: [{ path: '/_sim/scenarios/of-unknown', status: 404, says: 'GET /_sim/scenarios lists them' }],
-  },
-  clearFaults: { good: [{ path: '/_sim/faults' }], bad: [] },
-  getMetrics: {
-    good: [{ path: '/_sim/metrics' }],
-    bad: [{ path: '/_sim/metrics?step=1m', status: 422, says: 'It takes none.' }],
-  },
-  getEngineMetrics: {
-    good: [{ path: '/_sim/engines/2cZeTxVFN7tKxCCh-0/metrics' }],
-    bad: [{ path: '/_sim/engines/2cZeTxVFN7tKxCCh-9/metrics', status: 404, says: 'unknown instance' }],
-  },
-  getFields: { good: [{ path: '/_sim/fields' }], bad: [] },
-  explainSubject: {
-    good: [{ path: '/_sim/explain/account' }, { path: '/_sim/explain/acme%2Fassistant' }],
-    bad: [
-      { path: '/_sim/explain/acount', status: 404, says: "Did you mean 'account'?" },
-      { path: '/_sim/explain/999999', status: 404, says: 'Failed to explain entry 999999 of the journal' },
-      { path: '/_sim/explain/account?depth=3', status: 422, says: 'depth' },
-    ],
-  },
-  getUnread: { good: [], bad: [{ path: '/_sim/unread', status: 400, says: 'Start with --strict-requests' }] },
-  listScriptedAnswers: { good: [{ path: '/_sim/inference' }], bad: [] },
-  scriptAnswer: {
-    good: [
-      { path: '/_sim/inference', body: { answer: { text: 'Sunny.' } } },
-      { path: '/_sim/inference', body: { name: 'once', times: 1, contains: 'rain', answer: { json: { wet: true } } } },
-    ],
-    bad: [
-      { path: '/_sim/inference', body: { name: 'known', answer: { text: '' } }, status: 400, says: "a rule 'known'" },
-      { path: '/_sim/inference', body: { times: 0, answer: { text: '' } }, status: 422, says: 'times' },
-      { path: '/_sim/inference', body: { contains: 'rain' }, status: 422, says: 'answer' },
-    ],
-  },
-  removeScriptedAnswer: {
-    good: [{ path: '/_sim/inference/known' }],
-    bad: [{ path: '/_sim/inference/knwon', status: 404, says: "Did you mean 'known'?" }],
-  },
-  clearScriptedAnswers: { good: [{ path: '/_sim/inference' }], bad: [] },
-  listSnapshots: { good: [{ path: '/_sim/snapshots' }], bad: [] },
-  takeSnapshot: {
-    good: [
-      { path: '/_sim/snapshots', body: { name: 'mine' } },
-      { path: '/_sim/snapshots', body: {} },
-    ],
-    bad: [
-      { path: '/_sim/snapshots', body: { name: 'known' }, status: 409, says: 'duplicate name' },
-      { path: '/_sim/snapshots', body: { name: 'a/b' }, status: 422, says: 'should match pattern' },
-    ],
-  },
-  restoreSnapshot: {
-    good: [{ path: '/_sim/snapshots/known/restore' }, { path: '/_sim/snapshots/known/restore' }],
-    bad: [{ path: '/_sim/snapshots/unknown/restore', status: 404, says: "Did you mean 'known'?" }],
-  },
-  exportSnapshot: {
-    good: [{ path: '/_sim/snapshots/known/export' }],
-    bad: [{ path: '/_sim/snapshots/zzzzzzz/export', status: 404, says: 'GET /_sim/snapshots lists' }],
-  },
-  importSnapshot: {
-    good: [{ path: '/_sim/snapshots/theirs/import', file: SNAPSHOT.toBytes() }],
-    bad: [
-      { path: '/_sim/snapshots/theirs/import', file: Buffer.from('x'), status: 400, says: 'it is not a snapshot' },
-      { path: '/_sim/snapshots/known/import', file: SNAPSHOT.toBytes(), status: 409, says: 'duplicate name' },
-    ],
-  },
-  deleteSnapshot: {
-    good: [{ path: '/_sim/snapshots/known' }],
-    bad: [{ path: '/_sim/snapshots/knwon', status: 404, says: "Did you mean 'known'?" }],
-  },
+/** Commands that are carried out, by operation: each a path, or a path and a body. */
+const GOOD: Readonly<Record<string, readonly (string | readonly [path: string, body: unknown] | Command)[]>> = {
+  getRoot: ['/'],
+  getHealth: ['/_sim/health', '/_sim/health/'],
+  getOverview: ['/_sim', '/_sim/'],
+  getClock: ['/_sim/clock'],
+  setClock: [
+    ['/_sim/clock', { mode: 'manual' }],
+    ['/_sim/clock', {}],
+  ],
+  getAhead: ['/_sim/ahead', '/_sim/ahead?by=2h&limit=3&visible=true'],
+  getFleet: ['/_sim/fleet', '/_sim/fleet'],
+  getLifecycles: ['/_sim/lifecycles', '/_sim/lifecycles?kind=batch,node&from=0s&to=1h&limit=2'],
+  getMoney: ['/_sim/money', '/_sim/money?step=1h&usage=true'],
+  listThings: ['/_sim/things?kind=deployment'],
+  getThing: [`/_sim/things/${RUNNING}`, '/_sim/things/account'],
+  compareWorlds: ['/_sim/differences?with=default'],
+  sendRequest: [['/_sim/requests', { method: 'GET', path: '/deploy/list' }]],
+  getCauses: ['/_sim/causes/1', '/_sim/causes/1?limit=0'],
+  getRequest: ['/_sim/requests/2'],
+  openRecording: [['/_sim/recordings', { recording: RECORDING }]],
+  savePage: ['/_sim/page'],
+  getWeather: ['/_sim/weather'],
+  getPast: ['/_sim/past'],
+  keepPast: ['/_sim/past', '/_sim/past'],
+  forgetPast: ['/_sim/past'],
+  getPastRecording: ['/_sim/past/recording'],
+  getPastScenario: ['/_sim/past/scenario', '/_sim/past/scenario?format=typescript', '/_sim/past/scenario?only=actions'],
+  listTroubles: ['/_sim/troubles'],
+  healWorld: ['/_sim/heal'],
+  pauseClock: [['/_sim/clock/pause', { owner: 'debugger' }]],
+  resumeClock: [
+    ['/_sim/clock/pause', { owner: 'debugger' }],
+    ['/_sim/clock/resume', { owner: 'debugger' }],
+  ],
+  advanceClock: [
+    ['/_sim/clock/advance', { by: '90s' }],
+    ['/_sim/clock/advance', { by: '0s' }],
+    ['/_sim/clock/advance', { to: '2026-01-01T02:00:00+01:00' }],
+  ],
+  nextClock: ['/_sim/clock/next', ['/_sim/clock/next', { visible: true, within: '1h' }]],
+  untilClock: [
+    ['/_sim/clock/until', { get: '/deploy/list', where: [{ status: 'running' }], within: '1m' }],
+    ['/_sim/clock/until', { get: `/deploy/${RUNNING}`, where: { status: 'running' } }],
+    ['/_sim/clock/until', { get: `/v1/batches/${BATCH}`, where: { request_counts: { completed: '50..' } } }],
+  ],
+  reset: ['/_sim/reset'],
+  getJournal: ['/_sim/journal', '/_sim/journal?after=999999&limit=0&kind=*', '/_sim/journal?kind=batch.completed'],
+  listRequests: [
+    '/_sim/requests',
+    '/_sim/requests?operation=list*,getMe&status=2xx,404&decidedBy=none&from=0s&to=1767229200&bodies=whole',
+    '/_sim/requests?token=&after=7&limit=0&subject=none&method=get&path=/deploy/*',
+  ],
+  verifyReceived: [
+    ['/_sim/verify', { expect: { operation: 'getMe', none: true } }],
+    ['/_sim/verify', { expect: [{ operation: 'getMe' }, { path: '/x', status: '4xx' }], inOrder: true }],
+  ],
+  watchEvents: [
+    '/_sim/events?after=start&follow=false',
+    '/_sim/events?kind=deployment.*,request&subject=none&after=1-5-0&follow=false',
+  ],
+  getDigest: ['/_sim/digest'],
+  getLedger: [
+    '/_sim/ledger',
+    `/_sim/ledger?subject=${RUNNING}`,
+    '/_sim/ledger?from=2026-01-01T00:00:00Z&to=1767229200',
+  ],
+  judgeClients: ['/_sim/judge', '/_sim/judge?off=backsOff,usesLists&pollsAtMost=0.5&client=default&keep='],
+  getReport: [
+    '/_sim/report',
+    '/_sim/report?from=2026-01-01T00:00:00Z&to=1767225600',
+    '/_sim/report?from=1767225600&step=1h',
+  ],
+  listNodes: ['/_sim/cluster/nodes'],
+  getNodeOfDeployment: [`/_sim/cluster/deployments/${RUNNING}/node`],
+  listGpuLimits: ['/_sim/cluster/limits'],
+  createWorld: ['/_sim/worlds', ['/_sim/worlds', { fixtures: 'empty', seed: 3 }]],
+  listWorlds: ['/_sim/worlds'],
+  getWorld: ['/_sim/worlds/default'],
+  deleteWorld: [],
+  listVerbs: ['/_sim/commands'],
+  giveCommand: [
+    ['/_sim/commands', { verb: 'zone.down', target: 'east-a' }],
+    ['/_sim/commands', { verb: 'zone.up', target: 'east-a', at: '10m' }],
+    ['/_sim/commands', { verb: 'hub.throttle', args: { share: 0.1 } }],
+    ['/_sim/commands', { verb: 'limit.set', target: 'H100-80GB', args: { limit: null } }],
+  ],
+  listFaults: ['/_sim/faults'],
+  addFault: [
+    ['/_sim/faults', { on: '*', fault: { kind: 'hang' } }],
+    ['/_sim/faults', { name: 'mine', on: ['list*'], until: '1h', fault: { kind: 'empty' } }],
+    ['/_sim/faults', { on: '*', fault: { kind: 'latency', delay: '2s', jitter: 0 } }],
+  ],
+  getFault: ['/_sim/faults/known'],
+  removeFault: ['/_sim/faults/known'],
+  listScenarios: ['/_sim/scenarios'],
+  getScenario: ['/_sim/scenarios/hub-outage'],
+  startScenario: ['/_sim/scenarios/hub-outage/start'],
+  runScenario: ['/_sim/scenarios/hub-outage/run'],
+  stopScenario: ['/_sim/scenarios/hub-outage'],
+  clearFaults: ['/_sim/faults'],
+  getMetrics: ['/_sim/metrics'],
+  getEngineMetrics: ['/_sim/engines/2cZeTxVFN7tKxCCh-0/metrics'],
+  getFields: ['/_sim/fields'],
+  explainSubject: ['/_sim/explain/account', '/_sim/explain/acme%2Fassistant'],
+  getUnread: [],
+  listScriptedAnswers: ['/_sim/inference'],
+  scriptAnswer: [
+    ['/_sim/inference', { answer: { text: 'Sunny.' } }],
+    ['/_sim/inference', { name: 'once', times: 1, contains: 'rain', answer: { json: { wet: true } } }],
+  ],
+  removeScriptedAnswer: ['/_sim/inference/known'],
+  clearScriptedAnswers: ['/_sim/inference'],
+  listSnapshots: ['/_sim/snapshots'],
+  takeSnapshot: [
+    ['/_sim/snapshots', { name: 'mine' }],
+    ['/_sim/snapshots', {}],
+  ],
+  restoreSnapshot: ['/_sim/snapshots/known/restore', '/_sim/snapshots/known/restore'],
+  exportSnapshot: ['/_sim/snapshots/known/export'],
+  importSnapshot: [{ path: '/_sim/snapshots/theirs/import', file: SNAPSHOT.toBytes() }],
+  deleteSnapshot: ['/_sim/snapshots/known'],
+}
+
+/** What is refused, by operation. What takes no input has nothing. */
+const BAD: Readonly<Record<string, readonly (readonly [path: string, status: number, says: string] | Bad)[]>> = {
+  setClock: [
+    set({ mode: 'scaled', speed: -5 }, 400, 'invalid speed -5'),
+    set({ mode: 'scaled', speed: 0 }, 400, 'invalid speed 0'),
+    set({ speed: 5 }, 400, "'speed' is for the mode scaled"),
+    set({ mode: 'Scaled' }, 400, "Did you mean 'scaled'?"),
+    set({ mode: 'scaled', speed: '60' }, 422, 'speed'),
+    set({ modus: 'manual' }, 422, 'modus'),
+    set({ mode: 'follow' }, 400, 'a server has no clock to follow'),
+    set({ mode: 'on-poll', speed: 5 }, 400, "'speed' is for the mode scaled"),
+    set({ mode: 'on-poll', step: 'soon' }, 400, 'Failed to read the duration'),
+    set({ mode: 'idle', after: -1 }, 400, 'invalid number of milliseconds -1'),
+    set([], 422, 'detail'),
+  ],
+  getAhead: [
+    ['/_sim/ahead?by=soon', 400, 'Failed to read the duration'],
+    ['/_sim/ahead?limit=0', 422, 'limit'],
+    ['/_sim/ahead?visible=yes', 422, 'visible'],
+  ],
+  getFleet: [['/_sim/fleet?since=soon', 422, 'since']],
+  getLifecycles: [
+    ['/_sim/lifecycles?kind=batsh', 400, "Did you mean 'batch'?"],
+    ['/_sim/lifecycles?to=later', 400, 'invalid time "later"'],
+    ['/_sim/lifecycles?from=2h&to=1h', 400, "'2h' to '1h': it ends before it begins. Swap"],
+  ],
+  getMoney: [
+    ['/_sim/money?from=zzz', 400, "'from' and 'to' also need 'step'"],
+    ['/_sim/money?step=0s', 400, 'a step of no time has no end'],
+    ['/_sim/money?step=1h&from=2027-01-01T00:00:00Z', 400, 'what is to come is not known'],
+  ],
+  listThings: [
+    ['/_sim/things', 422, 'kind'],
+    ['/_sim/things?kind=planet', 422, 'kind'],
+  ],
+  getThing: [
+    ['/_sim/things/h100-00', 404, "Did you mean 'h100-0'?"],
+    ['/_sim/things/99999', 404, 'Failed to explain entry 99999'],
+  ],
+  compareWorlds: [
+    ['/_sim/differences?with=w9', 404, "unknown world 'w9'"],
+    ['/_sim/differences', 400, 'give one of with, snapshot and fresh=true'],
+    ['/_sim/differences?snapshot=none', 404, "'none'"],
+  ],
+  sendRequest: [
+    repeat({ path: '/_sim/reset' }, 400, 'it is not a path of the service'),
+    repeat({ method: 'GET' }, 400, 'path is missing'),
+    repeat({ path: '/deploy/list', body: {} }, 400, 'a GET has no body'),
+    repeat({ repeat: { seq: 1 } }, 409, 'Failed to repeat the request 1'),
+    repeat({ repeat: { seq: 1, world: 'w9' } }, 404, "unknown world 'w9'"),
+    repeat({ repeat: { sec: 1 } }, 422, 'seq'),
+  ],
+  getCauses: [
+    ['/_sim/causes/99', 404, 'Failed to explain entry 99'],
+    ['/_sim/causes/first', 404, 'a position is a whole number'],
+    ['/_sim/causes/1?limit=-1', 422, 'limit'],
+  ],
+  getRequest: [
+    ['/_sim/requests/99', 404, "Failed to read the request '99': unknown request"],
+    ['/_sim/requests/first', 404, "Failed to read the request 'first'"],
+  ],
+  openRecording: [
+    { path: '/_sim/recordings', body: { recording: '{"x":1}' }, status: 400, says: 'Failed to read the recording' },
+    badly('/_sim/recordings')({ recording: RECORDING.replace('h100-0', 'h100-1') }, 400, 'line'),
+  ],
+  getPastScenario: [['/_sim/past/scenario?format=toml', 422, 'format']],
+  pauseClock: [
+    { path: '/_sim/clock/pause', body: { owner: '' }, status: 422, says: 'owner' },
+    { path: '/_sim/clock/pause', body: { owner: '  ' }, status: 400, says: 'the owner is missing' },
+    { path: '/_sim/clock/pause', body: {}, status: 422, says: 'owner' },
+  ],
+  resumeClock: [
+    { path: '/_sim/clock/resume', body: { owner: 'unknown' }, status: 400, says: "'unknown' does not hold it" },
+  ],
+  advanceClock: [
+    advance({}, 400, "give one of 'by' and 'to'"),
+    advance({ by: '1h', to: '2027-01-01T00:00:00Z' }, 400, "give one of 'by' and 'to'"),
+    advance({ by: '600' }, 400, 'Failed to read the duration "600": it has no unit. Forms that work:'),
+    advance({ by: '40000d' }, 400, 'longer than 100 years'),
+    advance({ to: '2026-02-30T00:00:00Z' }, 400, 'no time with an offset'),
+    advance({ to: '9999-01-01T00:00:00Z' }, 400, 'more than 200 years after the world began'),
+    advance({ by: '2 fortnights' }, 400, 'Forms that work:'),
+    advance({ by: '-1s' }, 400, 'time does not run backwards'),
+    advance({ by: 600 }, 422, "the number 600 has no unit. Give a duration, as in '600s' or '600ms'"),
+    advance({ by: null }, 422, 'by'),
+    advance({ to: '2026-01-01T00:00:00' }, 400, 'no time with an offset'),
+    advance({ to: '2025-06-01T00:00:00Z' }, 400, 'time never goes back'),
+    advance({ by: '1h', unto: '2h' }, 422, 'unto'),
+    advance(undefined, 422, 'detail'),
+    advance('1h', 422, 'detail'),
+  ],
+  nextClock: [
+    { path: '/_sim/clock/next', body: { within: 'a while' }, status: 400, says: 'Failed to read the duration' },
+    { path: '/_sim/clock/next', body: { visible: 'yes' }, status: 422, says: 'visible' },
+  ],
+  untilClock: [
+    until({ get: 'deploy/list', where: {} }, 400, "as in '/deploy/list'"),
+    until({ get: '/_sim/clock', where: {} }, 400, 'the service has no GET with this path'),
+    until({ get: '/payment/funds', where: {} }, 400, 'the service has no GET with this path'),
+    until({ get: '/deploy/list', where: [{}], within: '-1h' }, 400, 'Failed to read the duration'),
+    until({ get: '/deploy/nope', where: {} }, 400, 'GET /deploy/nope answers 404 {"error":"no deployment nope"}.'),
+    until({ get: '/deploy/list', where: { status: 'running' } }, 400, 'Give where as a list'),
+    until({ get: `/deploy/${RUNNING}`, where: [{}] }, 400, 'answers an object, and where is a list. Give where as an'),
+    until({ get: '/v1/batches', where: [{}] }, 400, 'Give where as an object, as in {"object":"list"}.'),
+    until({ get: '/v1/batches', where: { data: [{ status: 'nope' }] } }, 400, 'status is never "nope".'),
+    until({ get: '/v1/models', where: JSON.parse('{"__proto__":{"a":1}}') }, 400, "unknown field '__proto__'."),
+    until({ get: '/deploy/list', where: [] }, 422, 'at least 1 item'),
+    until({ get: '/deploy/list', where: [{ statsu: 'running' }] }, 400, "'statsu'. Did you mean 'status'?"),
+    until({ get: '/deploy/list', where: [{ status: 'runing' }] }, 400, 'status is never'),
+    until({ get: '/deploy/list', where: [3] }, 400, 'it is never 3. Give its fields.'),
+    until({ get: `/deploy/${RUNNING}`, where: { instances: { ready: 1 } } }, 400, "unknown field 'ready'"),
+    until(
+      { get: `/v1/batches/${BATCH}`, where: { created_at: { gte: 50 } } },
+      400,
+      'or a range of numbers, as in "50.."',
+    ),
+    until({ get: `/v1/batches/${BATCH}`, where: { created_at: '20..3' } }, 400, 'created_at is never "20..3"'),
+    until({ get: `/v1/batches/${BATCH}`, where: { endpoint: 3 } }, 400, 'endpoint is never 3. Give a text.'),
+    until({ get: '/v1/batches', where: { data: { id: BATCH } } }, 400, 'Give a list.'),
+    until({ get: '/v1/batches', where: { has_more: 'no' } }, 400, 'has_more is never "no". Give true or false.'),
+    until({ get: '/deploy/list', where: 'running' }, 422, 'where'),
+    until({ get: '/deploy/list', where: [{}], whithin: '1h' }, 422, "Did you mean 'within'?"),
+    until({ where: {} }, 422, 'get'),
+  ],
+  getJournal: [
+    ['/_sim/journal?after=x', 422, 'after'],
+    ['/_sim/journal?limit=1.5', 422, 'limit'],
+    ['/_sim/journal?after=-1', 422, 'after'],
+    ['/_sim/journal?limit=all', 422, 'limit'],
+    ['/_sim/journal?kind=deployment.runing', 400, "Did you mean 'deployment.running'?"],
+    ['/_sim/journal?kind=deploymnt.*', 400, "unknown kind 'deploymnt.*'"],
+    ['/_sim/journal?kind=request,zzz', 400, "unknown kind 'zzz'. docs/journal.md lists the"],
+    ['/_sim/journal?kinds=request', 422, "kinds. Did you mean 'kind'?"],
+  ],
+  listRequests: [
+    ['/_sim/requests?operation=getDeploymnt', 400, "Did you mean 'getDeployment'?"],
+    ['/_sim/requests?status=ok', 400, 'invalid status'],
+    ['/_sim/requests?from=soon', 400, 'invalid time'],
+    ['/_sim/requests?token=nobodys', 400, 'unknown token'],
+    ['/_sim/requests?limit=all', 422, 'limit'],
+    ['/_sim/requests?oper=x', 422, "Did you mean 'operation'?"],
+  ],
+  verifyReceived: [
+    verify({}, 422, 'expect'),
+    verify({ expect: [] }, 400, 'nothing is expected'),
+    verify({ expect: { operation: 'getM' } }, 400, "Did you mean 'getMe'?"),
+    verify({ expect: { opration: 'getMe' } }, 400, "Did you mean 'operation'?"),
+    verify({ expect: {}, order: true }, 400, "unknown option 'order'"),
+    verify({ expect: {}, from: 'soon' }, 400, 'invalid time'),
+    verify({ expect: { exactly: 'one' } }, 422, 'exactly'),
+  ],
+  watchEvents: [
+    ['/_sim/events?kind=deployment.runing', 400, "Did you mean 'deployment.running'?"],
+    ['/_sim/events?after=yesterday', 400, "invalid position 'yesterday'"],
+    ['/_sim/events?follow=no', 422, 'follow'],
+    ['/_sim/events?kinds=request', 422, "Did you mean 'kind'?"],
+  ],
+  getLedger: [
+    ['/_sim/ledger?from=', 400, 'invalid time'],
+    ['/_sim/ledger?from=5&to=2', 400, "from '5': that is after the end, '2'. Give an earlier"],
+    ['/_sim/ledger?from=99999999999', 400, 'that is after the end, 2026-01-01T00:00:0'],
+    ['/_sim/ledger?subjct=x', 422, "Did you mean 'subject'?"],
+    ['/_sim/ledger?to=2026-01-01', 400, "as in '2026-01-01T00:00:00Z'"],
+  ],
+  judgeClients: [
+    ['/_sim/judge?off=backOff', 400, "Did you mean 'backsOff'?"],
+    ['/_sim/judge?off=noLeak', 400, 'needs a run of explore'],
+    ['/_sim/judge?keep=dep_1', 400, 'no client created'],
+    ['/_sim/judge?pollsAtMost=0', 400, 'Give a number above 0'],
+    ['/_sim/judge?client=nobodys', 400, 'unknown token'],
+    ['/_sim/judge?rules=backsOff', 422, 'rules'],
+  ],
+  getReport: [
+    ['/_sim/report?from=', 400, 'invalid time'],
+    ['/_sim/report?form=x', 422, "Did you mean 'from'?"],
+    ['/_sim/report?from=2025-12-31T00:00:00Z', 400, 'the world began at'],
+    ['/_sim/report?to=2027-01-01T00:00:00Z', 400, 'what is to come is not known'],
+    ['/_sim/report?step=0s', 400, 'a step of no time has no end'],
+    ['/_sim/report?step=soon', 400, 'no known form'],
+  ],
+  getNodeOfDeployment: [
+    [`/_sim/cluster/deployments/${STOPPED}/node`, 409, 'no instance of it has been placed'],
+    ['/_sim/cluster/deployments/none/node', 404, 'no deployment or container'],
+  ],
+  listGpuLimits: [['/_sim/cluster/limits?gpu=H100-80GB', 422, 'It takes none.']],
+  createWorld: [
+    { path: '/_sim/worlds', body: { fixtures: 'emty' }, status: 400, says: "Did you mean 'empty'?" },
+    { path: '/_sim/worlds', body: { from: 'nowhere' }, status: 404, says: "unknown world 'nowhere'" },
+  ],
+  getWorld: [['/_sim/worlds/w7', 404, "unknown world 'w7'"]],
+  deleteWorld: [
+    ['/_sim/worlds/w7', 404, "unknown world 'w7'"],
+    ['/_sim/worlds/default', 409, 'POST /_sim/reset'],
+  ],
+  giveCommand: [
+    give({ verb: 'zone.dwon' }, 400, "Did you mean 'zone.down'?"),
+    give({ verb: 'zone.down', target: 'east-x' }, 400, 'Did you mean'),
+    give({ verb: 'hub.down', at: 'later' }, 400, "at 'later' is an invalid time"),
+    give({ verb: 'hub.down', at: '2025-12-31T23:00:00Z' }, 400, 'in the past'),
+    give({ verb: 'hub.throttle' }, 400, 'share is missing'),
+    give({}, 422, 'verb'),
+    give({ verb: 'node.crash', target: '__proto__' }, 400, 'the fleet has none of that name'),
+    give({ verb: 'pool.stockOut', target: 'other' }, 400, 'the type is unknown'),
+    give(
+      { verb: 'price.set', target: 'H100-80GB', args: { cents: -0.5 } },
+      400,
+      'Give cents per hour from 0 to 1,000,000,000',
+    ),
+  ],
+  addFault: [
+    add({ on: 'lists', fault: { kind: 'hang' } }, 400, 'unknown operation'),
+    add({ on: '*', fault: { kind: 'reste' } }, 400, "Did you mean 'reset'?"),
+    add({ on: '*' }, 422, 'fault'),
+    ...['for', 'from', 'until'].map(field => {
+      const says = `"${field}"],"msg":"Value error, the number 600 has no unit. Give a duration, as in '600s' or '600ms'`
+      return add({ on: '*', nth: 1, [field]: 600, fault: { kind: 'hang' } }, 422, says)
+    }),
+    ...Object.entries({ rateLimit: 'retryAfter', latency: 'delay', stale: 'lag' }).map(([kind, field]) =>
+      add({ on: '*', fault: { kind, [field]: 5 } }, 422, `"${field}"],"msg":"Value error, the number 5 has no unit.`),
+    ),
+  ],
+  getFault: [['/_sim/faults/knwn', 404, "Did you mean 'known'?"]],
+  removeFault: [['/_sim/faults/none', 404, 'unknown rule']],
+  getScenario: [['/_sim/scenarios/hub-outag', 404, "Did you mean 'hub-outage'?"]],
+  startScenario: [
+    ['/_sim/scenarios/hub-uotage/start', 404, "Did you mean 'hub-outage'?"],
+    ['/_sim/scenarios/money/start', 400, 'it has no timeline'],
+    ['/_sim/scenarios/timeline/start?at=5m', 422, 'It takes none.'],
+  ],
+  runScenario: [
+    ['/_sim/scenarios/hub-uotage/run', 404, "Did you mean 'hub-outage'?"],
+    { path: '/_sim/scenarios/hub-outage/run', body: { opne: true }, status: 422, says: 'opne' },
+  ],
+  stopScenario: [['/_sim/scenarios/of-unknown', 404, 'GET /_sim/scenarios lists them']],
+  getMetrics: [['/_sim/metrics?step=1m', 422, 'It takes none.']],
+  getEngineMetrics: [['/_sim/engines/2cZeTxVFN7tKxCCh-9/metrics', 404, 'unknown instance']],
+  explainSubject: [
+    ['/_sim/explain/acount', 404, "Did you mean 'account'?"],
+    ['/_sim/explain/999999', 404, 'Failed to explain entry 999999 of the journal'],
+    ['/_sim/explain/account?depth=3', 422, 'depth'],
+  ],
+  getUnread: [['/_sim/unread', 400, 'Start with --strict-requests']],
+  scriptAnswer: [
+    { path: '/_sim/inference', body: { name: 'known', answer: { text: '' } }, status: 400, says: "a rule 'known'" },
+    { path: '/_sim/inference', body: { times: 0, answer: { text: '' } }, status: 422, says: 'times' },
+    { path: '/_sim/inference', body: { contains: 'rain' }, status: 422, says: 'answer' },
+  ],
+  removeScriptedAnswer: [['/_sim/inference/knwon', 404, "Did you mean 'known'?"]],
+  takeSnapshot: [
+    { path: '/_sim/snapshots', body: { name: 'known' }, status: 409, says: 'duplicate name' },
+    { path: '/_sim/snapshots', body: { name: 'a/b' }, status: 422, says: 'should match pattern' },
+  ],
+  restoreSnapshot: [['/_sim/snapshots/unknown/restore', 404, "Did you mean 'known'?"]],
+  exportSnapshot: [['/_sim/snapshots/zzzzzzz/export', 404, 'GET /_sim/snapshots lists']],
+  importSnapshot: [
+    { path: '/_sim/snapshots/theirs/import', file: Buffer.from('x'), status: 400, says: 'it is not a snapshot' },
+    { path: '/_sim/snapshots/known/import', file: SNAPSHOT.toBytes(), status: 409, says: 'duplicate name' },
+  ],
+  deleteSnapshot: [['/_sim/snapshots/knwon', 404, "Did you mean 'known'?"]],
 }
 
 const scenarios = new ScenarioLibrary(['test/workbench/scenario/forms', 'scenarios'])
@@ -558,6 +444,15 @@ function send({ server }: Running, method: string, { path, body, file }: Command
     ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   })
 }
+
+const commandsOf = (operation: string) =>
+  GOOD[operation]!.map((one): Command => {
+    if (typeof one === 'string') return { path: one }
+    return 'path' in one ? one : { path: one[0], body: one[1] }
+  })
+
+const refusedOf = (operation: string) =>
+  (BAD[operation] ?? []).map((one): Bad => ('path' in one ? one : { path: one[0], status: one[1], says: one[2] }))
 
 /** With rules, a snapshot and scenarios to speak of. */
 async function prepared(operation: string): Promise<Running> {
@@ -588,7 +483,7 @@ const worldOf = ({ sim }: Running) => ({
 
 describe('every command', () => {
   test('has its cases in this table', () => {
-    expect(Object.keys(COMMANDS).sort()).toEqual(Object.keys(controlOperations).sort())
+    expect(Object.keys(GOOD).sort()).toEqual(Object.keys(controlOperations).sort())
   })
 
   test.each(TABLE)(
@@ -596,7 +491,7 @@ describe('every command', () => {
     { tags: 'slow' },
     async ({ operation, endpoint }) => {
       const world = await prepared(operation)
-      for (const command of COMMANDS[operation]!.good) {
+      for (const command of commandsOf(operation)) {
         const response = await send(world, endpoint.method, command)
         const text = await response.text()
         expect([command, response.status, text.slice(0, 200)]).toEqual([command, 200, expect.any(String)])
@@ -609,17 +504,17 @@ describe('every command', () => {
     },
   )
 
-  test.each(TABLE.filter(({ operation }) => COMMANDS[operation]!.bad.length > 0))(
+  test.each(TABLE.filter(({ operation }) => BAD[operation] !== undefined))(
     '$operation says what is wrong with what it will not take, and changes nothing',
     { tags: 'slow' },
     async ({ operation, endpoint }) => {
       const world = await prepared(operation)
       const before = worldOf(world)
-      for (const { status, says, ...command } of COMMANDS[operation]!.bad) {
+      for (const { status, says, ...command } of refusedOf(operation)) {
         const response = await send(world, endpoint.method, command)
         const text = JSON.parse(await response.text())
         const message = status === 422 ? JSON.stringify(text) : text.error
-        expect([command, response.status, message]).toEqual([command, status, expect.stringMatching(pattern(says))])
+        expect([command, response.status, message]).toEqual([command, status, expect.stringContaining(says)])
         expect(worldOf(world), JSON.stringify(command)).toEqual(before)
       }
     },
@@ -631,8 +526,7 @@ describe('every command', () => {
     async ({ operation, endpoint: { method } }) => {
       const world = await prepared(operation)
       const before = worldOf(world)
-      const { good, bad } = COMMANDS[operation]!
-      const url = world.server.url + [...good, ...bad][0]!.path
+      const url = world.server.url + [...commandsOf(operation), ...refusedOf(operation)][0]!.path
       const json = { 'content-type': 'application/json' }
       const bodies = ['{"seed":7}', '{bad', '[]', `{"seed":"${'7'.repeat(200_000)}"}`, streamOf('{"seed":7}')]
       for (const body of bodies) {
@@ -657,10 +551,6 @@ const streamOf = (text: string) =>
       controller.close()
     },
   })
-
-function pattern(says: string | RegExp): RegExp {
-  return says instanceof RegExp ? says : new RegExp(says.replaceAll(/[^\w\s]/g, '\\$&'))
-}
 
 /** A world with a batch of so many lines under way. */
 async function busy(lines: number): Promise<Running> {
