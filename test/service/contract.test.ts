@@ -20,107 +20,55 @@ interface Row {
   auth?: 'none' | 'optional'
 }
 
-const DEPLOYMENT = [
-  'deploy_id',
-  'model_name',
-  'version',
-  'task',
-  'status',
-  'fail_reason',
-  'created_at',
-  'updated_at',
-  'type',
-  'instances',
-  'config',
-  'settings',
-]
-const BATCH = [
-  'id',
-  'object',
-  'endpoint',
-  'input_file_id',
-  'completion_window',
-  'status',
-  'created_at',
-  'expires_at',
-  'errors',
-  'output_file_id',
-  'error_file_id',
-  'in_progress_at',
-  'completed_at',
-  'failed_at',
-  'finalizing_at',
-  'expired_at',
-  'cancelled_at',
-  'cancelling_at',
-  'request_counts',
-  'metadata',
-]
-const MODEL = [
-  'model_name',
-  'type',
-  'reported_type',
-  'pricing',
-  'description',
-  'cover_img_url',
-  'tags',
-  'max_tokens',
-  'replaced_by',
-  'deprecated',
-  'quantization',
-  'mmlu',
-  'expected',
-  'private',
-  'is_partner',
-]
-const VOICE = ['user_id', 'voice_id', 'name', 'description', 'created_at', 'updated_at']
+const words = (text: string) => text.split(' ')
+
+const DEPLOYMENT = words(
+  'deploy_id model_name version task status fail_reason created_at updated_at type instances config settings',
+)
+const BATCH = words(
+  'id object endpoint input_file_id completion_window status created_at expires_at errors output_file_id error_file_id in_progress_at completed_at failed_at finalizing_at expired_at cancelled_at cancelling_at request_counts metadata',
+)
+const MODEL = words(
+  'model_name type reported_type pricing description cover_img_url tags max_tokens replaced_by deprecated quantization mmlu expected private is_partner',
+)
+const VOICE = words('user_id voice_id name description created_at updated_at')
 
 const DOCUMENT: Row[] = [
   {
     operation: 'listApiTokens',
     route: 'GET /v1/api-tokens',
-    returns: ['token', 'created_at', 'name', 'token_id', 'allowed_ips'],
+    returns: words('token created_at name token_id allowed_ips'),
   },
-  { operation: 'setTopup', route: 'POST /payment/topup', body: ['amount', 'threshold', 'enabled'], returns: [] },
+  { operation: 'setTopup', route: 'POST /payment/topup', body: words('amount threshold enabled'), returns: [] },
   { operation: 'addFunds', route: 'POST /payment/funds', body: ['amount'], returns: [] },
   { operation: 'getRentUsage', route: 'GET /payment/usage/rent', query: ['from', 'to'], returns: ['id_to_duration'] },
   {
     operation: 'requestGpuLimit',
     route: 'POST /v1/me/gpu_limit/request',
-    body: ['gpu_type', 'requested_limit', 'reason'],
+    body: words('gpu_type requested_limit reason'),
     returns: [],
   },
   {
     operation: 'uploadFile',
     route: 'POST /v1/files',
     // The last two are those of the compatible protocol.
-    form: ['purpose', 'expires_after[anchor]', 'expires_after[seconds]'],
-    returns: ['id', 'object', 'bytes', 'created_at', 'filename', 'purpose', 'expires_at'],
+    form: words('purpose expires_after[anchor] expires_after[seconds]'),
+    returns: words('id object bytes created_at filename purpose expires_at'),
   },
   {
     operation: 'createBatch',
     route: 'POST /v1/batches',
     alt: true,
-    body: ['input_file_id', 'endpoint', 'completion_window', 'metadata', 'output_expires_after'],
+    body: words('input_file_id endpoint completion_window metadata output_expires_after'),
     // The document marks metadata as required but describes it as optional.
-    required: ['input_file_id', 'endpoint', 'completion_window'],
+    required: words('input_file_id endpoint completion_window'),
     returns: BATCH,
   },
   {
     operation: 'createLlmDeployment',
     route: 'POST /deploy/llm',
     alt: true,
-    body: [
-      'model_name',
-      'gpu',
-      'num_gpus',
-      'max_batch_size',
-      'hub',
-      'base_model',
-      'container_image',
-      'settings',
-      'extra_args',
-    ],
+    body: words('model_name gpu num_gpus max_batch_size hub base_model container_image settings extra_args'),
     required: ['model_name', 'gpu'],
     returns: DEPLOYMENT,
   },
@@ -128,8 +76,8 @@ const DOCUMENT: Row[] = [
     operation: 'createLora',
     route: 'POST /v1/lora/create',
     alt: true,
-    body: ['base_model', 'lora_name', 'source', 'private', 'description'],
-    required: ['base_model', 'lora_name', 'source', 'private'],
+    body: words('base_model lora_name source private description'),
+    required: words('base_model lora_name source private'),
     returns: DEPLOYMENT,
   },
   { operation: 'listDeployments', route: 'GET /deploy/list', alt: true, query: ['status'], returns: DEPLOYMENT },
@@ -141,7 +89,7 @@ const DOCUMENT: Row[] = [
     route: 'GET /models/{model_name}/schema/{variantKey}',
     alt: true,
     query: ['version'],
-    returns: ['variant', 'fields_in', 'schema_in', 'schema_out', 'schema_stream'],
+    returns: words('variant fields_in schema_in schema_out schema_stream'),
   },
   { operation: 'getHardware', route: 'GET /v2/hardware', query: ['model'], returns: ['hardware'] },
   { operation: 'listAggregatorModels', route: 'GET /aggregator/models', auth: 'none', returns: ['data'] },
@@ -151,7 +99,7 @@ const DOCUMENT: Row[] = [
     operation: 'countTokens',
     route: 'POST /vendor_a/v1/messages/count_tokens',
     auth: 'optional',
-    body: ['model', 'messages', 'system', 'tools', 'thinking', 'tool_choice'],
+    body: words('model messages system tools thinking tool_choice'),
     returns: ['input_tokens'],
   },
   { operation: 'renameHosted', route: 'PATCH /v1/hosted/{instance_id}', body: ['name'], returns: [] },

@@ -8,15 +8,15 @@ import { sendTo } from '../setup/send-to.ts'
 const CHAT = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content: 'Hello.' }] }
 const DEPLOYMENT = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 
-type Row = readonly [
+type Row = [
   name: string,
   request: readonly [method: string, path: string, body?: unknown],
   status: number,
   decidedBy: ReceivedRequest['decidedBy'],
   arrange?: (sim: Simulator) => unknown,
 ]
-const CREATE = ['POST', '/deploy/llm', DEPLOYMENT] as const
-const ASK = ['POST', '/v1/chat/completions', CHAT] as const
+const CREATE: Row[1] = ['POST', '/deploy/llm', DEPLOYMENT]
+const ASK: Row[1] = ['POST', '/v1/chat/completions', CHAT]
 const OUT = { error: { status: 503, message: 'out' } }
 const fault = (fault: Fault) => (sim: Simulator) => sim.faults.add({ on: '*', fault })
 

@@ -128,15 +128,10 @@ function ofModel(task: Task, field = 'model'): ByStatus {
   }
 }
 
-const deployAny: ByStatus = {
-  402: noFunds,
-  403: overLimit,
-  409: once('is deployed already'),
-  429: full,
-}
+const deployAny: ByStatus = { 402: noFunds, 403: overLimit, 409: once('is deployed already'), 429: full }
 
-/** The operations in the order of their paths. */
-export const PROVOCATIONS: Readonly<Partial<Record<keyof typeof operations, ByStatus>>> = {
+/** The operations in the order of their paths, but for those whose only refusal is that of an unknown thing. */
+const OWN: Readonly<Partial<Record<keyof typeof operations, ByStatus>>> = {
   // Deployments.
   deployHubModel: {
     ...deployAny,
@@ -152,25 +147,20 @@ export const PROVOCATIONS: Readonly<Partial<Record<keyof typeof operations, BySt
   },
   getGpuAvailability: { 404: withQuery('base_model', UNKNOWN, UNKNOWN) },
   suggestDeploymentName: { 404: withQuery('model_name', 'aurora-labs/aurora-v1-7b-chat', 'aurora-v1-7b-chat') },
-  deleteDeployment: { 404: unknownPath('deleteDeployment') },
-  getDeployment: { 404: unknownPath('getDeployment') },
   updateDeployment: {
     400: atPath('/deploy/s9Tev4JSqwBepwSM', 'is of the type lora'),
     402: { ...noFunds, change: { fields: { settings: { max_instances: 9 } } } },
     403: { ...overLimit, change: { fields: { settings: { min_instances: 4, max_instances: 9 } } } },
-    404: unknownPath('updateDeployment'),
   },
   startDeployment: {
     400: atPath('/deploy/2cZeTxVFN7tKxCCh/start', 'not stopped'),
     402: noFunds,
     403: overLimit,
-    404: unknownPath('startDeployment'),
   },
-  getDeploymentStats: { 404: unknownPath('getDeploymentStats'), 410: deletedBefore('deleted') },
-  getDetailedDeploymentStats: { 404: unknownPath('getDetailedDeploymentStats'), 410: deletedBefore('deleted') },
+  getDeploymentStats: { 410: deletedBefore('deleted') },
+  getDetailedDeploymentStats: { 410: deletedBefore('deleted') },
   stopDeployment: {
     400: atPath(`/deploy/${STOPPED['text-generation']}/stop`, 'stopped'),
-    404: unknownPath('stopDeployment'),
   },
   deployModel: {
     ...deployAny,
@@ -182,19 +172,14 @@ export const PROVOCATIONS: Readonly<Partial<Record<keyof typeof operations, BySt
   queryLogs: { 400: longRange, 404: withQuery('deploy_id', UNKNOWN, UNKNOWN) },
 
   // Models and adapters.
-  getModelFamily: { 404: unknownPath('getModelFamily') },
-  deleteModel: { 401: atPath(`/models/${CHAT}`, 'does not belong to the account'), 404: unknownPath('deleteModel') },
-  getModel: { 404: unknownPath('getModel') },
+  deleteModel: { 401: atPath(`/models/${CHAT}`, 'does not belong to the account') },
   updateModelDetails: {
     403: atPath(`/models/${CHAT}/meta`, 'does not belong to the account'),
-    404: unknownPath('updateModelDetails'),
   },
   updateModelPublicity: {
     403: atPath(`/models/${CHAT}/publicity`, 'does not belong to the account'),
-    404: unknownPath('updateModelPublicity'),
   },
   getModelSchema: { 404: atPath(`/models/${UNKNOWN}/schema/default`, UNKNOWN) },
-  listModelVersions: { 404: unknownPath('listModelVersions') },
   getHardware: { 404: withQuery('model', UNKNOWN, UNKNOWN) },
   createLora: {
     400: withFields({ base_model: EMBED }, 'not a language model'),
@@ -202,11 +187,6 @@ export const PROVOCATIONS: Readonly<Partial<Record<keyof typeof operations, BySt
     404: withFields({ base_model: UNKNOWN }, UNKNOWN),
     409: once('already'),
   },
-  deleteLora: { 404: unknownPath('deleteLora') },
-  getLora: { 404: unknownPath('getLora') },
-  updateLora: { 404: unknownPath('updateLora') },
-  getLoraStatus: { 404: unknownPath('getLoraStatus') },
-  listLorasOfModel: { 404: unknownPath('listLorasOfModel') },
 
   // Account.
   addFunds: {
@@ -239,7 +219,6 @@ export const PROVOCATIONS: Readonly<Partial<Record<keyof typeof operations, BySt
   },
   createScopedToken: { 404: withFields({ api_key_name: UNKNOWN }, UNKNOWN) },
   addSshKey: { 409: once('already') },
-  deleteSshKey: { 404: unknownPath('deleteSshKey') },
 
   // Files, batches and voices.
   listFiles: { 404: withQuery('after', UNKNOWN, UNKNOWN) },
@@ -259,9 +238,6 @@ export const PROVOCATIONS: Readonly<Partial<Record<keyof typeof operations, BySt
     404: unknownPath('cancelBatch', 'batch not found'),
   },
   addVoice: { 413: tooLarge('25 MB') },
-  deleteVoice: { 404: unknownPath('deleteVoice') },
-  getVoice: { 404: unknownPath('getVoice') },
-  editVoice: { 404: unknownPath('editVoice') },
 
   // Rented machines.
   createContainer: {
@@ -271,32 +247,25 @@ export const PROVOCATIONS: Readonly<Partial<Record<keyof typeof operations, BySt
     429: once('too many containers'),
   },
   getContainerGpuAvailability: { 404: withQuery('base_model', UNKNOWN, UNKNOWN) },
-  deleteContainer: { 400: deletedBefore('deleted'), 404: unknownPath('deleteContainer') },
-  getContainer: { 404: unknownPath('getContainer') },
-  renameContainer: { 400: deletedBefore('deleted'), 404: unknownPath('renameContainer') },
+  deleteContainer: { 400: deletedBefore('deleted') },
+  renameContainer: { 400: deletedBefore('deleted') },
   createHosted: {
     400: withFields({ region: UNKNOWN }, `no region ${UNKNOWN}`),
     402: noFunds,
     404: withFields({ plan_id: UNKNOWN }, `no plan ${UNKNOWN}`),
     429: once('too many hosted instances'),
   },
-  deleteHosted: { 400: deletedBefore('deleted'), 404: unknownPath('deleteHosted') },
-  getHosted: { 404: unknownPath('getHosted') },
-  renameHosted: { 400: deletedBefore('deleted'), 404: unknownPath('renameHosted') },
+  deleteHosted: { 400: deletedBefore('deleted') },
+  renameHosted: { 400: deletedBefore('deleted') },
   expandHostedStorage: {
     400: withFields({ new_size_gb: 21 }, 'not larger'),
-    404: unknownPath('expandHostedStorage'),
     409: once('being expanded already'),
   },
   startHosted: {
     400: atPath('/v1/hosted/inst_HmSomZNCU5EAVUqwFpxpN9vc/start', 'is running, not stopped'),
     402: noFunds,
-    404: unknownPath('startHosted'),
   },
-  stopHosted: {
-    400: atPath('/v1/hosted/inst_djvv7xQqcTZpad3Hiy2HQWs2/stop', 'is stopped already'),
-    404: unknownPath('stopHosted'),
-  },
+  stopHosted: { 400: atPath('/v1/hosted/inst_djvv7xQqcTZpad3Hiy2HQWs2/stop', 'is stopped already') },
 
   // Requests to models.
   createChatCompletion: {
@@ -336,11 +305,19 @@ export const PROVOCATIONS: Readonly<Partial<Record<keyof typeof operations, BySt
   createDeploymentInference: {
     ...ofCaller,
     400: withFields({ webhook: 'http://hooks.example/' }, 'hooks.example'),
-    404: unknownPath('createDeploymentInference'),
     413: tooLarge('25 MB'),
     503: atPath(`/v1/inference/deploy/${STOPPED['text-generation']}`, 'is stopped, not running'),
   },
 }
+
+/** The provocations of each operation. A path of an unknown thing is 404 if it is not another one. */
+export const PROVOCATIONS: Readonly<Record<string, ByStatus>> = Object.fromEntries(
+  Object.entries<AnyEndpoint>(operations).map(([id, { path, refusals }]) => {
+    const operation = id as keyof typeof operations
+    const unknown = 404 in refusals && path.includes('{') && { 404: unknownPath(operation) }
+    return [id, { ...unknown, ...OWN[operation] }]
+  }),
+)
 
 const unknownToken: Provocation = {
   change: { headers: { authorization: `Bearer ${UNKNOWN}` } },

@@ -64,6 +64,12 @@ const streaming =
     return reader.cancel()
   }
 
+const createAfterLook: JudgedClient = async ({ send }) => {
+  await send('POST', '/deploy/llm', NEW)
+  const { body } = await send('GET', '/deploy/list')
+  if (body.length === 0) await send('POST', '/deploy/llm', NEW)
+}
+
 export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
   leavesNothingRunning: {
     bad: [
@@ -91,13 +97,7 @@ export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
         await send('POST', '/deploy/llm', NEW)
       },
     ],
-    good: [
-      async context => {
-        await context.send('POST', '/deploy/llm', NEW)
-        const { body } = await context.send('GET', '/deploy/list')
-        if (body.length === 0) await context.send('POST', '/deploy/llm', NEW)
-      },
-    ],
+    good: [createAfterLook],
     words:
       /^Request \d+ \(createLlmDeployment, connection failed\), sent 0s after the start, left its outcome unknown\. The client sent the same create again with request \d+ \(createLlmDeployment, \d+\), and had not looked in between\. The first one had taken effect: it created \S+\./,
   },
@@ -214,12 +214,7 @@ export const CASES: Readonly<Record<ConductRuleName, RuleCase>> = {
 }
 
 /** A client that keeps a rule by one of its exceptions. */
-export interface RightfulCase {
-  readonly rule: ConductRuleName
-  readonly title: string
-  readonly client: JudgedClient
-  readonly options?: SimulatorOptions
-}
+export type RightfulCase = [rule: ConductRuleName, title: string, JudgedClient, options?: SimulatorOptions]
 
 const failing = (fault: FaultRule['fault'], times: number): SimulatorOptions => ({
   faults: [{ on: 'createChatCompletion', fault, times }],
@@ -249,76 +244,43 @@ export const readOn =
     }
   }
 
+const lost = (fault: FaultRule['fault']): SimulatorOptions => ({
+  faults: [{ on: 'createLlmDeployment', fault, times: 1 }],
+})
+
+const createAfterWait: JudgedClient = async ({ send, sleep }) => {
+  const { retryAfter } = await send('POST', '/deploy/llm', NEW)
+  await sleep(retryAfter! * 1_000)
+  await send('POST', '/deploy/llm', NEW)
+}
+
+const adaptAfterDelete: JudgedClient = async context => {
+  const { body } = await context.send('POST', '/deploy/llm', NEW)
+  const adapter = { base_model: 'acme/none', name: 'acme/adapter' }
+  await context.send('GET', '/deploy/none')
+  await context.send('GET', '/deploy/none')
+  await context.send('POST', '/v1/lora/create', adapter)
+  await remove(context, body.deploy_id)
+  await context.send('POST', '/v1/lora/create', adapter)
+}
+
+const readOneVoice: JudgedClient = async ({ send }) => {
+  const { body } = await send('GET', '/v1/voices')
+  const [{ voice_id }] = body.voices ?? body
+  for (let i = 0; i < 8; i++) await send('GET', `/v1/voices/${voice_id}`)
+}
+
+const asked = failing({ kind: 'rateLimit', retryAfter: '5s' }, 4)
+const cutOff = { inferencePace: 'clock', ...failing({ kind: 'reset', effect: 'done' }, 1) } as const
+
 export const RIGHTFUL: readonly RightfulCase[] = [
-  {
-    rule: 'readsEnd',
-    title: 'reads its batch twice more after the end',
-    client: readOn(2),
-  },
-  {
-    rule: 'looksBeforeCreate',
-    title: 'creates again after a look that shows nothing',
-    options: { faults: [{ on: 'createLlmDeployment', fault: { kind: 'reset' }, times: 1 }] },
-    client: async ({ send }) => {
-      await send('POST', '/deploy/llm', NEW)
-      const { body } = await send('GET', '/deploy/list')
-      if (body.length === 0) await send('POST', '/deploy/llm', NEW)
-    },
-  },
-  {
-    rule: 'looksBeforeCreate',
-    title: 'creates again after a 503 that asks for a wait',
-    options: { faults: [{ on: 'createLlmDeployment', fault: { kind: 'status', status: 503 }, times: 1 }] },
-    client: async ({ send, sleep }) => {
-      const { retryAfter } = await send('POST', '/deploy/llm', NEW)
-      await sleep(retryAfter! * 1_000)
-      await send('POST', '/deploy/llm', NEW)
-    },
-  },
-  {
-    rule: 'noRepeatedRefusal',
-    title: 'repeats a create after it has deleted what was in its way',
-    client: async context => {
-      const { body } = await context.send('POST', '/deploy/llm', NEW)
-      const adapter = { base_model: 'acme/none', name: 'acme/adapter' }
-      await context.send('GET', '/deploy/none')
-      await context.send('GET', '/deploy/none')
-      await context.send('POST', '/v1/lora/create', adapter)
-      await remove(context, body.deploy_id)
-      await context.send('POST', '/v1/lora/create', adapter)
-    },
-  },
-  {
-    rule: 'backsOff',
-    title: 'tries once a minute',
-    options: failing({ kind: 'status', status: 500 }, 4),
-    client: retrying(60_000, 60_000, 60_000, 60_000),
-  },
-  {
-    rule: 'backsOff',
-    title: 'waits as long as each answer asks',
-    options: failing({ kind: 'rateLimit', retryAfter: '5s' }, 4),
-    client: retrying(5_000, 5_000, 5_000, 5_000),
-  },
-  {
-    rule: 'readsEnd',
-    title: 'has read its deployment as running',
-    client: readOnceAfter(900_000),
-  },
-  {
-    rule: 'finishesStreams',
-    title: 'loses a stream to a fault',
-    options: { inferencePace: 'clock', ...failing({ kind: 'reset', effect: 'done' }, 1) },
-    client: context => streaming(true)(context).catch(() => undefined),
-  },
-  {
-    rule: 'usesLists',
-    title: 'reads one thing many times',
-    options: { fixtures: 'default' },
-    client: async ({ send }) => {
-      const { body } = await send('GET', '/v1/voices')
-      const [{ voice_id }] = body.voices ?? body
-      for (let i = 0; i < 8; i++) await send('GET', `/v1/voices/${voice_id}`)
-    },
-  },
+  ['readsEnd', 'reads its batch twice more after the end', readOn(2)],
+  ['looksBeforeCreate', 'creates again after a look that shows nothing', createAfterLook, lost({ kind: 'reset' })],
+  ['looksBeforeCreate', 'creates after a 503 and a wait', createAfterWait, lost({ kind: 'status', status: 503 })],
+  ['noRepeatedRefusal', 'repeats a create after it has deleted what was in its way', adaptAfterDelete],
+  ['backsOff', 'tries once a minute', retrying(...Array(4).fill(60_000)), failing({ kind: 'status', status: 500 }, 4)],
+  ['backsOff', 'waits as long as each answer asks', retrying(5_000, 5_000, 5_000, 5_000), asked],
+  ['readsEnd', 'has read its deployment as running', readOnceAfter(900_000)],
+  ['finishesStreams', 'loses a stream to a fault', context => streaming(true)(context).catch(() => undefined), cutOff],
+  ['usesLists', 'reads one thing many times', readOneVoice, { fixtures: 'default' }],
 ]

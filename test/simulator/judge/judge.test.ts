@@ -88,6 +88,10 @@ test('a rule of the user gets the conduct of each client', async () => {
 })
 
 const RULE: ConductRule = { summary: 'S.', advice: 'A.', source: 'O.', check: () => [] }
+const mine = (change: object) => ({ rules: { mine: { ...RULE, ...change } } })
+const fails = () => {
+  throw new Error('oh')
+}
 const MISTAKES: [options: object, message: string][] = [
   [{ rules: { backOff: false } }, "Failed to judge: unknown rule 'backOff'. Did you mean 'backsOff'?"],
   [{ rules: { noLeak: false } }, "Failed to judge: the rule 'noLeak' needs a run of explore"],
@@ -95,40 +99,22 @@ const MISTAKES: [options: object, message: string][] = [
     { rules: { backsOff: RULE } },
     'Failed to judge: the rule backsOff exists already. Give your own rule another name.',
   ],
-  [{ rules: { mine: { ...RULE, source: '' } } }, 'Failed to judge: the rule mine has no source. Give a sentence.'],
-  [
-    { rules: { mine: { ...RULE, sees: 'some' } } },
-    `Failed to judge: the rule mine sees "some". Give 'client' or 'all'`,
-  ],
+  [mine({ source: '' }), 'Failed to judge: the rule mine has no source. Give a sentence.'],
+  [mine({ sees: 'some' }), `Failed to judge: the rule mine sees "some". Give 'client' or 'all'`],
   [{ rules: { mine: 'no' } }, 'Failed to judge: the rule mine is "no". Give false, or an object'],
-  [{ rules: { mine: { ...RULE, check: () => 'bad' } } }, 'Failed to judge: the rule mine returned "bad".'],
+  [mine({ check: () => 'bad' }), 'Failed to judge: the rule mine returned "bad".'],
+  [mine({ check: () => [{}] }), 'the rule mine returned a list with something else than violations.'],
+  [mine({ check: fails }), 'the rule mine threw Error: oh. Correct its check.'],
   [
-    { rules: { mine: { ...RULE, check: () => [{}] } } },
-    'the rule mine returned a list with something else than violations.',
-  ],
-  [
-    {
-      rules: {
-        mine: {
-          ...RULE,
-          check: () => {
-            throw new Error('oh')
-          },
-        },
-      },
-    },
-    'the rule mine threw Error: oh. Correct its check.',
-  ],
-  [
-    { rules: { mine: { ...RULE, check: async () => Promise.reject(new Error('oh')) } } },
+    mine({ check: async () => Promise.reject(new Error('oh')) }),
     'Failed to judge: the rule mine returned a promise. Make its check answer at once, without async.',
   ],
   [
-    { rules: { mine: { ...RULE, check: () => [{ words: ' ', operation: '', evidence: [] }] } } },
+    mine({ check: () => [{ words: ' ', operation: '', evidence: [] }] }),
     'the rule mine returned a violation without words.',
   ],
   ...['a text', null, { kind: 'nope' }, { kind: 'posting' }].map((fact): [object, string] => [
-    { rules: { mine: { ...RULE, check: () => [{ words: 'W.', operation: '', evidence: [fact] }] } } },
+    mine({ check: () => [{ words: 'W.', operation: '', evidence: [fact] }] }),
     `the rule mine returned ${JSON.stringify(fact)} as evidence, which is no { kind: 'request', request }`,
   ]),
   ...[
@@ -137,7 +123,7 @@ const MISTAKES: [options: object, message: string][] = [
     ({ sim }: Conduct) => sim.inference.add({ answer: { text: 'yes' } }),
     ({ sim }: Conduct) => sim.reset(),
   ].map((change): [object, string] => [
-    { rules: { mine: { ...RULE, check: (conduct: Conduct) => [change(conduct)].slice(1) } } },
+    mine({ check: (conduct: Conduct) => [change(conduct)].slice(1) }),
     'the rule mine changed the world. Make its check only read, or work with sim.fork().',
   ]),
   ...[
@@ -145,10 +131,7 @@ const MISTAKES: [options: object, message: string][] = [
     ({ requests }: Conduct) => Object.assign(requests[0]!, { status: 500 }),
     ({ requests }: Conduct) => Object.assign(requests[0]!.body as object, { model: 'other' }),
     ({ created }: Conduct) => (created as unknown[]).push({}),
-  ].map((change): [object, string] => [
-    { rules: { mine: { ...RULE, check: change } } },
-    'the rule mine threw TypeError: Cannot',
-  ]),
+  ].map((change): [object, string] => [mine({ check: change }), 'the rule mine threw TypeError: Cannot']),
   [{ rules: [] }, 'Failed to judge: rules is []. Give an object, as in { backsOff: false }.'],
   [{ rule: {} }, "Failed to judge: unknown option 'rule'. Did you mean 'rules'?"],
   [{ pollsAtMost: 0 }, 'Failed to judge: pollsAtMost is 0. Give a number above 0.'],

@@ -19,7 +19,7 @@ test.each(CONDUCT_RULE_NAMES)('a good client keeps %s', async name => {
   expect(sim.judge().findings.filter(({ rule }) => rule === name)).toEqual([])
 })
 
-test.each(RIGHTFUL)('a client that $title keeps $rule', async ({ rule, client, options }) => {
+test.each(RIGHTFUL)('%s is kept by a client that %s', async (rule, _, client, options) => {
   const sim = await runClients([client], options)
   expect(sim.requests.length).toBeGreaterThan(0)
   expect(sim.judge().findings.filter(finding => finding.rule === rule)).toEqual([])
