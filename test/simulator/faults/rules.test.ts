@@ -267,7 +267,7 @@ describe('an invalid rule is refused with the reason and changes nothing', () =>
     ['two headers that differ in case', status({ headers: { 'x-a': 'b', 'X-A': 'c' } }), 'each header once, in any'],
     ['the header __proto__', headers(JSON.parse('{"__proto__":"x"}')), 'headers.__proto__: expected another name'],
     ['a header of two lines', status({ headers: { note: 'two\nlines' } }), 'headers.note: expected text of printable'],
-    ['a body that is nested too dee', status({ body: JSON.parse('['.repeat(99) + ']'.repeat(99)) }), 'at most 64 deep'],
+    ['a body nested too deep', status({ body: JSON.parse('['.repeat(99) + ']'.repeat(99)) }), 'at most 64 deep'],
     ['a model pattern that is too long', { model: '*'.repeat(1001) }, '$.model: expected at most 1000 characters'],
     ['many asterisks that match nothing', { on: `${'*'.repeat(999)}!` }, 'unknown operation'],
     ['an unknown kind', { fault: { kind: 'latensy', delay: '1s' } }, "Did you mean 'latency'?"],

@@ -139,7 +139,7 @@ test.each<[string, unknown, string]>([
   ['an entry whose status is a text', [{ ...entry('http://h/'), response: { status: '200' } }], 'response.status is'],
   ['an entry without a URL', [entry('x')], 'log.entries[0]: request.url is not a URL'],
   ['an entry that is null', [null], 'log.entries[0]: startedDateTime is not a time'],
-  ['an entry whose headers are no lis', [entry('http://h/', { headers: [{ name: 'a' }] })], 'request.headers is not a'],
+  ['an entry with headers by name', [entry('http://h/', { headers: [{ name: 'a' }] })], 'request.headers is not a'],
   ['an entry whose body is not a text', [entry('http://h/', { postData: { text: 7 } })], 'postData.text is not a text'],
 ])('replay refuses %s in place of a HAR file and names the place', { tags: 'slow' }, async (_, content, message) => {
   const har = join(folder, 'bad.har')
