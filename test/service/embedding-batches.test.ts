@@ -117,10 +117,11 @@ test('a line fails alone when its refusal is no 422, and the file fails when a b
   ])
   expect(batch.request_counts).toEqual({ total: 3, completed: 1, failed: 2 })
   const errors = (await here.read(batch.error_file_id)).map(({ custom_id, error }) => [custom_id, error!.code])
-  expect(errors.sort()).toEqual([
+  const expected = [
     ['long', '400'],
     ['wide', '400'],
-  ])
+  ]
+  expect(errors.sort()).toEqual(expected)
   const { id: batch_id } = (await (await here.create([line('one', { input: [] })])).json()) as { id: string }
   await here.sim.clock.until(async () => (await here.client.getBatch({ batch_id })).status === 'failed')
   expect((await here.client.getBatch({ batch_id })).errors!.data).toMatchObject([

@@ -382,15 +382,6 @@ describe('the model', () => {
     const { status, body } = await service().ask('/v1/inference/acme/assistant', { input: 'a b '.repeat(5_000) })
     expect([status, body]).toEqual([400, { error: expect.stringContaining('the context of acme/assistant is') }])
   })
-
-  test('needs a token and funds', async () => {
-    const { sim, ask } = service()
-    const response = await sim.fetch(`http://sim/v1/inference/${TEXT}`, { method: 'POST', body: '{"input":"x"}' })
-    expect(response.status).toBe(401)
-    sim.cluster.account.suspend('admin')
-    const { status, body } = await ask(`/v1/inference/${TEXT}`, { input: 'x' })
-    expect([status, body]).toEqual([402, { error: expect.any(String) }])
-  })
 })
 
 describe('a deployment of the account', () => {

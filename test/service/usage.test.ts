@@ -65,10 +65,11 @@ describe('usage by month', () => {
     ledger.chargeTokens(model, 1_700_000, { tokens: 100, token_id: 'a' })
     ledger.chargeTokens('aurora-labs/aurora-70b-instruct', 1_600_000, { tokens: 10, token_id: 'a' })
     const [month] = (await usage('current')).months
-    expect(month!.items.map(({ units, cost, rate }) => [units, cost, rate])).toEqual([
+    const expected = [
       [100, 1, 0.017],
       [10, 1, 0.16],
-    ])
+    ]
+    expect(month!.items.map(({ units, cost, rate }) => [units, cost, rate])).toEqual(expected)
     expect(month!.total_cost).toBe(3)
   })
 
@@ -90,10 +91,11 @@ describe('usage by month', () => {
     expect(await shown('2026.01', '2026.01')).toEqual([['2026.01', '01-01T00', '02-01T00']])
     const from = unix('2026-02-10T06:00:00Z')
     expect(await shown(from)).toEqual([['2026.02', '02-10T06', '03-01T00']])
-    expect(await shown(String(from), 'current')).toEqual([
+    const expected = [
       ['2026.02', '02-10T06', '03-01T00'],
       ['2026.03', '03-01T00', '03-05T00'],
-    ])
+    ]
+    expect(await shown(String(from), 'current')).toEqual(expected)
     const day = await usage(unix('2026-02-10T00:00:00Z'), unix('2026-02-11T00:00:00Z'))
     expect(day.months).toMatchObject([{ period: '2026.02', total_cost: 24 * 220 }])
     expect(sim.digest).toBe(digest)

@@ -40,10 +40,11 @@ test('the metrics page counts requests by operation and status, and reading it c
   await world.ask('/deploy/unknown')
   const { text } = await read(world, '/_sim/metrics')
   const { samples } = parseExposition(text, 'prometheus').get('modelhost_sim_requests_total')!
-  expect(samples.map(({ labels, value }) => [labels.operation, labels.status, value])).toEqual([
+  const expected = [
     ['getDeployment', '404', 1],
     ['getMe', '200', 2],
-  ])
+  ]
+  expect(samples.map(({ labels, value }) => [labels.operation, labels.status, value])).toEqual(expected)
   expect(world.sim.digest).toBe(digest)
   expect(world.sim.journal.entries().map(({ fields }) => fields?.operation)).not.toContain('getMetrics')
   world.sim.reset()

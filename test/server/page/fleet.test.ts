@@ -45,10 +45,11 @@ describe('the fleet of an answer', () => {
     expect(first.nodes.get('node-0-1')!.group.zone).toBe('zone-0')
     const second = toFleet({ ...answerOf([1]), owners: [ownerOf('b'), ownerOf('c')] }, places)
     expect([...second.nodes.keys()]).toEqual(['node-0-0'])
-    expect([...second.owners.values()].map(({ id, index }) => [id, index])).toEqual([
+    const expected = [
       ['b', 1],
       ['c', 2],
-    ])
+    ]
+    expect([...second.owners.values()].map(({ id, index }) => [id, index])).toEqual(expected)
   })
 
   test('counts each GPU once: that of a node that is down is unusable', () => {

@@ -93,11 +93,12 @@ describe('the states of a row', () => {
 
   test('have six pixels at least, one after the other', () => {
     const placed = placeSegments({ segments }, time => time, 100, 500)
-    expect(placed.map(({ left, right }) => [left, right])).toEqual([
+    const expected = [
       [0, 10],
       [10, 16],
       [16, 100],
-    ])
+    ]
+    expect(placed.map(({ left, right }) => [left, right])).toEqual(expected)
   })
 
   test('of another world differ where it has more replicas', () => {
@@ -108,12 +109,13 @@ describe('the states of a row', () => {
         replicas: replicas.map(([time, ready]) => ({ time, ready, starting: 0 })),
       }) as unknown as Lifecycle
     const parts = compareLives(lifeOf([0, 1], [30, 3]), lifeOf([0, 1], [20, 2], [50, 3]), { ghostNow: 100, ownNow: 80 })
-    expect(parts.map(({ begin, end, ready, isSame }) => [begin, end, ready, isSame])).toEqual([
+    const expected = [
       [0, 20, 1, true],
       [20, 30, 1, false],
       [30, 50, 3, false],
       [50, 100, 3, true],
-    ])
+    ]
+    expect(parts.map(({ begin, end, ready, isSame }) => [begin, end, ready, isSame])).toEqual(expected)
   })
 
   test('of another world are cut where both differ', () => {

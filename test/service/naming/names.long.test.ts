@@ -251,10 +251,11 @@ describe('the words of a request', () => {
     const { named } = pair()
     await post(named, '/v1/qq-boxes/x', { name: 'y' }, 'PATCH')
     await post(named, '/deploy/llm', { ...LLM, qqDepot: { repo: 'acme/chat-8b' } })
-    expect(named.requests.map(({ operation, path }) => [operation, path])).toEqual([
+    const expected = [
       ['renameHosted', '/v1/qq-boxes/x'],
       ['createLlmDeployment', '/deploy/llm'],
-    ])
+    ]
+    expect(named.requests.map(({ operation, path }) => [operation, path])).toEqual(expected)
     expect(named.requests[1]!.body).toHaveProperty('qqDepot')
   })
 

@@ -279,7 +279,7 @@ const OWN: Readonly<Partial<Record<keyof typeof operations, ByStatus>>> = {
   },
   countTokens: {
     404: withFields({ model: UNKNOWN }, UNKNOWN),
-    413: { change: { headers: { 'content-length': TOO_MANY_BYTES } }, says: 'Request Entity Too Large' },
+    413: { change: { headers: { 'content-length': String(8 * 1_048_576 + 1) } }, says: 'Request Entity Too Large' },
   },
   createEmbeddings: ofModel('embeddings'),
   createImage: ofModel('text-to-image'),

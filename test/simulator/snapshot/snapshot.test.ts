@@ -50,10 +50,11 @@ test('a snapshot and a fork keep the scripted answers and their counts', { tags:
   expect(await ask(sim)).toBe('Twice.')
   const snapshot = sim.snapshot()
   const listed = sim.inference.list()
-  expect(listed.map(({ name, hits }) => [name, hits])).toEqual([
+  const expected = [
     ['script-1', 0],
     ['script-2', 1],
-  ])
+  ]
+  expect(listed.map(({ name, hits }) => [name, hits])).toEqual(expected)
   sim.inference.clear()
   const restored = createSimulator({ fixtures: 'empty' })
   restored.restore(snapshot.toBytes())
