@@ -72,7 +72,10 @@ export class LineWriter {
    *
    * @param path that of its request, if the answer is part of its line
    */
-  #answerText({ answer, status, headers, body, streamed, now, wire }: AnswerLine, path: string | undefined): string {
+  #answerText(
+    { answer, status, headers, body, streamed, now, wire, sent }: AnswerLine,
+    path: string | undefined,
+  ): string {
     let text = `"status":${status}`
     if (now !== undefined) text += `,"now":${now}`
     if (headers !== undefined) text += `,"headers":${this.#answerHeaders.text(answer, headers)}`
@@ -82,6 +85,7 @@ export class LineWriter {
     }
     if (streamed) text += ',"streamed":true'
     if (wire !== undefined) text += `,"wire":${JSON.stringify(wire)}`
+    if (sent !== undefined) text += `,"sent":${JSON.stringify(sent)}`
     return text
   }
 

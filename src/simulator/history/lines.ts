@@ -95,6 +95,8 @@ export type HeaderLine = Readonly<z.infer<typeof Header>>
 
 /** What an answer is. The body of a stream comes in `read` lines. */
 const ANSWER = {
+  /** The body of the request, if a fault answered before an endpoint read it. */
+  sent: Body.optional(),
   /** 0 if the request ended without an answer. */
   status: Count.max(999),
   now: Now,
@@ -117,7 +119,7 @@ const LINES = {
     /** Path and query. */
     path: z.string().startsWith('/'),
     headers: Headers,
-    /** Missing if no endpoint has read it yet. */
+    /** Missing if no endpoint has read it at this step. */
     body: Body.optional(),
     /** Address of the client. Default: 127.0.0.1. */
     address: z.string().optional(),

@@ -32,6 +32,10 @@ export class RequestTap implements IncomingRequest {
   hasBegun = false
   readonly #sink: LineSink
   #isUploadWritten = false
+  /** Whether a step had the body. */
+  #isBodyKept = false
+  /** The body that no step had: a fault answered before an endpoint read it. */
+  #unreadBody: RecordedBody | undefined
   #waiter: RecordedWaiter | undefined
 
   constructor(sink: LineSink, number: number, request: Request, incoming: IncomingRequest, isLook: boolean) {
@@ -76,6 +80,7 @@ export class RequestTap implements IncomingRequest {
     this.incoming.onStep?.(sent)
     const { upload } = this
     const kept = sent === undefined || upload !== undefined ? undefined : this.#sink.keepBody(this, sent)
+    this.#isBodyKept ||= sent !== undefined
     if (!this.hasBegun) {
       this.hasBegun = true
       this.#isUploadWritten = upload !== undefined
@@ -95,7 +100,10 @@ export class RequestTap implements IncomingRequest {
   }
 
   onAnswered(exchange: Exchange): void {
-    this.isChanged = exchange.decidedBy === 'fault'
+    const { decidedBy, text } = exchange
+    this.isChanged = decidedBy === 'fault'
+    const isUnread = text !== undefined && this.upload === undefined && !this.#isBodyKept
+    if (isUnread) this.#unreadBody = this.#sink.keepBody(this, text)
     if (this.#waiter?.hasWaited && exchange.status !== 0)
       this.#sink.add({ ready: this.number, at: this.#sink.position, ...this.#clientTime })
     this.incoming.onAnswered?.(exchange)
@@ -118,7 +126,8 @@ export class RequestTap implements IncomingRequest {
   end(content: AnswerContent): void {
     if (!this.hasBegun) this.onStep(undefined)
     const clientTime = this.#waiter?.differs ? this.#clientTime : undefined
-    this.#sink.add({ answer: this.number, at: this.#sink.position, ...content, ...clientTime })
+    const unread = this.#unreadBody === undefined ? undefined : { sent: this.#unreadBody }
+    this.#sink.add({ answer: this.number, at: this.#sink.position, ...content, ...clientTime, ...unread })
   }
 
   /** Returns a body that adds a line for each piece that its client reads. */

@@ -9,8 +9,6 @@ export interface WholeExchange {
   readonly name: string
   readonly line: Numbered<RequestLine>
   readonly body: RecordedBody | undefined
-  /** False if only the begin of the body is known. */
-  readonly isWhole: boolean
   readonly sentAt: Micros
   /** When its body was there; undefined without an answer. */
   readonly endedAt: Micros | undefined
@@ -40,14 +38,15 @@ export function collectExchanges(lines: readonly Numbered[]): ReadonlyMap<number
       const none = { endedAt: undefined, answer: undefined, content: undefined, isPaced: false }
       const place = line.look ? 'a look of the clock' : `request ${++ofClients}`
       const name = `${line.method} ${line.path.split('?', 1)[0]} (${place})`
-      exchanges.set(line.request, { name, line, body: line.body, isWhole: true, sentAt: time, ...none })
+      exchanges.set(line.request, { name, line, body: line.body, sentAt: time, ...none })
     } else if ('step' in line) {
       if (line.body !== undefined) change(line.step, { body: line.body })
     } else if ('waits' in line) change(line.waits, { isPaced: true })
     else if ('answer' in line) {
       const delay = line.wire?.kind === 'delayed' ? line.wire.delay : 0
       const content = line.streamed ? '' : line.body
-      change(line.answer, { answer: line, endedAt: time + delay, content })
+      const unread = line.sent === undefined ? undefined : { body: line.sent }
+      change(line.answer, { answer: line, endedAt: time + delay, content, ...unread })
     } else if ('read' in line) {
       const before = exchanges.get(line.read)?.content
       const content = typeof before === 'string' && typeof line.piece === 'string' ? before + line.piece : before

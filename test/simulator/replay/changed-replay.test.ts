@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createSimulator, replay } from '../../../src/index.ts'
+import { toScenario } from '../../../src/simulator/history/export/scenario.ts'
 import { type ParsedRecording, parseRecording } from '../../../src/simulator/history/file.ts'
 import { type ReplayChanges, replayChanged } from '../../../src/simulator/history/replay/changed-replay.ts'
 import { playFreely } from '../../../src/simulator/history/replay/free-play.ts'
@@ -46,6 +47,36 @@ test('a decisive fault has exactly its consequences when it is left out', async 
   expect(await ask({ without: 'fault:2' })).toEqual([
     { kind: 'answer', subject: `GET /deploy/${id} (request 2)`, before: '503', after: '200' },
   ])
+})
+
+test.each([
+  { kind: 'status', status: 503 },
+  { kind: 'rateLimit' },
+  { kind: 'reset' },
+  { kind: 'refused' },
+  { kind: 'html' },
+  { kind: 'hang' },
+] as const)('the body of a request that $kind answers before its endpoint is recorded', async fault => {
+  const sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
+  const recorded = sim.record()
+  sim.faults.add({ on: 'createLlmDeployment', nth: 1, fault })
+  const body = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b', token: 'hf_secretsecret1' } }
+  const sent = sendTo(sim, 'POST /deploy/llm', body).catch(() => {})
+  await sim.clock.advance('1h')
+  recorded.stop()
+  const { digest } = sim
+  await sim[Symbol.asyncDispose]()
+  await sent
+  expect(await replay(recorded)).toEqual({ outcome: 'same', requests: 1 })
+  const lines = parseRecording(recorded.text, 'faulty')
+  expect(recorded.text).not.toContain('hf_secretsecret1')
+  expect(lines.lines.at(-1)).toMatchObject({ digest })
+  const consequences = await consequencesOf(lines, 'faulty', { without: 'fault:1' })
+  const created = expect.objectContaining({ kind: 'answer', after: '200' })
+  const rent = expect.objectContaining({ kind: 'money', subject: 'rent' })
+  expect(consequences).toEqual(expect.arrayContaining([created, rent]))
+  expect(await consequencesOf(lines, 'faulty', { set: 'gpu=L4-24GB' })).toEqual([])
+  expect(toScenario(lines, { format: 'yaml' })).toContain('acme/chat-8b')
 })
 
 test('a command that is left out changes what came after it alone', async () => {

@@ -103,9 +103,6 @@ function describeRepeated(
   const { line } = kept
   const { 'content-length': length, 'transfer-encoding': encoding, ...others } = line.headers
   const isSameBody = body === undefined
-  if (isSameBody && !kept.isWhole) {
-    refuse(409, 'Failed to repeat the request: only the begin of its body is kept. Give the whole body.')
-  }
   const own = isSameBody ? line.headers : others
   const original = typeof kept.body === 'string' ? parseJsonOrText(kept.body) : undefined
   return {

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { LIMITS } from '../../../lib/limits.ts'
-import { formatCount } from '../../../lib/text/numbers.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { type CodedRequest, writeCode } from '../../../simulator/history/export/request-code.ts'
 import type { Past } from '../../../simulator/history/past/past.ts'
@@ -47,9 +46,8 @@ export const getRequest = control({
       const reason = whyMissing(past, seq)
       return { seq, method: null, path: null, sent: null, answer: null, code, kept: past !== undefined, reason }
     }
-    const { line, body, isWhole, answer, content } = kept
-    const whole = showContent(sim, line.headers, body)
-    const sent = isWhole ? whole : { ...whole, note: BEGIN_ONLY }
+    const { line, body, answer, content } = kept
+    const sent = showContent(sim, line.headers, body)
     const shown = answer && {
       ...showContent(sim, answer.headers ?? {}, content),
       status: isLost(answer.wire) ? 0 : answer.status,
@@ -65,9 +63,6 @@ export const getRequest = control({
     }
   },
 })
-
-/** A body that no endpoint has read. */
-const BEGIN_ONLY = `only the first ${formatCount(LIMITS.requestBody)} characters are kept`
 
 interface Given {
   readonly address: string

@@ -166,8 +166,7 @@ export class Past implements RecordingSink {
   }
 
   /**
-   * Returns what the past has of a request. Undefined if it does not reach so far, or if no client sent the request. The
-   * body of a request that a fault answered in place of its endpoint is in no line: the request log has its begin.
+   * Returns what the past has of a request. Undefined if it does not reach so far, or if no client sent the request.
    *
    * @param seq position of its journal entry
    */
@@ -176,9 +175,10 @@ export class Past implements RecordingSink {
     if (number === undefined) return undefined
     const lines = this.#lines.map(({ line }, index) => ({ ...line, line: index }))
     const exchange = listExchanges(lines).find(({ line }) => line.request === number)
-    if (exchange === undefined || exchange.body !== undefined) return exchange
+    if (exchange?.answer?.sent === undefined) return exchange
+    // The log has the credentials that lines hide. Of a long body it has the begin alone.
     const body = this.#sim.requestLog.exchanges.find(request => request.seq === seq)?.text
-    return { ...exchange, body, isWhole: body === undefined || body.length < LIMITS.requestBody }
+    return body === undefined || body.length >= LIMITS.requestBody ? exchange : { ...exchange, body }
   }
 
   /** Returns the number that the lines of a request have, by the position of its journal entry. */

@@ -8,6 +8,7 @@ import type { SimulatorOptions } from '../../options.ts'
 import { type ParsedRecording, RecordingError } from '../file.ts'
 import { createRecordedSimulator } from '../header.ts'
 import type { Numbered } from '../lines.ts'
+import { listExchanges } from '../timeline.ts'
 import { type Consequence, compareOutcomes } from './consequences.ts'
 import { type Change, playFreely, setField } from './free-play.ts'
 import type { ReplayResult } from './perform-lines.ts'
@@ -106,10 +107,9 @@ function readField(text: string, lines: readonly Numbered[]): NonNullable<Change
     )
   }
   const field = { name, value: parseJsonOrText(value) }
-  const isUsed = lines.some(line => {
-    const body = 'request' in line || 'step' in line ? line.body : undefined
-    return typeof body === 'string' && setField(body, field) !== undefined
-  })
+  const isUsed = listExchanges(lines).some(
+    ({ body }) => typeof body === 'string' && setField(body, field) !== undefined,
+  )
   if (isUsed) return field
   throw new RecordingError(
     `Failed to set '${text}': no request of the recording has the field ${quote(name)}. Give a field of a JSON body.`,
