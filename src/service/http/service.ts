@@ -87,8 +87,7 @@ export interface Api {
 
 const REQUEST_ID_DRAW = purpose('request.id')
 const NO_SCRIPTED_ANSWERS = () => undefined
-/** The path of the document that describes the interface. No operation has it. */
-export const OPENAPI_PATH = '/openapi.json'
+const OPENAPI_PATH = '/openapi.json'
 
 /** @throws RangeError for names that collide with other names of the interface */
 export function createApi(options: ApiOptions = {}): Api {
@@ -217,7 +216,8 @@ const mappingOf = oncePer((names: Names) =>
 const neutralText = oncePer((operations: Operations) => JSON.stringify(openapi.createOpenapiDocument(operations)))
 const vendorText = oncePer((mapping: VendorMapping) => JSON.stringify(openapiNaming.createVendorDocument(mapping)))
 
-function isOpenapiRequest(request: Request, incoming: IncomingRequest | undefined): boolean {
+/** Returns whether a request reads the document that describes the interface, which no operation answers. */
+export function isOpenapiRequest(request: Request, incoming: IncomingRequest | undefined): boolean {
   const target = incoming?.path ?? request.url
   // The cheap comparison comes first: every request passes here.
   return (

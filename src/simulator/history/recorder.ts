@@ -3,6 +3,7 @@
 import { type IncomingRequest, LOCALHOST } from '../../service/http/incoming-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import { sourceOf } from '../../service/http/response-source.ts'
+import { isOpenapiRequest } from '../../service/http/service.ts'
 import type { World } from '../../simulation/world.ts'
 import { isStreamed, WireFaultResponse } from '../faults/wire-faults.ts'
 import {
@@ -173,6 +174,8 @@ export class Recorder implements SimulatorObserver {
     answer: AnswerRequest,
     isLook: boolean,
   ): Response | Promise<Response> {
+    // It does not reach the world, and logs and judgements do not count it.
+    if (isOpenapiRequest(request, incoming)) return answer(request, incoming)
     const recorded = new RequestTap(this, ++this.#requests, request, incoming, isLook)
     const type = uploadType(request, incoming)
     if (type !== undefined) return this.#answerUpload(request, type, recorded, answer)

@@ -269,5 +269,5 @@ test('an answer with a credential of several words is a hash, and the replay is 
   recording.stop()
   expect(recording.text).toContain('\\"token\\":\\"sha256-')
   expect(recording.text).not.toContain('two words')
-  expect(await replay(recording, { endpoints })).toEqual({ outcome: 'same', requests: 2 })
+  expect(await replay(recording, { endpoints })).toEqual({ outcome: 'same', requests: 1 })
 })

@@ -5,7 +5,6 @@ import { decodeBase64 } from '../../../lib/bytes.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { toSource } from '../../../lib/quote.ts'
 import { wrapText } from '../../../lib/text/words.ts'
-import { OPENAPI_PATH } from '../../../service/http/service.ts'
 import type { Command } from '../../../simulation/operations/commands.ts'
 import { Snapshot } from '../../checkpoint/snapshot.ts'
 import { OPTIONS, type SimulatorOptions } from '../../options.ts'
@@ -110,8 +109,7 @@ function findOwnIds({ names, endpoints = {}, faults = [] }: SimulatorOptions, li
   const requested = listExchanges(lines).flatMap(({ line: { method, path }, answer }) => {
     const name = `${method} ${path.split('?', 1)[0]}`
     const id = api.findOperationId(method, name.slice(method.length + 1))
-    const isUnknown = [404, 405, undefined].includes(answer?.status) || name === `GET ${OPENAPI_PATH}`
-    return id === undefined && isUnknown ? [] : [id ?? name]
+    return id === undefined && [404, 405, undefined].includes(answer?.status) ? [] : [id ?? name]
   })
   const added = lines.flatMap(line => ('action' in line && line.action.do === 'addFault' ? [line.action.rule] : []))
   const faulty = [...faults, ...added].flatMap(({ on }) => on).filter(id => /^\w+$/.test(id))

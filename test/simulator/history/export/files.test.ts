@@ -7,6 +7,7 @@ import { createSimulator, endpoint, refuse } from '../../../../src/index.ts'
 import { toScenario } from '../../../../src/simulator/history/export/scenario.ts'
 import { parseRecording, withEndpoints } from '../../../../src/simulator/history/file.ts'
 import { parseHar, playHar } from '../../../../src/simulator/history/replay/har.ts'
+import { listExchanges } from '../../../../src/simulator/history/timeline.ts'
 import { commanded } from '../../../cli/commanded.ts'
 import { sendTo } from '../../../setup/send-to.ts'
 
@@ -239,12 +240,15 @@ test.each([
   expect(existsSync('never.ndjson')).toBe(false)
 })
 
-test('export repeats a request for the OpenAPI document, which no operation has', async () => {
+test('a recording leaves out the OpenAPI document, so that replays and judgements count the same requests', async () => {
   const sim = createSimulator({ fixtures: 'empty' })
   const recording = sim.record()
   await sendTo(sim, 'GET /openapi.json')
+  await sendTo(sim, 'GET /nope')
   recording.stop()
-  expect(toScenario(parseRecording(recording.text, 'run'), { format: 'yaml' })).toContain('request: GET /openapi.json')
+  const names = listExchanges(parseRecording(recording.text, 'run').lines).map(({ name }) => name)
+  expect(names).toEqual(['GET /nope (request 1)'])
+  expect([...sim.requestLog.numbers.values()]).toEqual([1])
 })
 
 test('replay plays a HAR file with own endpoints, and so does the replay of its recording', async () => {
