@@ -37,9 +37,9 @@ export class Cancellation implements CancelSignal {
 
 /** Returns the value of a promise, or rejects as soon as a signal is aborted. */
 export function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  if (signal.aborted) return Promise.reject(signal.reason)
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })

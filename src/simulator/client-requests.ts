@@ -1,7 +1,13 @@
 /** The requests of the clients of one simulator: answered, delivered, and counted while they are in flight. */
 
 import { monotonicMs } from '../lib/real-time.ts'
-import { asFetched, createInProcessRequest, fetchContent, signalOf } from '../service/client/in-process-request.ts'
+import {
+  asFetched,
+  createInProcessRequest,
+  fetchContent,
+  signalOf,
+  withWatchedBody,
+} from '../service/client/in-process-request.ts'
 import type { Exchange } from '../service/http/exchange.ts'
 import { type IncomingRequest, NO_INCOMING } from '../service/http/incoming-request.ts'
 import { beginUnlessAborted } from '../service/http/pipeline.ts'
@@ -95,17 +101,23 @@ export class ClientRequests implements RequestHooks<World>, ClockHost {
   ): Promise<Response> => {
     const content = fetchContent(input, init)
     if (content !== undefined) return content
-    const isWhole = input instanceof Request && Object.keys(init).length === 0
-    const request = isWhole ? input : createInProcessRequest(input, init)
+    const isWhole = input instanceof Request && input.body === null && Object.keys(init).length === 0
+    const created = isWhole ? input : createInProcessRequest(input, init)
     const signal = signalOf(input, init)
     signal?.throwIfAborted()
+    // A body that is text in this process neither waits nor fails.
+    const leave = created instanceof Request && created.body !== null ? new AbortController() : undefined
+    const request = leave === undefined ? created : withWatchedBody(created, leave)
+    const left = leave?.signal ?? signal
+    if (leave) signal?.addEventListener('abort', () => leave.abort(signal.reason), { once: true, signal: left! })
     try {
-      const answer = await this.answer(request, signal ? { ...init, ...beginUnlessAborted(signal) } : init)
+      const answer = await this.answer(request, left ? { ...init, ...beginUnlessAborted(left) } : init)
       const delivered = answer instanceof WireFaultResponse ? await this.deliverFault(answer, request) : answer
-      return asFetched(delivered, { url: request.url })
+      return asFetched(delivered, request.url, signal)
     } finally {
       // Some errors of a request that did not begin are not the reason itself.
-      signal?.throwIfAborted()
+      left?.throwIfAborted()
+      leave?.abort()
     }
   }
 

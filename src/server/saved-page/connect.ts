@@ -2,6 +2,7 @@
 
 import { unlessAborted } from '../../lib/cancellation.ts'
 import { delayUnlessAborted } from '../../lib/real-time.ts'
+import { asFetched } from '../../service/client/in-process-request.ts'
 import { toPathAndQuery } from '../../service/http/request-context.ts'
 import { deliverFaultInProcess, WireFaultResponse } from '../../simulator/faults/wire-faults.ts'
 import type { Pasts } from '../../simulator/history/past/pasts.ts'
@@ -65,7 +66,7 @@ export function connectInPage(
       const answering = Promise.resolve().then(() => router.answer(request, new PageRequest(request)))
       const { signal } = init
       if (!signal) return answering
-      return unlessAborted(answering, signal).then(response => cutWhenAborted(response, signal))
+      return unlessAborted(answering, signal).then(response => asFetched(response, request.url, signal))
     },
   }
 }
@@ -96,14 +97,4 @@ class PageRequest implements RoutedRequest {
       else if (speed !== undefined && !(await delayUnlessAborted(delay / 1000 / speed, signal))) throw signal.reason
     })
   }
-}
-
-/** Returns the response with a body that breaks when its client leaves, as that of `fetch` does. */
-function cutWhenAborted(response: Response, signal: AbortSignal): Response {
-  if (response.body === null) return response
-  const { status, headers } = response
-  const body = response.body.pipeThrough(new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>(), {
-    signal,
-  })
-  return new Response(body, { status, headers })
 }

@@ -1,5 +1,7 @@
 /** Requests that never leave the process, without the work that `Request` does for those over a network. */
 
+import { unlessAborted } from '../../lib/cancellation.ts'
+
 const PLAIN_KEYS: ReadonlySet<string> = new Set(['method', 'headers', 'body', 'signal'])
 /** Methods that `Request` takes as they are written. It changes or rejects others. */
 const PLAIN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
@@ -29,10 +31,45 @@ export function signalOf(input: Request | URL | string, init: RequestInit): Abor
   return init.signal === undefined && input instanceof Request ? input.signal : init.signal
 }
 
-/** Returns an answer with its address, or throws the reason of a signal that was aborted before it, as `fetch` does. */
-export function asFetched(answer: Response, { url = '', signal }: Partial<Request>): Response {
+/**
+ * Returns an answer as `fetch` does: with its address, and a body that fails when the signal is aborted. Throws the reason
+ * of a signal that was aborted before the answer.
+ */
+export function asFetched(answer: Response, url: string, signal: AbortSignal | null | undefined): Response {
   signal?.throwIfAborted()
-  return Object.defineProperty(answer, 'url', { value: url.split('#', 1)[0], configurable: true })
+  const isWhole = !signal || answer.body === null
+  const fetched = isWhole ? answer : new Response(endingBody(answer.body, signal), answer)
+  return Object.defineProperty(fetched, 'url', { value: url.split('#', 1)[0], configurable: true })
+}
+
+/** Returns a request whose body fails when its client leaves. If the body fails itself, its client leaves. */
+export function withWatchedBody(request: Request, leave: AbortController): Request {
+  const onFailed = (cause: unknown) => leave.abort(new TypeError('fetch failed', { cause }))
+  const body = endingBody(request.body!, leave.signal, onFailed)
+  // Types of the platform lack `duplex`.
+  return new Request(request, { body, duplex: 'half' } as RequestInit)
+}
+
+/** Returns a body that fails as soon as a signal is aborted, and then cancels its source. */
+function endingBody(
+  source: ReadableStream<Uint8Array<ArrayBuffer>>,
+  signal: AbortSignal,
+  onFailed: (error: unknown) => void = () => {},
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = source.getReader()
+  const cancel = (reason: unknown) => reader.cancel(reason)
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>) => {
+    try {
+      const { done, value } = await unlessAborted(reader.read(), signal)
+      if (done) controller.close()
+      else controller.enqueue(value)
+    } catch (error) {
+      if (!signal.aborted) onFailed(error)
+      cancel(error).catch(() => {})
+      throw signal.aborted ? signal.reason : error
+    }
+  }
+  return new ReadableStream({ pull, cancel }, { highWaterMark: 0 })
 }
 
 function isPlain(init: RequestInit): boolean {

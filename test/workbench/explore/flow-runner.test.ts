@@ -568,6 +568,7 @@ describe('an abort after the head of an answer ends its body at once', () => {
     ['a slow body', slow, ownReason, inPieces, 30, 'Error'],
     ['a silent stream', silentStream, timeout, inPieces, 30, 'TimeoutError'],
     ['a body that is read after the abort', silence, timeout, late, 40, 'TimeoutError'],
+    ['a whole body that is read after the abort', undefined, ownReason, late, 40, 'Error'],
   ])('%s', async (_, fault, signalOf, read, seconds, name) => {
     const isStream = fault === silentStream
     let ended: unknown
@@ -582,7 +583,8 @@ describe('an abort after the head of an answer ends its body at once', () => {
       )
       ended = [(now() - began) / 1000, (error as Error | undefined)?.name]
     }
-    const plan: Plan = [{ fault: { on: isStream ? 'createCompletion' : 'listFiles', nth: 1, fault } }]
+    const on = isStream ? 'createCompletion' : 'listFiles'
+    const plan: Plan = fault === undefined ? [] : [{ fault: { on, nth: 1, fault } }]
     await runOnce(flow, plan)
     expect(ended).toEqual([seconds, name])
   })

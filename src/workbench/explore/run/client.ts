@@ -189,7 +189,7 @@ export class Client {
         reading.then(end, end)
         return this.#whileRunning(reading)
       }
-      const fetched = asFetched(delivered, { url: request.url })
+      const fetched = asFetched(delivered, request.url, signal)
       return recorder.noteResponse(record, fetched, sim.clock.elapsed, sim.world.clock.epochMs, settle)
     } catch (error) {
       if (!leave.signal.aborted) {

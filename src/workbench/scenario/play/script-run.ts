@@ -3,7 +3,12 @@
 import type { Micros } from '../../../kernel/duration.ts'
 import { formatJsonValue } from '../../../lib/differences.ts'
 import { createClientFor } from '../../../service/client/client.ts'
-import { asFetched, createInProcessRequest, fetchContent } from '../../../service/client/in-process-request.ts'
+import {
+  asFetched,
+  createInProcessRequest,
+  fetchContent,
+  signalOf,
+} from '../../../service/client/in-process-request.ts'
 import type { Operations } from '../../../service/endpoint.ts'
 import { operations } from '../../../service/index.ts'
 import type { CommandPath } from '../../../simulator/history/export/command-call.ts'
@@ -96,7 +101,8 @@ export class ScriptRun {
       return calls.enqueueCommand(send)
     }
     const sendRequest = (request: Request) => environment.send(request, this.#passTime)
-    const fetchAnswer = async (request: Request) => asFetched(await sendRequest(request), request)
+    const fetchAnswer = async (request: Request, signal: AbortSignal | null | undefined) =>
+      asFetched(await sendRequest(request), request.url, signal)
     const client = createClientFor(
       operations,
       sendRequest,
@@ -181,7 +187,8 @@ export class ScriptRun {
         this.#plan('every', [interval, options], () => this.#timeline.every(interval, act, options)),
       send: (what, options) => this.#send(what, options),
       fetch: (input, init) =>
-        fetchContent(input, init) ?? calls.afterCommands(() => fetchAnswer(createInProcessRequest(input, init))),
+        fetchContent(input, init) ??
+        calls.afterCommands(() => fetchAnswer(createInProcessRequest(input, init), signalOf(input, init ?? {}))),
       baseUrl: environment.baseUrl,
       token: sim.token,
     }
