@@ -41,7 +41,10 @@ export function readRows(path: string): PublishedRow[] {
   return rows.map((row, i) => ({ ...row, id: hasId(row) ? String(row.id) : `row ${i + 1}` }))
 }
 
-/** Compares rows. A row whose set-up cannot be computed comes with the reason. */
+/** No engine is so far from the model: the value has another unit. */
+const LARGEST_ERROR = 100
+
+/** Compares rows. A row whose set-up cannot be computed, or whose value has another unit, comes with the reason. */
 export function compareRows(
   rows: readonly PublishedRow[],
   factors?: EngineFactors,
@@ -61,7 +64,12 @@ export function compareRows(
         const all = problemsOf(PublishedRow, row, checked.error)
         throw new Error(all.map(({ path, text }) => `${jsonPath(path)}: ${reasonOf(path, text)}`).join('; '))
       }
-      compared.push(compareRow(row, factors && constantsOf(row.setup, factors)))
+      const result = compareRow(row, factors && constantsOf(row.setup, factors))
+      if (result.error >= LARGEST_ERROR)
+        throw new Error(
+          `its value is ${row.value} and the model has ${Number(result.model.toPrecision(2))}; times are in seconds`,
+        )
+      compared.push(result)
     } catch (error) {
       problems.push({ id: row.id, reason: (error as Error).message })
     }
