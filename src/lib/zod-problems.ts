@@ -99,6 +99,13 @@ function problemsOfIssue(schema: z.ZodType, value: unknown, issue: z.core.$ZodIs
     const expectedName = describeExpected(issue.issues[0]!)
     return [{ path, text: `expected ${expectedName}, got ${formatValue(path.at(-1))}. Fix that name.` }]
   }
+  if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
+    // The forms whose type the value has, and the first of them whose words it has.
+    const forms = issue.errors.filter(issues => issues.length > 0 && issues.every(inner => inner.path.length > 0))
+    const closest = forms.find(issues => issues.every(({ code }) => code !== 'invalid_value')) ?? forms[0]
+    const within = closest?.map(inner => ({ ...inner, path: [...path, ...inner.path] }))
+    if (within !== undefined) return within.flatMap(inner => problemsOfIssue(schema, value, inner))
+  }
   const expected = describeExpected(issue)
   if (received === undefined) return [{ path, text: `expected ${expected}, got nothing. Add that field.` }]
   const allowedValues = allowedValuesOf(issue)
@@ -218,11 +225,11 @@ function selectOption(union: z.ZodDiscriminatedUnion, value: unknown): z.ZodType
   return options.find(option => option.shape[union.def.discriminator]?.safeParse(word).success) ?? options[0]!
 }
 
-/** Returns the schema inside optional, nullable and default. */
+const WRAPPERS = [z.ZodDefault, z.ZodOptional, z.ZodNullable, z.ZodReadonly, z.ZodCatch]
+
+/** Returns the schema inside optional, nullable, default, readonly and catch. */
 export function unwrapSchema(schema: z.ZodType): z.ZodType {
   let inner = schema
-  while (inner instanceof z.ZodDefault || inner instanceof z.ZodOptional || inner instanceof z.ZodNullable) {
-    inner = inner.unwrap() as z.ZodType
-  }
+  while (WRAPPERS.some(wrapper => inner instanceof wrapper)) inner = (inner as z.ZodOptional).unwrap() as z.ZodType
   return inner
 }

@@ -94,27 +94,23 @@ export function stringMap(bounds: { max: number; key: number; value: number }) {
 }
 
 /** An integer in a query string; absent where the parameter is. A client may give a number. */
-export function queryInteger(bounds: { min?: number; max?: number } = {}): z.ZodType<number, number | string> {
-  return z.preprocess(
-    value => (typeof value === 'string' && isIntegerText(value.trim()) ? Number(value) : value),
-    integer(bounds),
-  ) as unknown as z.ZodType<number, number | string>
+export function queryInteger(bounds: { min?: number; max?: number } = {}) {
+  return fromText(integer(bounds), text => (isIntegerText(text.trim()) ? Number(text) : text))
 }
 
 /** A number with inclusive bounds in a form; absent where the field is. A client may give a number. */
-export function formNumber({ min, max }: { min: number; max: number }): z.ZodType<number, number | string> {
-  return z.preprocess(
-    value => (typeof value === 'string' && isNumberText(value.trim()) ? Number(value) : value),
-    z.number().min(min).max(max),
-  ) as unknown as z.ZodType<number, number | string>
+export function formNumber({ min, max }: { min: number; max: number }) {
+  return fromText(z.number().min(min).max(max), text => (isNumberText(text.trim()) ? Number(text) : text))
 }
 
 /** A truth value in a query string: `true` or `false`. */
-export function queryFlag(): z.ZodType<boolean, boolean | string> {
-  return z.preprocess(
-    value => (value === 'true' ? true : value === 'false' ? false : value),
-    z.boolean(),
-  ) as unknown as z.ZodType<boolean, boolean | string>
+export function queryFlag() {
+  return fromText(z.boolean(), text => (text === 'true' ? true : text === 'false' ? false : text))
+}
+
+function fromText<Value>(schema: z.ZodType<Value>, read: (text: string) => Value | string) {
+  const schemaOfText = z.preprocess(value => (typeof value === 'string' ? read(value) : value), schema)
+  return schemaOfText as unknown as z.ZodType<Value, Value | string>
 }
 
 /** A comma-separated list as the words in it, spaces trimmed, empty ones dropped. */

@@ -201,7 +201,8 @@ function combine({ operations, routes }: ServedOperations, own: OwnEndpoints): S
       throw problem('this key is not a valid operation id. Begin with a letter, then use letters, digits and _.')
     if (Object.hasOwn(routes, id)) throw problem('the provider has an operation of this name. Give it another.')
     if (!ROUTE.test(endpoint.route) || endpoint.path.startsWith('/_sim')) {
-      throw problem(`the route '${endpoint.route}' is invalid. Give a method and a path, as in 'GET /v2/pods/{id}'.`)
+      const advice = "Give a method and a path, as in 'GET /v2/pods/{id}'. A parameter is a whole part between slashes."
+      throw problem(`the route '${endpoint.route}' is invalid. ${advice}`)
     }
     const twice = endpoint.path.match(/\{(\w+)\}(?=.*\{\1\})/)
     if (twice !== null) throw problem(`the route has the parameter ${twice[0]} twice. Give each another name.`)

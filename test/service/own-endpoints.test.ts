@@ -184,6 +184,10 @@ test.each([
   ["endpoints.a: the route 'GET /_sim/pods' is invalid.", { a: declared('GET /_sim/pods') }],
   ['endpoints.a: the route has the parameter {id} twice. Give each another nam', { a: declared('GET /a/{id}/b/{id}') }],
   ["endpoints.a: the route 'pods' is invalid. Give a method and a path,", { a: declared('pods') }],
+  [
+    "endpoints.a: the route 'POST /t/{id}:cancel' is invalid. Give a method and a path, as in 'GET /v2/pods/{id}'. A parameter is a whole part between slashes.",
+    { a: declared('POST /t/{id}:cancel') },
+  ],
 ])('an endpoint is refused with %s', (problem, given) => {
   expect(() => made({ endpoints: given as never })).toThrow(`Failed to make a simulator: ${problem}`)
 })
@@ -398,6 +402,22 @@ test.each([
   expect(bugs).toEqual([expect.stringContaining(`Failed to put a thing: ${problem}`)])
 })
 
+test('a record that fits no form of a union is refused with what its own form lacks', async () => {
+  const on = z.object({ id: z.string(), status: z.literal('on') })
+  const record = z.union([on, on.extend({ status: z.literal('off'), ip: z.string() })])
+  const table = recordTable({ kind: 'thing', record, key: 'id', status: 'status', ended: ['off'] })
+  const optional = recordTable({ ...things, kind: 'spare', record: Thing.extend({ note: z.string().optional() }) })
+  const { world } = made()
+  const put = (value: object, ...later: object[]) => world.records(table).put(value as never, ...(later as never[]))
+  const problem = 'Failed to put a thing: $.ip: expected a string, got nothing. Add that field.'
+  expect(() => put({ id: 'x', status: 'off' })).toThrow(problem)
+  expect(() => put({ id: 'x', status: 'on' }, { after: '1s', set: { status: 'off' } })).toThrow(problem)
+  const set = { ntoe: 'x' } as never
+  expect(() => world.records(optional).put({ id: 'x', status: 'on', usd: 1 }, { after: '1s', set })).toThrow(
+    "unknown field 'ntoe'. Did you mean 'note'?",
+  )
+})
+
 test('a price follows the record, ends while the account is cut off, and starts again with a record of the same key', async () => {
   const sim = made({ endpoints: { putThing: putThing(), drop: dropThing }, check: true })
   await askTo(sim, 'PUT /a', { id: 'x', status: 'on', usd: 1, later: { usd: 10 } })
@@ -608,6 +628,47 @@ test('reads a list of a query or a form from a repeated name', async () => {
       const answer = await sim.fetch('http://sim/x', { method: 'POST', headers, body })
       expect([text, await answer.json()]).toEqual([text, expected])
     }
+  }
+})
+
+const numbers = z.array(z.number().catch(7))
+test.each<[schema: z.ZodType, sent: string, read: unknown]>([
+  [z.number(), '5', 5],
+  [z.literal(3), '3', 3],
+  [z.literal([1, 2]), '2', 2],
+  [z.literal(['a', 1, true]), 'a', 'a'],
+  [z.union([z.literal(1), z.literal(2)]), '2', 2],
+  [z.enum({ A: 1, B: 2 }), '2', 2],
+  [z.literal(true), 'true', true],
+  [z.union([z.literal(false), z.number()]), 'false', false],
+  [z.literal(3), '4', undefined],
+  [z.literal(true), 'false', undefined],
+  [z.number().catch(7), '5', 5],
+  [z.number().catch(7), 'x', 7],
+  [z.literal([3, 1]).catch(1).optional(), '3', 3],
+  [z.string().catch('none'), '5', '5'],
+  [z.array(z.literal([1, 2])), '1', [1]],
+  [numbers, '5', [5]],
+  [z.array(z.number()).catch([]), '5', [5]],
+])('reads a number and a boolean from a text as the schema needs: case %#, %j as %j', async (schema, sent, read) => {
+  const common = { summary: 'x', returns: z.any() }
+  const own = {
+    find: endpoint({ route: 'GET /x', ...common, query: { v: schema }, handle: ({ query }) => query }),
+    get: endpoint({ route: 'GET /x/{v}', ...common, params: { v: schema }, handle: ({ params }) => params }),
+    send: endpoint({
+      ...{ route: 'POST /x', ...common, consumes: 'form', body: z.object({ v: schema }) },
+      handle: ({ body }) => body,
+    }),
+  }
+  for (const validation of ['lax', 'strict']) {
+    const sim = made({ endpoints: own, profile: { policies: { validation } } as never })
+    const headers = { authorization: `Bearer ${sim.token}` }
+    const form = { method: 'POST', headers, body: new URLSearchParams({ v: sent }) }
+    const answers = [call(sim, 'GET', `/x?v=${sent}`), sim.fetch('http://sim/x', form).then(answer => answer.json())]
+    const [query, body] = await Promise.all(answers)
+    expect([query.body.v, body.v]).toEqual([read, read])
+    // A path has no lists.
+    if (!Array.isArray(read)) expect((await call(sim, 'GET', `/x/${sent}`)).body.v).toEqual(read)
   }
 })
 

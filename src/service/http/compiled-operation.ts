@@ -145,7 +145,7 @@ function createInputSchemas({ params, query: fields }: AnyEndpoint): InputSchema
 }
 
 /** Whether every string is valid, so that requests need no check. */
-function isPlainString(schema: z.ZodType): boolean {
+export function isPlainString(schema: z.ZodType): boolean {
   return schema instanceof z.ZodString && (schema.def.checks ?? []).length === 0
 }
 

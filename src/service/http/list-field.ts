@@ -1,6 +1,7 @@
 /** Lists among the texts of a query or a form, which a client sends by repeating a name. */
 import type * as z from 'zod'
 import { attempt } from '../../lib/errors.ts'
+import { unwrapSchema } from '../../lib/zod-problems.ts'
 import type { EndpointMapping } from '../naming/endpoint-mapping.ts'
 import { inputShape } from '../naming/schema-shape.ts'
 
@@ -12,7 +13,7 @@ export function isListField(schema: z.ZodType): boolean {
 /** Returns all values of a field that is a list, and otherwise the last. A schema can take one text beside lists. */
 export function readRepeated(schema: z.ZodType | undefined, values: readonly string[]): string | readonly string[] {
   const last = values.at(-1)!
-  if (!schema?.safeParse(last).success) return values
+  if (schema === undefined || !unwrapSchema(schema).safeParse(last).success) return values
   return values.length > 1 && attempt(() => schema.safeParse(values).success) ? values : last
 }
 

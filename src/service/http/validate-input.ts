@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
 import { isIntegerText, isNumberText } from '../../lib/text/numbers.ts'
-import { readsInherited, withoutPrototypes } from '../../lib/zod-problems.ts'
+import { readsInherited, unwrapSchema, withoutPrototypes } from '../../lib/zod-problems.ts'
 import type { FieldSchemas } from '../endpoint.ts'
 import type { RawBody } from './bodies/body.ts'
 import { parseJsonBody } from './bodies/json-body.ts'
@@ -20,8 +20,6 @@ interface Replacement {
   readonly path: readonly PropertyKey[]
   readonly value: number | boolean
 }
-
-const BOOLEAN_TEXTS: Readonly<Record<string, boolean>> = { true: true, false: false }
 
 /**
  * Returns the value with numbers and booleans in place of the texts that failed as such: digits, `true` and `false`.
@@ -65,21 +63,39 @@ function findReplacements(issue: Issue, prefix: readonly PropertyKey[]): Replace
     return []
   }
   // An assignment to this key would set a prototype.
-  if (issue.code !== 'invalid_type' || path.includes('__proto__')) return []
+  if (path.includes('__proto__')) return []
   const value = readText(issue)
   return value === undefined ? [] : [{ path, value }]
 }
 
-function readText({
-  input,
-  expected,
-  message,
-}: Extract<Issue, { code: 'invalid_type' }>): number | boolean | undefined {
+function readText(issue: Issue): number | boolean | undefined {
+  const { input, code, message } = issue
   if (typeof input !== 'string') return undefined
-  if (expected === 'boolean') return Object.hasOwn(BOOLEAN_TEXTS, input) ? BOOLEAN_TEXTS[input] : undefined
-  const isInteger = expected === 'int' || message === NOT_AN_INTEGER
-  if (!isInteger && expected !== 'number') return undefined
-  return (isInteger ? isIntegerText : isNumberText)(input) ? Number(input) : undefined
+  const asBoolean = input === 'true' ? true : input === 'false' ? false : undefined
+  const asNumber = isNumberText(input) ? Number(input) : undefined
+  // The text itself is not among the values.
+  if (code === 'invalid_value') return [asBoolean, asNumber].find(value => issue.values.includes(value as number))
+  if (code !== 'invalid_type') return undefined
+  if (issue.expected === 'boolean') return asBoolean
+  if (issue.expected === 'int' || message === NOT_AN_INTEGER) return isIntegerText(input) ? asNumber : undefined
+  return issue.expected === 'number' ? asNumber : undefined
+}
+
+/**
+ * Returns the texts of a path, a query or a form with numbers and booleans where a schema needs them. A schema with
+ * `catch` would otherwise take its own value in place of a text.
+ */
+function readCaught(schema: z.ZodType, value: unknown): unknown {
+  const inner = unwrapSchema(schema)
+  if (inner instanceof z.ZodObject) {
+    const fields = new Map(Object.entries(inner.shape as FieldSchemas))
+    const read = (name: string, text: unknown) => (fields.has(name) ? readCaught(fields.get(name)!, text) : text)
+    return Object.fromEntries(Object.entries(value as object).map(([name, text]) => [name, read(name, text)]))
+  }
+  const isList = inner instanceof z.ZodArray && Array.isArray(value)
+  const read = isList ? value.map(one => readCaught(inner.element as z.ZodType, one)) : value
+  const issues = inner === schema ? undefined : inner.safeParse(read, { reportInput: true }).error?.issues
+  return (issues && replaceLaxTexts(read, issues)) ?? read
 }
 
 /** How strictly the input of requests is validated. */
@@ -102,6 +118,8 @@ export function validateInput(
   bodySchema?: z.ZodType,
 ): { params: unknown; query: unknown; body: unknown; upload: unknown } | Details {
   const { inputSchemas } = operation
+  // A path, a query and a form have only texts, whatever the policy of validation says.
+  const ofTexts = 'isOwn' in operation.endpoint ? 'caught' : true
   let found: Details | undefined
   const issues = () => {
     found ??= new Details()
@@ -109,7 +127,7 @@ export function validateInput(
   }
   let typedParams: unknown = params
   if (inputSchemas.params !== undefined) {
-    typedParams = { ...params, ...(parseValue('path', inputSchemas.params, params, issues, isLax) as object) }
+    typedParams = { ...params, ...(parseValue('path', inputSchemas.params, params, issues, ofTexts) as object) }
   }
   let query: unknown = EMPTY_QUERY
   if (strictInput && search !== '') addUnknownParameters(issues, search, operation.endpoint.query)
@@ -117,7 +135,7 @@ export function validateInput(
     query =
       search === '' && inputSchemas.emptyQuery !== undefined
         ? inputSchemas.emptyQuery
-        : parseValue('query', inputSchemas.query, readQuery(search, operation), issues, isLax)
+        : parseValue('query', inputSchemas.query, readQuery(search, operation), issues, ofTexts)
   }
   let body: unknown
   let upload: unknown
@@ -125,11 +143,10 @@ export function validateInput(
     if ('refused' in rawBody) throw rawBody.refused
     if ('issues' in rawBody) {
       for (const { loc, ...issue } of rawBody.issues) issues().add(loc, () => issue)
-    } else if ('fields' in rawBody) body = parseBodyValue(operation, rawBody.fields, issues, isLax, bodySchema)
+    } else if ('fields' in rawBody) body = parseBodyValue(operation, rawBody.fields, issues, ofTexts, bodySchema)
     else if ('form' in rawBody && operation.endpoint.byTask !== undefined) {
       const { fields, file } = rawBody.form
       const { part } = operation.endpoint.byTask.file
-      // A form has only texts, whatever the policy of validation says.
       body = parseBodyValue(operation, file ? { ...fields, [part]: file } : fields, issues, true, bodySchema)
     } else if ('form' in rawBody) upload = parseForm(operation, rawBody.form, issues, isLax)
     else body = parseBodyText(operation, rawBody.text, issues, isLax, bodySchema)
@@ -212,15 +229,19 @@ function cutLists(value: unknown): unknown {
   return cut.some((entry, i) => entry !== value[i]) ? cut : value
 }
 
-/** @param parser accepts the same values as `schema`, and may be faster */
+/**
+ * @param isLax `caught`: texts count, too, where the schema would catch them
+ * @param parser accepts the same values as `schema`, and may be faster
+ */
 function parseValue(
   place: InputLocation,
   schema: z.ZodType,
-  value: unknown,
+  given: unknown,
   issues: () => Details,
-  isLax: boolean,
+  isLax: boolean | 'caught',
   parser = schema,
 ): unknown {
+  const value = isLax === 'caught' ? readCaught(schema, given) : given
   try {
     const result = parser.safeParse(value)
     if (result.success) return result.data
@@ -235,7 +256,7 @@ function parseValue(
     const zodIssues = schema.safeParse(value, { reportInput: true }).error?.issues ?? result.error.issues
     // The schema reads `constructor` of an object that lacks it, and so would the handler.
     if (zodIssues.some(readsInherited))
-      return withoutPrototypes(parseValue(place, schema, withoutPrototypes(value), issues, isLax))
+      return withoutPrototypes(parseValue(place, schema, withoutPrototypes(value), issues, isLax !== false))
     const laxValue = isLax ? replaceLaxTexts(value, zodIssues) : undefined
     if (laxValue !== undefined) return parseValue(place, schema, laxValue, issues, false)
     explainAll(issues(), place, zodIssues, schema)
@@ -271,7 +292,7 @@ export function parseBodyValue(
   operation: CompiledOperation,
   rawValue: unknown,
   issues: () => Details,
-  isLax: boolean,
+  isLax: boolean | 'caught',
   bodySchema?: z.ZodType,
 ): unknown {
   const { endpoint, requestMapping } = operation

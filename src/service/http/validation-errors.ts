@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { isIntegerText, MAX_NUMBER_LENGTH } from '../../lib/text/numbers.ts'
+import { unwrapSchema } from '../../lib/zod-problems.ts'
 
 export interface ValidationDetail {
   /** Where: `body`, `query`, `path` or `header`, then names and positions, all strings. */
@@ -76,14 +77,10 @@ export function explainExtraField(name: string, known: readonly string[]): { msg
 }
 
 /** The names that a schema takes at a place within it, in all of its forms. */
-function listFieldNames(schema: unknown, [step, ...below]: readonly string[]): string[] {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
-    return listFieldNames(schema.unwrap(), step === undefined ? [] : [step, ...below])
-  }
-  if (schema instanceof z.ZodUnion) {
-    const path = step === undefined ? [] : [step, ...below]
-    return [...new Set(schema.options.flatMap(option => listFieldNames(option, path)))]
-  }
+function listFieldNames(given: unknown, path: readonly string[]): string[] {
+  const schema = unwrapSchema(given as z.ZodType)
+  const [step, ...below] = path
+  if (schema instanceof z.ZodUnion) return [...new Set(schema.options.flatMap(option => listFieldNames(option, path)))]
   if (step === undefined) return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
   if (schema instanceof z.ZodObject) return listFieldNames(schema.shape[step], below)
   if (schema instanceof z.ZodArray) return listFieldNames(schema.element, below)

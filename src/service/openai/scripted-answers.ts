@@ -127,7 +127,7 @@ export class ScriptedAnswers implements InferenceControls {
       const isUnknownAnswer = parsed.error.issues[0]!.code === 'invalid_union'
       const text = isUnknownAnswer ? `expected an answer, got ${formatValue(rule.answer)}.` : problem
       throw new ScriptError(
-        `Failed to script an answer: ${jsonPath(path)}: ${text} Give { model, contains, times } and an answer: { text }, { json }, { toolCall } or { error }.`,
+        `Failed to script an answer: ${jsonPath(isUnknownAnswer ? ['answer'] : path)}: ${text} Give { model, contains, times } and an answer: { text }, { json }, { toolCall } or { error }.`,
       )
     }
     const { name = this.#createName() } = parsed.data

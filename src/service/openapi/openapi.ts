@@ -2,7 +2,9 @@
 
 import * as z from 'zod'
 import { VERSION } from '../../lib/version.ts'
+import { unwrapSchema } from '../../lib/zod-problems.ts'
 import { type AnyEndpoint, type ErrorShape, type Operations, routeParamNames } from '../endpoint.ts'
+import { isPlainString } from '../http/compiled-operation.ts'
 import { addFilePart, formFields, type Json, toComponentSchema } from './json-schema.ts'
 
 /** The assumptions of the simulator for all endpoints. `docs/endpoints.md` has the same list. */
@@ -152,8 +154,8 @@ function describeResponses(endpoint: AnyEndpoint, components: Json): Json {
   }
   const { params, query, body, upload } = endpoint
   const isValidated =
-    Object.values(params).some(schema => !isAnyText(schema)) ||
-    Object.values(query).some(schema => !isAnyText(schema) || !isOptional(schema))
+    Object.values(params).some(schema => !isPlainString(unwrapSchema(schema))) ||
+    Object.values(query).some(schema => !isPlainString(unwrapSchema(schema)) || !isOptional(schema))
   if (isValidated || body !== undefined || upload !== undefined)
     responses[422] = describeRefusal('the request is invalid', 'ValidationError')
   const mediaReason = UNSUPPORTED_MEDIA_REASONS[endpoint.upload === undefined ? endpoint.consumes : 'upload']
@@ -230,13 +232,6 @@ function describeSecurity(endpoint: AnyEndpoint): Json[] {
 
 function isOptional(schema: z.ZodType): boolean {
   return schema.safeParse(undefined).success
-}
-
-/** Returns whether a parameter takes every text, so that no request is refused for it. */
-function isAnyText(schema: z.ZodType): boolean {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
-    return isAnyText(schema.unwrap() as z.ZodType)
-  return schema instanceof z.ZodString && (schema.def.checks ?? []).length === 0
 }
 
 /** Returns the first part of a path that is neither a version nor a parameter. */

@@ -9,7 +9,7 @@ import { attempt } from '../../lib/errors.ts'
 import { deepFreeze } from '../../lib/fields.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { quote } from '../../lib/quote.ts'
-import { describeProblems, parseOwnFields } from '../../lib/zod-problems.ts'
+import { describeProblems, knownKeysAt, parseOwnFields } from '../../lib/zod-problems.ts'
 import { TablePart } from '../part.ts'
 import type { LedgerParts } from './ledger.ts'
 
@@ -238,7 +238,8 @@ export class OwnRecords extends TablePart<OwnRecordRow, LedgerParts> {
       const { after, set } = change
       value = parse(declared, { ...value, ...set })
       // A field that the schema drops would change nothing.
-      assertKnownKeys(set, Object.keys(value), `Failed to put a ${kind}: the 'set' of a later change`, {
+      const known = new Set([...knownKeysAt(declared.record as unknown as z.ZodType, value, []), ...Object.keys(value)])
+      assertKnownKeys(set, [...known], `Failed to put a ${kind}: the 'set' of a later change`, {
         noun: 'field',
       })
       if (String(value[declared.key]) !== key) {

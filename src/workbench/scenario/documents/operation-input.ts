@@ -51,8 +51,7 @@ function toStrict<Schema extends z.ZodType>(schema: Schema): Schema {
 }
 
 function makeStrict(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodOptional) return toStrict(schema.unwrap() as z.ZodType).optional()
-  if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
     return toStrict(schema.unwrap() as z.ZodType).optional()
   }
   if (schema instanceof z.ZodNullable) return toStrict(schema.unwrap() as z.ZodType).nullable()
