@@ -79,6 +79,7 @@ function startWorld(
 function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simulator {
   const { fixtures, world, faults, answers, timelines, clock, pausedBy } = snapshot.state
   conflicts.assertCompatible(snapshot, options)
+  conflicts.assertEndpoints(snapshot, options)
   const { journalLimit, maxStorageBytes } = options
   const initialWorld = world.fork({ journalLimit, maxStorageBytes })
   if (options.check) invariants.checkInvariants(initialWorld)

@@ -12,6 +12,7 @@ import * as reports from '../simulation/reporting/report.ts'
 import type { Report } from '../simulation/reporting/report-types.ts'
 import { parseReportWindow, type ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
+import * as conflicts from './checkpoint/conflicts.ts'
 import { type SimulatorState, Snapshot } from './checkpoint/snapshot.ts'
 import { ClientRequests } from './client-requests.ts'
 import { toPendingRequest } from './clock/answer-waiter.ts'
@@ -204,6 +205,7 @@ export class WorldSimulator implements Simulator {
 
   restore(snapshot: Snapshot | Uint8Array): void {
     const parsed = Snapshot.toSnapshot(snapshot)
+    conflicts.assertEndpoints(parsed, this.options)
     this.perform(
       () => ({ do: 'restore', snapshot: encodeBase64(parsed.toBytes()) }),
       () => this.#restore(parsed),

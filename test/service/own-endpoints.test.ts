@@ -104,6 +104,39 @@ test('records fork, and a snapshot has them with the changes that are planned', 
   expect((await askTo(sim, 'GET /rest/v1/pods')).body).toEqual([])
 })
 
+test('a snapshot with records is refused where no endpoints are, and continues in explore', async () => {
+  const sim = made()
+  const { id } = await create(sim)
+  await create(sim, 'mail')
+  const snapshot = sim.snapshot()
+  const refusal =
+    "Failed to continue the snapshot: it has 2 records of the table 'pod' of own endpoints, which are missing here. Give"
+  expect(() => createSimulator({ fixtures: snapshot })).toThrow(refusal)
+  const bare = createSimulator({ fixtures: 'empty' })
+  const { digest } = bare
+  expect(() => bare.restore(snapshot.toBytes())).toThrow(refusal)
+  expect(bare.digest).toBe(digest)
+  const server = await serve(bare, { port: 0 })
+  const form = new FormData()
+  form.set('file', new Blob([new Uint8Array(snapshot.toBytes())]), 's.snapshot')
+  const imported = await fetch(`${server.url}/_sim/snapshots/theirs/import`, { method: 'POST', body: form })
+  expect([imported.status, JSON.stringify(await imported.json())]).toEqual([400, expect.stringContaining(refusal)])
+  await server.close()
+  const recording = sim.record()
+  sim.restore(snapshot)
+  recording.stop()
+  expect(await replay(recording)).toMatchObject({ outcome: 'same' })
+  const statuses: number[] = []
+  await sim.explore(
+    async ({ fetch, url, token }) => {
+      const headers = { authorization: `Bearer ${token}` }
+      statuses.push((await fetch(`${url}/rest/v1/pods/${id}`, { headers })).status)
+    },
+    { faults: 'singles', classes: ['status503'] },
+  )
+  expect(statuses[0]).toBe(200)
+})
+
 test('a recording replays with the same endpoints, and diverges without them', async () => {
   const sim = made()
   const recording = sim.record()

@@ -187,7 +187,7 @@ const DOCUMENTED: ServedOperations = { operations: documentedOperations, routes:
  */
 export function servedBy({ neighbours, endpoints }: Pick<ApiOptions, 'neighbours' | 'endpoints'>): ServedOperations {
   const served = neighbours === false ? DOCUMENTED : WHOLE
-  return endpoints === undefined ? served : withOwnEndpoints(endpoints)(served)
+  return Object.keys(endpoints ?? {}).length === 0 ? served : withOwnEndpoints(endpoints!)(served)
 }
 
 /** Returns the declaration of the endpoint that answers a method and a neutral path, or undefined. */

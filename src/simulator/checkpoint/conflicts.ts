@@ -1,5 +1,7 @@
-/** Checks the options of a simulator that begins with a snapshot. The snapshot brings most of them. */
+/** Checks the options of a simulator that continues a snapshot. The snapshot brings most of them. */
 import { loadProfile, withWeather } from '../../data/profiles/load.ts'
+import { groupBy } from '../../lib/lists.ts'
+import { plural } from '../../lib/text/numbers.ts'
 import { readEpoch, readSeed } from '../option-checks.ts'
 import type { SimulatorOptions } from '../options.ts'
 import { SnapshotError } from './envelope.ts'
@@ -12,6 +14,17 @@ const LEFT_OUT = {
   faults: ['the faults', 'a snapshot brings its own rules of faults; others are added by faults.add()'],
   answers: ['the answers', 'a snapshot brings the answers that are scripted; others are added by inference.add()'],
 } as const satisfies { readonly [Name in keyof SimulatorOptions]?: readonly [name: string, reason: string] }
+
+/** @throws SnapshotError for records of own endpoints if the options have no endpoints */
+export function assertEndpoints({ state: { world } }: Snapshot, { endpoints }: SimulatorOptions): void {
+  const tables = groupBy(world.ownRecords.entries(), ([, { kind }]) => kind)
+  if (endpoints !== undefined || tables.size === 0) return
+  const counts = [...tables].map(([kind, rows]) => `${plural(rows.length, 'record')} of the table '${kind}'`)
+  throw new SnapshotError(
+    `Failed to continue the snapshot: it has ${counts.join(' and ')} of own endpoints, which are missing here. ` +
+      'Give the same endpoints, as the option endpoints or in the configuration file.',
+  )
+}
 
 /** @throws SnapshotError for an option that differs from the snapshot */
 export function assertCompatible({ seed, epoch, state: { world } }: Snapshot, options: SimulatorOptions): void {

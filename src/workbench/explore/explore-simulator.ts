@@ -35,7 +35,7 @@ export async function exploreSimulator<Result>(
   const fixtures = origin.snapshot()
   await origin[Symbol.asyncDispose]()
   const flowOptions = {
-    ...{ fixtures, invariants },
+    ...{ fixtures, invariants, ...(sim.options.endpoints && { endpoints: sim.options.endpoints }) },
     ...(own !== undefined && { own }),
     ...(lines !== undefined && { lines }),
     ...(inputs !== undefined && { inputs }),

@@ -2118,8 +2118,8 @@ class Control:
         """Add an exported or saved snapshot under a name. It does not restore the snapshot.
 
         Sends `POST /_sim/snapshots/{snapshot}/import`.
-        Refused with 400: bytes that are not a snapshot, are damaged or truncated, or are of
-        another version.
+        Refused with 400: bytes that are not a snapshot, are damaged or truncated, are of
+        another version, or need own endpoints.
         Refused with 409: a duplicate name.
         Refused with 413: more than 256 MiB.
         Refused with 429: too many snapshots in this world.

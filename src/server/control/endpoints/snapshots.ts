@@ -4,6 +4,7 @@ import { fieldsOf } from '../../../lib/fields.ts'
 import { LIMITS } from '../../../lib/limits.ts'
 import { refuse } from '../../../service/refusals.ts'
 import { Bytes } from '../../../service/results.ts'
+import * as conflicts from '../../../simulator/checkpoint/conflicts.ts'
 import { Snapshot } from '../../../simulator/checkpoint/snapshot.ts'
 import type { ServedWorld } from '../../worlds/served-world.ts'
 import { type ControlScope, control, refuseInvalid, requireSnapshot } from '../endpoint.ts'
@@ -98,7 +99,7 @@ export const importSnapshot = control({
   route: 'POST /_sim/snapshots/{snapshot}/import',
   summary: 'Add an exported or saved snapshot under a name. It does not restore the snapshot',
   refusals: {
-    400: 'bytes that are not a snapshot, are damaged or truncated, or are of another version',
+    400: 'bytes that are not a snapshot, are damaged or truncated, are of another version, or need own endpoints',
     409: 'a duplicate name',
     413: 'more than 256 MiB',
     429: 'too many snapshots in this world',
@@ -118,6 +119,7 @@ export const importSnapshot = control({
     assertCanAdd(snapshots, name)
     const { chunks, filename } = upload.file
     const imported = await refuseInvalid(() => Snapshot.from(concatBytes(chunks), `the snapshot '${filename || name}'`))
+    await refuseInvalid(() => conflicts.assertEndpoints(imported, scope.sim.options))
     snapshots.set(name, imported)
     return toSnapshotView(name, imported)
   },

@@ -95,8 +95,8 @@ function findStart({ header, lines }: ParsedRecording, what: string) {
   }
   // A recorded simulator is made in any case: this build has to make the same world.
   const recorded = createRecordedSimulator(header, what)
-  const world =
-    snapshot === undefined ? recorded : createSimulator({ fixtures: Snapshot.from(decodeBase64(snapshot), what) })
+  const fixtures = snapshot && Snapshot.from(decodeBase64(snapshot), what)
+  const world = fixtures ? createSimulator({ fixtures, endpoints: {} }) : recorded
   const start = action !== undefined && snapshot === undefined ? 0 : world.clock.elapsed
   const origin =
     begin === undefined ? 'it begins with a snapshot' : `the ${action!.do} at line ${begin.line} has a snapshot`
