@@ -18,14 +18,26 @@ export const MAX_DEPTH = 12
 const LOWER_BOUNDS = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems']
 const UPPER_BOUNDS = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems']
 
-export function isWithin(word: string, bound: number, ours: number): boolean {
-  return LOWER_BOUNDS.includes(word) ? bound >= ours : bound <= ours
+/** @param oursWord the word of our bound, if it may be another one of the same end */
+export function isWithin(word: string, bound: number, ours: number, oursWord = word): boolean {
+  if (bound === ours) return word === oursWord || !oursWord.startsWith('exclusive')
+  return LOWER_BOUNDS.includes(word) === bound > ours
 }
 
-function boundsOf(value: Json): ReadonlyMap<string, number> {
-  const bounds = [...LOWER_BOUNDS, ...UPPER_BOUNDS].map(word => [word, value[word]] as const)
-  return new Map(bounds.filter((bound): bound is [string, number] => typeof bound[1] === 'number'))
+/** Returns the bounds of a schema. An exclusive bound of whole numbers is the next whole number. */
+function boundsOf(value: Json, types: readonly string[]): ReadonlyMap<string, number> {
+  const isWhole = types.length > 0 && types.every(type => type === 'integer' || type === 'null')
+  const bounds = [...LOWER_BOUNDS, ...UPPER_BOUNDS].flatMap(word => {
+    const bound = value[word]
+    if (typeof bound !== 'number') return []
+    if (!isWhole || inclusive(word) === word) return [[word, bound] as const]
+    return [[inclusive(word), word === 'exclusiveMinimum' ? Math.floor(bound) + 1 : Math.ceil(bound) - 1] as const]
+  })
+  return new Map(bounds)
 }
+
+/** Returns the word of the inclusive bound at the same end: `minimum` for `exclusiveMinimum`. */
+export const inclusive = (word: string): string => word.replace(/^exclusiveM/, 'm')
 
 /** Returns the bounds that both sets declare, each the wider of the two. */
 function widestBounds(one: SchemaView['bounds'], other: SchemaView['bounds']): SchemaView['bounds'] {
@@ -75,7 +87,7 @@ function mergeParts(document: OpenapiDocument, { value, pointer }: DocumentPart,
     types,
     // No value that is sent is in the list of nothing.
     words: types[0] === NOTHING ? [undefined] : words.filter(word => word !== null),
-    bounds: boundsOf(value),
+    bounds: boundsOf(value, types),
     pattern: typeof value.pattern === 'string' ? value.pattern : undefined,
     fields,
     required: new Set(Array.isArray(value.required) ? (value.required as string[]) : []),
@@ -127,10 +139,12 @@ function typesOf({ type, properties, items, not }: Json, words: readonly unknown
   if (isRecord(not) && Object.keys(not).length === 0) return [NOTHING]
   if (typeof type === 'string') return [type]
   if (Array.isArray(type)) return type as string[]
-  if (words.length > 0) return [...new Set(words.map(word => (word === null ? 'null' : typeof word)))]
+  if (words.length > 0) return [...new Set(words.map(typeOf))]
   if (isRecord(properties)) return ['object']
   return isRecord(items) ? ['array'] : []
 }
+
+const typeOf = (word: unknown) => (word === null ? 'null' : Number.isInteger(word) ? 'integer' : typeof word)
 
 /** Merges two schemas that both apply. */
 function mergeAllOf(one: SchemaView, other: SchemaView): SchemaView {

@@ -1,5 +1,5 @@
 /** Compares two schemas of one value, the provider's and the simulator's. */
-import { fieldsOf, isAny, isWithin, MAX_DEPTH, membersOf, type SchemaView, viewOf } from './schema-views.ts'
+import { fieldsOf, inclusive, isAny, isWithin, MAX_DEPTH, membersOf, type SchemaView, viewOf } from './schema-views.ts'
 
 /**
  * A difference between the simulator and the document.
@@ -214,11 +214,16 @@ function comparePatterns(theirView: SchemaView, ourView: SchemaView): Difference
 
 /** Compares bounds that both schemas declare. A bound that only ours declares is not a difference. */
 function compareBounds(one: SchemaView, other: SchemaView): DifferenceText | undefined {
-  const beyond = [...one.bounds].filter(([word, bound]) => {
-    const ours = other.bounds.get(word)
-    return ours !== undefined && !isWithin(word, bound, ours)
-  })
+  const numbers = one.words.filter(word => typeof word === 'number')
+  const isListed = numbers.length > 0
+  const ends = { minimum: Math.min(...numbers), maximum: Math.max(...numbers) }
+  const beyond = (isListed ? Object.entries(ends) : [...one.bounds]).flatMap(([word, bound]) =>
+    [...other.bounds]
+      .filter(([ours, limit]) => inclusive(ours) === inclusive(word) && !isWithin(word, bound, limit, ours))
+      .map(limit => [isListed ? bound : `${word} ${bound}`, limit.join(' ')]),
+  )
   if (beyond.length === 0) return undefined
-  const format = (bounds: SchemaView['bounds']) => beyond.map(([word]) => `${word} ${bounds.get(word)}`).join(', ')
-  return { severity: 'break', says: format(one.bounds), ours: `${format(other.bounds)}; values beyond are refused` }
+  const [said, limits] = [0, 1].map(side => beyond.map(texts => texts[side]).join(', '))
+  const says = isListed ? `it may be ${said}` : said!
+  return { severity: 'break', says, ours: `${limits}; values beyond are refused` }
 }

@@ -380,3 +380,27 @@ test('an alternative may leave out only what some alternative of the simulator d
     ),
   ).toEqual([])
 })
+
+const FROM_1_TO_8 = { type: 'integer', minimum: 1, maximum: 8 }
+const MAXIMUM = 'maximum 8; values beyond are refused'
+const MINIMUM = 'minimum 1; values beyond are refused'
+test.each<[theirs: object, difference?: string | undefined, ours?: object]>([
+  [{ enum: [1, 2, 4, 8] }],
+  [{ type: 'integer', enum: [1, 16] }, `break : it may be 16 | ${MAXIMUM}`],
+  [{ type: 'integer', enum: [1, 16], maximum: 8 }, `break : it may be 16 | ${MAXIMUM}`],
+  [{ type: 'integer', const: 0 }, `break : it may be 0 | ${MINIMUM}`],
+  [{ oneOf: [{ const: 1 }, { const: 16 }] }, `break : it may be 16 | ${MAXIMUM}`],
+  [{ type: 'integer', exclusiveMaximum: 9 }],
+  [{ type: 'integer', exclusiveMaximum: 17 }, `break : maximum 16 | ${MAXIMUM}`],
+  [{ type: 'integer', exclusiveMinimum: -1 }, `break : minimum 0 | ${MINIMUM}`],
+  [{ type: 'integer', exclusiveMaximum: 9 }, undefined, { type: 'integer', exclusiveMaximum: 9 }],
+  [{ type: 'number', exclusiveMaximum: 2 }, undefined, { type: 'number', maximum: 2 }],
+  [
+    { type: 'number', maximum: 2 },
+    'break : maximum 2 | exclusiveMaximum 2; values beyond are refused',
+    { type: 'number', exclusiveMaximum: 2 },
+  ],
+])('listed numbers and exclusive bounds are compared with the bounds: %j', (theirs, difference, ours = FROM_1_TO_8) => {
+  const found = compare(object({ n: theirs }), object({ n: ours }), 'asked')
+  expect([...new Set(found)]).toEqual(difference === undefined ? [] : [difference.replace(' :', ' n:')])
+})
