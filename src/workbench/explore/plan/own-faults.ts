@@ -1,21 +1,22 @@
 /** Faults of a flow: rules and commands that are points beside the built-in classes. */
 
 import { describeUnknownField } from '../../../lib/known-keys.ts'
-import { formatValue } from '../../../lib/zod-problems.ts'
+import { describeWrongValue, formatValue } from '../../../lib/zod-problems.ts'
 import type { Operations } from '../../../service/endpoint.ts'
 import { servedBy } from '../../../service/http/service.ts'
 import { JOURNAL_KINDS } from '../../../simulation/journal-kinds.ts'
 import { FaultError } from '../../../simulator/faults/fault-error.ts'
-import { type FaultRule, parseRuleWithoutWindow, TRIGGERS } from '../../../simulator/faults/rules.ts'
+import { type FaultRule, parseRuleWithoutWindow, RuleSchema, TRIGGERS } from '../../../simulator/faults/rules.ts'
 import type { FlowWorld } from '../flow-world.ts'
 import { type CommandItem, type PlanItem, withContentName } from './plan.ts'
 import { assertPlan } from './plan-form.ts'
 
 /**
  * A fault rule, or a command at a moment of the world. A rule without a count strikes each request of its operations, one
- * at a time. A rule for lines of batches is one point. `passes`: a client can end as usual after it, so `recovers` judges it. Default: false.
+ * at a time. A rule for lines of batches is one point. `name`: its name in the report. Default: the fault kind, or the
+ * command. `passes`: a client can end as usual after it, so `recovers` judges it. Default: false.
  */
-export type OwnFault = (FaultRule | CommandItem) & { readonly passes?: boolean }
+export type OwnFault = (FaultRule | (CommandItem & Pick<FaultRule, 'name'>)) & { readonly passes?: boolean }
 
 /** An own fault that is valid. */
 export interface CheckedFault {
@@ -62,12 +63,16 @@ function checkOwnFault(given: OwnFault, operations: Operations, place: string): 
   const { passes = false, ...rest } = given
   if (typeof passes !== 'boolean') throw new TypeError(`${place}.passes: expected true or false.`)
   if ('command' in rest) {
+    const { name, ...command } = rest
+    const expected = RuleSchema.shape.name.safeParse(name).error?.issues[0]!.message
+    if (expected !== undefined) throw new TypeError(`${place}.name: ${describeWrongValue(expected, name)}`)
+    const item = { ...command, passes } as CommandItem
     try {
-      assertPlan([{ ...rest, passes }], place)
+      assertPlan([item], place)
     } catch (error) {
       throw new TypeError((error as Error).message.replace(': plan[0]', '').replace('Items are', 'Give'))
     }
-    return { item: { ...rest, passes } as CommandItem, class: rest.command.verb }
+    return { item, class: name ?? item.command.verb }
   }
   try {
     const context = { operations, operationOf: () => undefined, kinds: JOURNAL_KINDS }

@@ -136,12 +136,13 @@ describe('an own fault', () => {
     expect(unreached).toMatchObject([{ operation: 'cancelBatch', class: 'null-page', reason: 'notFired' }])
   })
 
-  test('can be a command at a moment', { tags: 'slow' }, async () => {
+  test('can be a command at a moment, with a name or without', { tags: 'slow' }, async () => {
     const command: OwnFault = { command: { verb: 'funds.set', args: { usd: 0 } }, after: { kind: 'start' } }
-    const { matrix } = await exploreWith([command])
-    expect(matrix.filter(({ class: name }) => name === 'funds.set')).toMatchObject([
-      { operation: 'start', survived: 1 },
-    ])
+    const named: OwnFault = { ...command, name: 'no-money', command: { verb: 'funds.set', args: { usd: 1 } } }
+    const { matrix } = await exploreWith([command, named])
+    for (const one of ['funds.set', 'no-money']) {
+      expect(matrix.filter(({ class: name }) => name === one)).toMatchObject([{ operation: 'start', survived: 1 }])
+    }
   })
 
   test('is paired with others', { tags: 'slow' }, async () => {
@@ -171,6 +172,17 @@ test.each<[unknown, string]>([
     "faults[0].command.verb: unknown command 'batch.cancle'. Did you mean",
   ],
   [[{ command: { verb: 'hub.down' } }], 'faults[0].after: '],
+  [
+    [{ name: 'a b', command: { verb: 'hub.down' }, after: { kind: 'start' } }],
+    "faults[0].name: expected text of letters, digits, dot, dash and underscore, got 'a b'. Fix that value.",
+  ],
+  [
+    [
+      { ...NULL_PAGE, name: 'x' },
+      { name: 'x', command: { verb: 'hub.down' }, after: { kind: 'start' } },
+    ],
+    'faults[1].name: it is also that of faults[0]. Give each another name.',
+  ],
   [[{ on: 'listBatches' }], 'faults[0].fault: '],
   [[{ fault: { kind: 'empty' } }], 'faults[0].on: '],
   [[undefined], 'faults[0]: expected a fault rule or a command, got nothing. Give an object.'],
