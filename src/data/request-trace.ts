@@ -37,8 +37,8 @@ const NAMES = {
   seconds: ['timestamp', 'time', 'arrived_at', 'arrival_time'],
   prompt: ['prompt_tokens', 'input_tokens', 'context_tokens', 'request_tokens', 'num_prefill_tokens', 'input_length'],
   answer: [
-    ...['answer_tokens', 'output_tokens', 'generated_tokens', 'response_tokens', 'num_decode_tokens'],
-    'output_length',
+    ...['answer_tokens', 'completion_tokens', 'output_tokens', 'generated_tokens', 'response_tokens'],
+    ...['num_decode_tokens', 'output_length'],
   ],
   hashes: ['hash_ids'],
 } as const

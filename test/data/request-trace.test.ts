@@ -231,6 +231,23 @@ describe('a load from a trace', () => {
     expect(problemOf({ text: '0,2e6', scale: 1000 })).toContain('requests/s of at most 1000000000')
   })
 
+  test.each([
+    [
+      { skip: '1h' },
+      CSV,
+      "$[0].load.skip: expected lines of requests (it has no request in this span), got 'requests.csv'.",
+    ],
+    [
+      { length: '0s' },
+      '0,1\n9,2',
+      "$[0].load.length: expected lines of 'seconds,requests/s' (it has no rate in this span), got",
+    ],
+    [{}, 'time,prompt_tokens,completion_tokens', '$[0].load.path: expected lines of requests (it has no request in'],
+    [{}, 'time,prompt_tokens,completion_tokens\n0,a,1', '$[0].load.path: expected lines of '],
+  ])('of a fixture with %j is refused at the field or in the file that is wrong', (options, text, problem) => {
+    expect(() => loadFixture(folderWith(text, options))).toThrow(problem)
+  })
+
   const perSecond = (seconds: number) =>
     `time,input_tokens,output_tokens\n${Array.from({ length: seconds }, (_, i) => `${i},1,1`).join('\n')}`
   test.each([
