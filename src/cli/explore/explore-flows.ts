@@ -257,6 +257,7 @@ async function exploreAll(
 ): Promise<number> {
   const { json = false, junit, html, budget, faults, write, writeAs: language = 'yaml', findingCode = 1 } = args
   assertWritable(flows, args, io.folder)
+  for (const note of known.notes(flows)) io.error(note)
   const explored: ExploredFlow[] = []
   let lacksPage = false
   // The report of a long search comes first.

@@ -1,13 +1,15 @@
 /** Which findings of a flow are known, and which known ones are gone. */
 
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
+import { formatSuggestion } from '../../lib/did-you-mean.ts'
 import type { ExplainedFinding, FlowReport } from '../../workbench/explore/explore-flow.ts'
 import { mergeFindings, splitFinding } from '../../workbench/explore/report/merged-findings.ts'
 import type { KnownFinding } from '../../workbench/scenario/documents/known-findings.ts'
 import { UsageError } from '../command.ts'
 import { KNOWN_FILE } from '../config.ts'
 import { flag } from '../flags.ts'
+import type { ExploredClient } from './scenario-files.ts'
 
 export const KNOWN_FLAG = flag(`File of known findings, which do not fail. Default: ${KNOWN_FILE}, if there is one`)
 
@@ -55,9 +57,20 @@ export class KnownFindings {
     return this.#entries.find(entry => entry.flow === flow && entry.signature === signature)
   }
 
+  /** Returns a line for each flow of the file that is not explored. It names the flow that was probably meant. */
+  notes(explored: readonly ExploredClient[]): string[] {
+    const names = new Set(explored.map(({ flow }) => flow.name))
+    const others = new Set(this.#entries.map(({ flow }) => flow).filter(flow => !names.has(flow)))
+    return [...others].map(other => {
+      const ofFile = explored.find(({ file = '' }) => basename(file) === basename(other))
+      const advice = formatSuggestion(ofFile?.flow.name ?? other, names, 'Its findings are not compared.')
+      return `${this.file}: the flow '${other}' is not explored here. ${advice}\n`
+    })
+  }
+
   sort({ flow, findings, stoppedBecause }: FlowReport): SortedFindings {
     const ofFlow = this.#entries.filter(entry => entry.flow === flow)
-    const entryOf = ({ signature }: ExplainedFinding) => ofFlow.find(entry => entry.signature === signature)
+    const entryOf = ({ signature }: ExplainedFinding) => this.find(flow, signature)
     const places = findings.flatMap(splitFinding)
     const found = new Set(places.map(({ signature }) => signature))
     const isComplete = stoppedBecause === 'done' || stoppedBecause === 'saturated'

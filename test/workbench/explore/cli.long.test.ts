@@ -126,7 +126,7 @@ describe('known findings', () => {
     expect(out).toContain('\n0 new findings\n')
     expect(out).toContain(`  known since 2026-01-31: ${signatures[0]} (see issue 7)\n`)
     expect(out).toContain(
-      '  known since 2026-01-31, and not found any more: noDouble@createLlmDeployment/end. Remove it from explore.known.yaml\n',
+      `  known since 2026-01-31, and not found any more: ${gone[0].signature}. Remove it from explore.known.yaml\n`,
     )
     known(signatures.slice(1).map((signature: string) => ({ ...entry, signature })))
     const again = await explore({ json: true })
@@ -134,6 +134,20 @@ describe('known findings', () => {
     expect(JSON.parse(again.out).findings.filter((one: object) => !('known' in one))).toMatchObject([
       { signature: signatures[0] },
     ])
+  })
+
+  test('of a flow that is not explored are named, with the flow of a file', async () => {
+    known([
+      { ...entry, flow: 'quiet.ts', signature: 'a' },
+      { ...entry, flow: 'quiet.ts', signature: 'b' },
+      { ...entry, flow: 'other', signature: 'a' },
+    ])
+    const { error } = await explore({ flows: [QUIET] })
+    expect(error).toContain("explore.known.yaml: the flow 'quiet.ts' is not explored here. Did you mean 'quiet'?\n")
+    expect(error.match(/quiet\.ts/g)).toHaveLength(1)
+    expect(error).toContain(
+      "explore.known.yaml: the flow 'other' is not explored here. Its findings are not compared.\n",
+    )
   })
 
   test.each<[text: string, message: string]>([
