@@ -3,7 +3,7 @@
 import { type LoadPoint, type OfferedLoad, parseLoadTrace, tracePeriod } from '../../data/offered-load.ts'
 import { type Micros, micros, SECOND } from '../../kernel/duration.ts'
 import { type Chance, type EntityKey, purpose } from '../../kernel/random.ts'
-import { isOnSide, type LinearPiece, PiecewiseRate, type RateFunction, type Side } from './piecewise-rate.ts'
+import { type LinearPiece, PiecewiseRate, type RateFunction } from './piecewise-rate.ts'
 
 const BURST = purpose('load.burst')
 
@@ -53,14 +53,6 @@ class BurstRate implements RateFunction {
     const start = this.#startOf(period)
     if (t < start) return start
     return t < start + this.#duration ? start + this.#duration : this.#startOf(period + 1)
-  }
-
-  first(side: Side, level: number, from: Micros): Micros {
-    const bursting = this.#isBurstAt(from)
-    if (isOnSide(side, level, bursting ? this.#peak : this.#base)) return from
-    return isOnSide(side, level, bursting ? this.#base : this.#peak)
-      ? this.nextBreakpoint(from)
-      : Number.POSITIVE_INFINITY
   }
 
   firstOutside(low: number, high: number, from: Micros): Micros {
@@ -217,12 +209,12 @@ export class LoadCurve {
 
   /** Returns the first microsecond in (from, until] with a rate above `level`; Infinity if it is missing. */
   firstAbove(level: number, from: Micros, until: Micros): Micros {
-    return this.#first('above', level, from, until)
+    return this.#firstOutside(Number.NEGATIVE_INFINITY, level, from, until)
   }
 
   /** Returns the first microsecond in (from, until] with a rate of at most `level`; Infinity if it is missing. */
   firstAtMost(level: number, from: Micros, until: Micros): Micros {
-    return this.#first('at most', level, from, until)
+    return this.#firstOutside(level, Number.POSITIVE_INFINITY, from, until)
   }
 
   /**
@@ -230,12 +222,12 @@ export class LoadCurve {
    * This is the minimum of `firstAtMost` and `firstAbove`, but faster, because both are usually near.
    */
   firstOutside(low: number, high: number, from: Micros): Micros {
-    return this.#rateFunction.firstOutside(low, high, from + 1)
+    return this.#firstOutside(low, high, from, Number.POSITIVE_INFINITY)
   }
 
-  #first(side: Side, level: number, from: Micros, until: Micros): Micros {
+  #firstOutside(low: number, high: number, from: Micros, until: Micros): Micros {
     if (until <= from) return Number.POSITIVE_INFINITY
-    const t = this.#rateFunction.first(side, level, from + 1, until)
+    const t = this.#rateFunction.firstOutside(low, high, from + 1, until)
     return t <= until ? t : Number.POSITIVE_INFINITY
   }
 }

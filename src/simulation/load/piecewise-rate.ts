@@ -1,25 +1,15 @@
 import type { Micros } from '../../kernel/duration.ts'
 
-/** The side of a level on which a rate lies. */
-export type Side = 'above' | 'at most'
-
 /** The rate of a load as a function of time. Areas are in requests/s × µs. */
 export interface RateFunction {
   rateAt(t: Micros): number
   area(from: Micros, to: Micros): number
   nextBreakpoint(t: Micros): Micros
   /**
-   * Returns the first microsecond at or after `from` with a rate on this side of the level. A result after `until` is
-   * ignored, so the search can end there.
+   * Returns the first microsecond at or after `from` with a rate of at most `low` or above `high`; Infinity for never. A
+   * result after `until` is ignored, so the search can end there.
    */
-  first(side: Side, level: number, from: Micros, until: Micros): Micros
-  /** Returns the first microsecond at or after `from` with a rate of at most `low` or above `high`; Infinity for never. */
-  firstOutside(low: number, high: number, from: Micros): Micros
-}
-
-/** Whether a rate lies on this side of a level. */
-export function isOnSide(side: Side, level: number, rate: number): boolean {
-  return side === 'above' ? rate > level : rate <= level
+  firstOutside(low: number, high: number, from: Micros, until: Micros): Micros
 }
 
 /** A straight line from one rate to another. It ends at the start of the next piece. */
@@ -111,27 +101,13 @@ export class PiecewiseRate implements RateFunction {
     return t + (this.#startOf(piece + 1) - (t - this.#cachedBase))
   }
 
-  first(side: Side, level: number, from: Micros, until: Micros): Micros {
-    const piece = this.#pieceOf(from)
-    const phase = from - this.#cachedBase
-    const latest = phase + (until - from)
-    const inThisPiece = this.#firstIn(piece, side, level, phase, latest)
-    if (inThisPiece >= 0) return from + (inThisPiece - phase)
-    // Most searches end in the first piece.
-    if (latest < this.#startOf(piece + 1)) return Number.POSITIVE_INFINITY
-    const laterPiece = this.#pieceFrom(piece + 1, side, level)
-    if (laterPiece >= 0) return from + (this.#firstIn(laterPiece, side, level, this.#startOf(laterPiece)) - phase)
-    if (this.#period === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
-    const wrappedPiece = this.#pieceFrom(0, side, level)
-    if (wrappedPiece < 0) return Number.POSITIVE_INFINITY
-    return from + (this.#period - phase) + this.#firstIn(wrappedPiece, side, level, this.#startOf(wrappedPiece))
-  }
-
-  firstOutside(low: number, high: number, from: Micros): Micros {
+  firstOutside(low: number, high: number, from: Micros, until: Micros): Micros {
     const piece = this.#pieceOf(from)
     const phase = from - this.#cachedBase
     const inThisPiece = this.#firstOutsideIn(piece, low, high, phase)
     if (inThisPiece >= 0) return from + (inThisPiece - phase)
+    // Most searches end in the first piece.
+    if (phase + (until - from) < this.#startOf(piece + 1)) return Number.POSITIVE_INFINITY
     const laterPiece = this.#pieceOutside(piece + 1, low, high)
     if (laterPiece >= 0) return from + (this.#firstOutsideIn(laterPiece, low, high, this.#startOf(laterPiece)) - phase)
     if (this.#period === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY
@@ -212,32 +188,30 @@ export class PiecewiseRate implements RateFunction {
     )
   }
 
-  /** Returns the first phase of a piece, from `from` to `until`, on this side of the level; -1 if it is missing. */
-  #firstIn(piece: number, side: Side, level: number, from: Micros, until: Micros = Number.POSITIVE_INFINITY): Micros {
-    if (isOnSide(side, level, this.#rateIn(piece, from))) return from
+  /** Returns the first phase of a piece from `from` on with a rate of at most `low` or above `high`; -1 if it is missing. */
+  #firstOutsideIn(piece: number, low: number, high: number, from: Micros): Micros {
+    if (this.#isOutside(piece, low, high, from)) return from
     const slope = this.#table[piece * PIECE_WIDTH + SLOPE_OFFSET]!
     if (slope === 0) return -1
-    const start = this.#startOf(piece)
     let before = from
-    let upper = Math.min(this.#startOf(piece + 1) - 1, until)
-    if (!isOnSide(side, level, this.#rateIn(piece, upper))) return -1
+    let upper = this.#startOf(piece + 1) - 1
+    if (!this.#isOutside(piece, low, high, upper)) return -1
     // The division can have a rounding error, so it only narrows the search.
-    const guess = start + Math.floor((level - this.#table[piece * PIECE_WIDTH + RATE_OFFSET]!) / slope)
-    if (guess - 1 > before && !isOnSide(side, level, this.#rateIn(piece, guess - 1))) before = guess - 1
-    if (guess + 2 < upper && isOnSide(side, level, this.#rateIn(piece, guess + 2))) upper = guess + 2
+    const height = (slope > 0 ? high : low) - this.#table[piece * PIECE_WIDTH + RATE_OFFSET]!
+    const guess = this.#startOf(piece) + Math.floor(height / slope)
+    if (guess - 1 > before && !this.#isOutside(piece, low, high, guess - 1)) before = guess - 1
+    if (guess + 2 < upper && this.#isOutside(piece, low, high, guess + 2)) upper = guess + 2
     while (upper - before > 1) {
       const middle = Math.floor((before + upper) / 2)
-      if (isOnSide(side, level, this.#rateIn(piece, middle))) upper = middle
+      if (this.#isOutside(piece, low, high, middle)) upper = middle
       else before = middle
     }
     return upper
   }
 
-  /** Returns the first phase of a piece from `from` on with a rate of at most `low` or above `high`; -1 if it is missing. */
-  #firstOutsideIn(piece: number, low: number, high: number, from: Micros): Micros {
-    const above = this.#firstIn(piece, 'above', high, from)
-    const below = this.#firstIn(piece, 'at most', low, from)
-    return below < 0 || (above >= 0 && above < below) ? above : below
+  #isOutside(piece: number, low: number, high: number, phase: Micros): boolean {
+    const rate = this.#rateIn(piece, phase)
+    return rate <= low || rate > high
   }
 
   /** Returns the first piece at or after this one with a rate of at most `low` or above `high`; -1 if it is missing. */
@@ -256,25 +230,6 @@ export class PiecewiseRate implements RateFunction {
     while (node < this.#leaves) {
       node *= 2
       if (highest[node]! <= high && lowest[node]! > low) node++
-    }
-    return node - this.#leaves
-  }
-
-  /** Returns the first piece at or after this one that reaches this side of the level; -1 if it is missing. */
-  #pieceFrom(piece: number, side: Side, level: number): number {
-    if (piece >= this.#count) return -1
-    const extremes = side === 'above' ? this.#highest : this.#lowest
-    let node = this.#leaves + piece
-    while (!isOnSide(side, level, extremes[node]!)) {
-      while ((node & 1) === 1) {
-        if (node === 1) return -1
-        node >>= 1
-      }
-      node++
-    }
-    while (node < this.#leaves) {
-      node *= 2
-      if (!isOnSide(side, level, extremes[node]!)) node++
     }
     return node - this.#leaves
   }
