@@ -33,25 +33,8 @@ const IN_PROGRESS_STATUSES: ReadonlySet<string> = new Set([
   'pending',
 ])
 
-/** Whether the events of a topic change the service from outside, so that no client polls for their change. */
-const IS_EXTERNAL: Readonly<Record<EventTopic, boolean>> = {
-  instance: false,
-  node: false,
-  pool: false,
-  command: false,
-  weather: true,
-  placement: false,
-  deployment: false,
-  adapter: false,
-  batch: false,
-  inference: false,
-  file: false,
-  rental: false,
-  limit: false,
-  account: true,
-  webhook: false,
-  ownRecord: false,
-}
+/** The topics of events that change the service from outside, so that no client polls for their change. */
+const EXTERNAL: ReadonlySet<EventTopic> = new Set(['weather', 'account'])
 
 /** The status of each of these things that is on its way, by wire id. */
 export function inProgress(world: World, polled: PolledResource): ReadonlyMap<string, string> {
@@ -88,7 +71,7 @@ export function eventsToNextChange(world: World, polled: PolledResource): number
       changed = true
       if (after !== undefined) lastStatuses.set(id, after)
     }
-    if (changed && !IS_EXTERNAL[eventTopic(EVENTS[future.agenda.kind]!.name)]) return events
+    if (changed && !EXTERNAL.has(eventTopic(EVENTS[future.agenda.kind]!.name))) return events
   }
   return 0
 }
