@@ -1,12 +1,11 @@
 import { GPU_TYPES, gpuIndex } from '../../data/records/gpu-config.ts'
-import type { Micros } from '../../kernel/duration.ts'
+import { HOUR, type Micros } from '../../kernel/duration.ts'
 import type { Ledger } from '../account/ledger.ts'
 import type { LedgerEntry, MeterRow } from '../account/ledger-types.ts'
 import { MICROCENTS_PER_CENT, type Microcents } from '../account/money.ts'
 import type { World } from '../world.ts'
 import type { ReportViolation } from './invariant.ts'
 
-const MICROS_PER_HOUR = 3_600_000_000
 /** Micro-cents by which the balance as it is followed here may be off; nearer to a level the exact one is asked for. */
 const BALANCE_MARGIN = MICROCENTS_PER_CENT
 
@@ -204,7 +203,7 @@ export class AccountInvariants {
       }
       if (posted < before.posted) report('I9', `${id} had ${before.posted} posted and now has ${posted}`, id)
     }
-    const maxPosted = Number(weighted / BigInt(MICROS_PER_HOUR))
+    const maxPosted = Number(weighted / BigInt(HOUR))
     if (posted > maxPosted) report('I9', `${id} was posted ${posted}, it cost ${maxPosted}`, id)
     this.#addMeter(row, ordinal, before)
   }
@@ -247,7 +246,7 @@ export class AccountInvariants {
     // What is due at this instant may still put it right.
     const isIdle = agenda.nextTime > now
     const approximateBalance =
-      this.#paidIn - this.#tokens - (this.#weighted + now * this.#rate - this.#rateSince) / MICROS_PER_HOUR
+      this.#paidIn - this.#tokens - (this.#weighted + now * this.#rate - this.#rateSince) / HOUR
     if (this.#hasToppedUp) {
       const threshold = ledger.topups.rule.threshold * MICROCENTS_PER_CENT
       if (ledger.topups.rule !== this.#topupRule || approximateBalance >= threshold + BALANCE_MARGIN)

@@ -96,7 +96,7 @@ export function requireNode(world: CommandTargets, name: string): number {
   const ordinal = world.nodes.ordinalOf(name)
   if (ordinal !== undefined) return ordinal
   const names = nodeNames(world)
-  throw unknownTargetError('node', name, names, `nodes are ${formatNames(names)}`)
+  throw unknownTargetError('node', name, names, formatNames(names))
 }
 
 /** Returns the ordinal of a node and the index of its GPU, for a name as `h100-0/3`. */
@@ -143,18 +143,12 @@ export function requireModel({ store }: CommandTargets, name: string): void {
   throw new CommandError(`Failed to find the model '${name}': the catalog has none of that name. ${advice}`)
 }
 
-/** Rejects an unknown pool. */
-export function requirePool(world: CommandTargets, name: string): string {
-  const pools = [...new Set(world.nodes.groups.map(({ group }) => group.pool))]
-  if (pools.includes(name)) return name
-  throw unknownTargetError('pool', name, pools, `pools are ${pools.join(', ')}`)
-}
-
-/** Rejects an unknown zone. */
-export function requireZone(world: CommandTargets, name: string): string {
-  const zones = [...new Set(world.nodes.groups.map(({ group }) => group.zone))]
-  if (zones.includes(name)) return name
-  throw unknownTargetError('zone', name, zones, `zones are ${zones.join(', ')}`)
+/** Returns what rejects an unknown pool or zone. */
+function requireOneOf(kind: 'pool' | 'zone'): (world: CommandTargets, name: string) => void {
+  return ({ nodes }, name) => {
+    const names = [...new Set(nodes.groups.map(({ group }) => group[kind]))]
+    if (!names.includes(name)) throw unknownTargetError(kind, name, names, names.join(', '))
+  }
 }
 
 /** Rejects an unknown GPU type. */
@@ -188,15 +182,21 @@ export function nodeNames(world: CommandTargets): string[] {
   return world.nodes.list().map(node => node.name)
 }
 
-function unknownTargetError(targetKind: string, name: string, known: readonly string[], advice: string): CommandError {
-  const fallback = `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`
+function unknownTargetError(kind: string, name: string, known: readonly string[], list: string): CommandError {
+  const fallback = `${kind.charAt(0).toUpperCase()}${kind.slice(1)}s are ${list}.`
   const hint = formatSuggestion(name, known, fallback)
-  return new CommandError(`Failed to find the ${targetKind} '${name}': the fleet has none of that name. ${hint}`)
+  return new CommandError(`Failed to find the ${kind} '${name}': the fleet has none of that name. ${hint}`)
 }
 
 /** Finds the target of a command by its kind, and throws if it is unknown. A command finds some kinds itself. */
 const TARGET_CHECKS: Partial<Record<CommandTarget, (world: CommandTargets, target: string) => unknown>> = {
-  ...{ node: requireNode, gpu: requireGpu, pool: requirePool, zone: requireZone, model: requireModel },
+  ...{
+    node: requireNode,
+    gpu: requireGpu,
+    pool: requireOneOf('pool'),
+    zone: requireOneOf('zone'),
+    model: requireModel,
+  },
   ...{ deployment: requireDeployment, hosted: requireHosted, batch: requireBatch },
   ...{ gpuType: (_, gpu) => requireGpuType(gpu), offeredGpuType: requireOfferedGpuType },
   token: ({ apiTokens }, token) => apiTokens.require(token),

@@ -23,8 +23,6 @@ import {
   requireDeployment,
   requireGpuType,
   requireHosted,
-  requirePool,
-  requireZone,
   toNotice,
 } from './command-definition.ts'
 import { CommandLog } from './command-log.ts'
@@ -72,8 +70,7 @@ const POOL_COMMANDS = {
     target: 'pool',
     description: 'the spot nodes of a pool are taken back after a notice; new ones may be provisioned',
     args: { notice: { kind: 'duration', optional: true } },
-    apply: (world, pool, { notice }) =>
-      world.operationEffects.preemptPool(requirePool(world, pool), toNotice(world, notice)),
+    apply: (world, pool, { notice }) => world.operationEffects.preemptPool(pool, toNotice(world, notice)),
   },
   'pool.stockOut': {
     target: 'offeredGpuType',
@@ -91,13 +88,13 @@ const POOL_COMMANDS = {
     target: 'zone',
     undo: 'zone.up',
     description: 'every node of a zone is gone at once',
-    apply: (world, zone) => world.operationEffects.takeZoneDown(requireZone(world, zone)),
+    apply: (world, zone) => world.operationEffects.takeZoneDown(zone),
   },
   'zone.up': {
     target: 'zone',
     undo: 'zone.down',
     description: 'the nodes that went down with their zone are back, caches and all',
-    apply: (world, zone) => world.operationEffects.bringZoneUp(requireZone(world, zone)),
+    apply: (world, zone) => world.operationEffects.bringZoneUp(zone),
   },
 } as const satisfies CommandTable
 

@@ -1,6 +1,6 @@
 import { GPUS } from '../../data/gpu-specs.ts'
 import { type Distribution, draw } from '../../data/profiles/distribution.ts'
-import type { Micros } from '../../kernel/duration.ts'
+import { HOUR, type Micros } from '../../kernel/duration.ts'
 import { exp } from '../../kernel/exact-math.ts'
 import { actFor, ORIGIN } from '../../kernel/journal-origin.ts'
 import { type EntityKey, purpose } from '../../kernel/random.ts'
@@ -22,7 +22,6 @@ const WHICH = purpose('weather.which')
 const HOW_LONG = purpose('weather.howLong')
 const HOW_MUCH = purpose('weather.howMuch')
 const LEMON = purpose('weather.lemon')
-const MICROS_PER_HOUR = 3_600_000_000
 /** Sigma of the time between two preemptions at a pool: 1.3 to 2.0 in traces of 2022 and 2023 (skypilot-org/spot-traces). */
 const SPOT_UP_SIGMA = 1.7
 
@@ -132,7 +131,7 @@ export class Weather extends TablePart<WeatherSourceRow, WeatherParts> {
   /** Returns the microseconds from the end of the strike before, or from the start of a source, to its nth strike, from 0. */
   drawWait({ kind, strikesPerHour, key }: Readonly<WeatherSourceRow>, nth: number): Micros {
     const { chance } = this.context
-    const mean = MICROS_PER_HOUR / strikesPerHour
+    const mean = HOUR / strikesPerHour
     if (kind !== 'preemption') return chance.exponential(mean, key, WHEN, nth)
     return chance.lognormal(mean * exp((-SPOT_UP_SIGMA * SPOT_UP_SIGMA) / 2), SPOT_UP_SIGMA, key, WHEN, nth)
   }
@@ -178,11 +177,7 @@ export class Weather extends TablePart<WeatherSourceRow, WeatherParts> {
     }
     row.strikeCount++
     const strike = this.#drawStrike(row)
-    if (!strike || !this.#tryExecute(strike.command)) {
-      this.#scheduleNextStrike(ordinal, row)
-      return
-    }
-    if (!strike.undo) {
+    if (!strike || !this.#tryExecute(strike.command) || !strike.undo) {
       this.#scheduleNextStrike(ordinal, row)
       return
     }
@@ -288,25 +283,20 @@ export class Weather extends TablePart<WeatherSourceRow, WeatherParts> {
     return node && { command: { verb: 'node.preempt', target: node.id }, duration: 0 }
   }
 
-  #drawNodeFault(row: Readonly<WeatherSourceRow>): Strike | undefined {
+  #drawNodeFault(row: Readonly<WeatherSourceRow>): Strike {
     const { chance, profile } = this.context
     const { nodes } = this.parts
     const { weather, timings } = profile
     const { key, strikeCount, place } = row
-    const ordinal = nodes.ordinalOf(place)
-    if (ordinal === undefined) return undefined
     const cause = pickByShare(weather.faultCauses, chance.unit(key, WHAT, strikeCount))
-    const spreads = {
-      reset: timings.nodeRepairReset,
-      automatic: timings.nodeRepairAutomatic,
-      manual: timings.nodeRepairManual,
-    }
+    const { nodeRepairReset: reset, nodeRepairAutomatic: automatic, nodeRepairManual: manual } = timings
+    const spreads = { reset, automatic, manual }
     const drawRepairTime = (kind: keyof typeof spreads) => draw(spreads[kind], chance, key, HOW_LONG, strikeCount)
     const lasts = drawRepairTime(pickByShare(timings.nodeRepairShares, chance.unit(key, WHICH, strikeCount)))
     if (cause === 'gpu' || cause === 'software') {
       const counts = cause === 'gpu' ? weather.gpuXids : weather.softwareXids
       const xid = pickXid(counts, chance.unit(key, HOW_MUCH, strikeCount))
-      const gpu = chance.integer(nodes.read(ordinal).group.gpus, key, WHICH, strikeCount + 0x40000000)
+      const gpu = chance.integer(nodes.findById(place)!.group.gpus, key, WHICH, strikeCount + 0x40000000)
       const target = `${place}/${gpu}`
       const trouble = { verb: 'gpu.fail', target, args: { xid } }
       // The GPU has to be replaced.
@@ -315,16 +305,10 @@ export class Weather extends TablePart<WeatherSourceRow, WeatherParts> {
       }
       return { command: trouble, undo: { verb: 'gpu.reset', target }, duration: lasts }
     }
-    if (cause === 'maintenance') {
-      return {
-        command: { verb: 'node.drain', target: place },
-        undo: { verb: 'node.uncordon', target: place },
-        duration: lasts,
-      }
-    }
+    const isPlanned = cause === 'maintenance'
     return {
-      command: { verb: 'node.crash', target: place },
-      undo: { verb: 'node.repair', target: place },
+      command: { verb: isPlanned ? 'node.drain' : 'node.crash', target: place },
+      undo: { verb: isPlanned ? 'node.uncordon' : 'node.repair', target: place },
       duration: lasts,
     }
   }
