@@ -26,27 +26,6 @@ import {
 import { type InstanceTimeline, LOSS_CAUSES, type LossCause } from './instance-timeline.ts'
 import { RequestLog } from './request-log.ts'
 
-/** The numbers of a new serving segment. The history has one object, so that a segment creates none. */
-class SegmentTotals implements Omit<RequestFlow, 'arrived'> {
-  served = 0
-  refused = 0
-  backlog = 0
-  capacityTime = 0
-  usedTime = 0
-
-  clear(): void {
-    this.setFlow(0, 0, 0)
-    this.capacityTime = 0
-    this.usedTime = 0
-  }
-
-  setFlow(served: number, refused: number, backlog: number): void {
-    this.served = served
-    this.refused = refused
-    this.backlog = backlog
-  }
-}
-
 /** Returns the time of an instance that requests of a load take, in microseconds (Little's law). */
 function timeOfRequests(requests: number, load: DeploymentLoad): Micros {
   return (requests / load.speed.requestsPerSecond) * 1e6
@@ -74,7 +53,6 @@ export class UsageHistory extends Part {
   readonly #capacities = new NumberLog(CAPACITY.width)
   readonly #rentalPeriods = new NumberLog(PERIOD.width)
   /** Used again for each new segment. */
-  readonly #segmentTotals = new SegmentTotals()
 
   archive(archive: Archive): void {
     this.#statuses.archive(archive)
@@ -202,19 +180,21 @@ export class UsageHistory extends Part {
   }
 
   /** Returns the totals at a time within a segment, which must still be current at that time. */
-  totalsWithin(segment: ServingSegment, at: Micros): ServingTotals {
+  totalsWithin(segment: ServingSegment, at: Micros, served = this.#servedWithin(segment, at)): ServingTotals {
     const { effectiveInstances, isBusy, load } = segment
     const capacityTime = effectiveInstances * (at - segment.at)
-    const limit = this.context.profile.limits.queuePerDeployment
-    const served = load
-      ? new FlowState(segment.served).advance(load.curve, load.speed, effectiveInstances, limit, segment.at, at)
-      : segment.served
     const loadTime = load ? timeOfRequests(served.served - segment.served.served, load) : 0
     return {
       served,
       capacityTime: segment.capacityTime + capacityTime,
       usedTime: segment.usedTime + (isBusy ? capacityTime : Math.min(capacityTime, loadTime)),
     }
+  }
+
+  #servedWithin({ load, served, effectiveInstances, at: from }: ServingSegment, to: Micros): RequestFlow {
+    if (!load) return served
+    const limit = this.context.profile.limits.queuePerDeployment
+    return new FlowState(served).advance(load.curve, load.speed, effectiveInstances, limit, from, to)
   }
 
   /** Yields the timelines of a deployment's ended instances, the last to end first. */
@@ -283,50 +263,32 @@ export class UsageHistory extends Part {
     // A deleted deployment gets no more requests, and its waiting requests are refused.
     const isDeleted = row.status === 'deleted'
     const load = isDeleted ? -1 : row.recordedLoads.length - 1
-    const totals = this.#totalsBeforeSegment(row, now, row.flowAt === now && !isDeleted)
+    const isFlowCurrent = row.flowAt === now && !isDeleted
+    const { served: before, capacityTime, usedTime } = this.#totalsBeforeSegment(row, now, isFlowCurrent)
+    const { served, refused, backlog } = isFlowCurrent ? row.flow : before
     // Reports count whole requests. The sum must not lose one.
-    const wholeFlow = isDeleted ? toWholeRequests(totals) : undefined
+    const wholeFlow = isDeleted ? toWholeRequests(before) : undefined
     const log = this.#servingSegments
     const position = log.add()
     log.set(SEGMENT.previous, row.lastServingLine)
     log.set(SEGMENT.at, now)
     log.set(SEGMENT.effectiveInstances, row.effectiveInstances)
     log.set(SEGMENT.encodedLoad, load * 2 + Number(isBusy))
-    log.set(SEGMENT.served, totals.served)
-    log.set(SEGMENT.refused, wholeFlow ? wholeFlow.refused + wholeFlow.backlog : totals.refused)
-    log.set(SEGMENT.backlog, wholeFlow ? 0 : totals.backlog)
-    log.set(SEGMENT.capacityTime, totals.capacityTime)
-    log.set(SEGMENT.usedTime, totals.usedTime)
+    log.set(SEGMENT.served, served)
+    log.set(SEGMENT.refused, wholeFlow ? wholeFlow.refused + wholeFlow.backlog : refused)
+    log.set(SEGMENT.backlog, wholeFlow ? 0 : backlog)
+    log.set(SEGMENT.capacityTime, capacityTime)
+    log.set(SEGMENT.usedTime, usedTime)
     row.lastServingLine = position
   }
 
-  /** Sets the totals of a deployment up to a segment that begins now. Returns an object that the next call changes. */
-  #totalsBeforeSegment(row: RecordedDeployment, now: Micros, isFlowCurrent: boolean): SegmentTotals {
-    const totals = this.#segmentTotals
-    const last = row.lastServingLine
-    totals.clear()
-    if (last >= 0) {
-      const log = this.#servingSegments
-      const encodedLoad = log.at(last, SEGMENT.encodedLoad)
-      const lastLoad = encodedLoad < 0 ? undefined : row.recordedLoads[Math.floor(encodedLoad / 2)]
-      const capacityTime = log.at(last, SEGMENT.effectiveInstances) * (now - log.at(last, SEGMENT.at))
-      const served = log.at(last, SEGMENT.served)
-      if (lastLoad === undefined) totals.setFlow(served, log.at(last, SEGMENT.refused), log.at(last, SEGMENT.backlog))
-      // The flow up to now under this load is already computed.
-      else if (isFlowCurrent && row.load === lastLoad)
-        totals.setFlow(row.flow.served, row.flow.refused, row.flow.backlog)
-      else {
-        const flow = this.totalsWithin(this.#readSegment(row, last), now).served
-        totals.setFlow(flow.served, flow.refused, flow.backlog)
-      }
-      const usedTime = isOdd(encodedLoad)
-        ? capacityTime
-        : Math.min(capacityTime, lastLoad ? timeOfRequests(totals.served - served, lastLoad) : 0)
-      totals.capacityTime = log.at(last, SEGMENT.capacityTime) + capacityTime
-      totals.usedTime = log.at(last, SEGMENT.usedTime) + usedTime
-    }
-    if (isFlowCurrent) totals.setFlow(row.flow.served, row.flow.refused, row.flow.backlog)
-    return totals
+  /** Returns the totals of a deployment up to a segment that begins now. */
+  #totalsBeforeSegment(row: RecordedDeployment, now: Micros, isFlowCurrent: boolean): ServingTotals {
+    if (row.lastServingLine < 0) return EMPTY_TOTALS
+    const last = this.#readSegment(row, row.lastServingLine)
+    // The flow up to now under this load is already computed.
+    const isKnown = isFlowCurrent && last.load !== undefined && row.load === last.load
+    return this.totalsWithin(last, now, isKnown ? row.flow : undefined)
   }
 }
 
