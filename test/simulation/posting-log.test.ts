@@ -18,8 +18,7 @@ const posting: fc.Arbitrary<LedgerEntry> = fc.oneof(
 )
 
 function add(log: PostingLog, { time, kind, subject, microcents, ...charge }: LedgerEntry): void {
-  if (kind === 'rent') log.pushRent(time, subject, microcents)
-  else log.push(time, kind, subject, microcents, kind === 'tokens' || kind === 'units' ? (charge as never) : undefined)
+  log.push(time, kind, subject, microcents, kind === 'tokens' || kind === 'units' ? (charge as never) : undefined)
 }
 
 test('postings are read as they were added, on both sides of a fork and after a snapshot', () => {

@@ -222,15 +222,8 @@ export class Meters extends TablePart<MeterRow, MetersParts> {
     if (row.units > 0 && now > row.since) {
       if (row.accrued === NO_ACCRUAL) row.accrued = new Accrual()
       row.accrued.add(this.#rateOf(row), now - row.since)
-      const price = this.#priceOf(row)
-      const log = this.#intervals
-      const position = log.add()
-      log.set(0, row.newestInterval)
-      log.set(1, row.since)
-      log.set(2, now)
-      log.set(3, row.units)
-      log.set(4, price)
-      row.newestInterval = position
+      const interval = [row.newestInterval, row.since, now, row.units, this.#priceOf(row)]
+      row.newestInterval = this.#intervals.push(interval)
     }
     row.since = now
   }
@@ -238,7 +231,7 @@ export class Meters extends TablePart<MeterRow, MetersParts> {
   #postRent(row: MeterRow, now: Micros): void {
     const total = row.accrued.wholeMicrocents
     if (total === row.posted) return
-    this.parts.postings.pushRent(now, row.id, row.posted - total)
+    this.parts.postings.push(now, 'rent', row.id, row.posted - total)
     row.posted = total
   }
 

@@ -7,7 +7,6 @@ import type { Microcents } from './money.ts'
 
 /** The kinds of postings. The log stores their positions. */
 const KINDS = ['funds', 'topup', 'rent', 'tokens', 'units', 'adjustment'] as const satisfies LedgerEntry['kind'][]
-const RENT = KINDS.indexOf('rent')
 
 /** The columns of a posting. `charge` is the position of its charge; -1 without one. */
 const POSTING = { time: 0, kind: 1, microcents: 2, charge: 3, width: 4 } as const
@@ -36,21 +35,8 @@ export class PostingLog {
     microcents: Microcents,
     charge?: ChargedTokens | ChargedUnits,
   ): void {
-    this.#push(time, KINDS.indexOf(kind), subject, microcents, charge === undefined ? -1 : this.#charges.push(charge))
-  }
-
-  /** Adds a posting of rent. */
-  pushRent(time: Micros, subject: string, microcents: Microcents): void {
-    this.#push(time, RENT, subject, microcents, -1)
-  }
-
-  #push(time: Micros, kind: number, subject: string, microcents: Microcents, charge: number): void {
-    const numbers = this.#numbers
-    numbers.add()
-    numbers.set(POSTING.time, time)
-    numbers.set(POSTING.kind, kind)
-    numbers.set(POSTING.microcents, microcents)
-    numbers.set(POSTING.charge, charge)
+    const charged = charge === undefined ? -1 : this.#charges.push(charge)
+    this.#numbers.push([time, KINDS.indexOf(kind), microcents, charged])
     this.#subjects.push(subject)
   }
 
