@@ -1,5 +1,6 @@
 import { bundledBatches } from '../data/fixtures/load.ts'
-import { FixtureError, listProblems } from '../data/fixtures/problem-report.ts'
+import { FixtureError } from '../data/fixtures/problem-report.ts'
+import { listProblems } from '../data/profiles/problems.ts'
 import { DEPLOYMENT_LIFECYCLE } from '../data/records/enums.ts'
 import type { Fixture } from '../data/records/fixture.ts'
 import { type GpuType, parseGpuConfig } from '../data/records/gpu-config.ts'

@@ -3,6 +3,13 @@ import { jsonPath } from '../../lib/zod-problems.ts'
 
 const MAX_LISTED_PROBLEMS = 10
 
+/** Returns the first problems, each on an indented line, and the number of further ones. */
+export function listProblems(problems: readonly string[]): string {
+  const first = problems.slice(0, MAX_LISTED_PROBLEMS)
+  const more = problems.length > first.length ? `\n  and ${problems.length - first.length} more` : ''
+  return `${first.map(each => `  ${each}`).join('\n')}${more}`
+}
+
 /** An invalid profile. The message names the file, the JSON path, the expected value, the reason and the correction. */
 export class ProfileError extends RangeError {
   override readonly name = 'ProfileError'
@@ -10,9 +17,7 @@ export class ProfileError extends RangeError {
   readonly problems: readonly string[]
 
   constructor(subject: string, problems: readonly string[]) {
-    const first = problems.slice(0, MAX_LISTED_PROBLEMS).map(each => `\n  ${each}`)
-    const more = problems.length > first.length ? `\n  and ${problems.length - first.length} more` : ''
-    const list = problems.length === 1 ? problems[0] : `${problems.length} problems:${first.join('')}${more}`
+    const list = problems.length === 1 ? problems[0] : `${problems.length} problems:\n${listProblems(problems)}`
     super(`Failed to load ${subject}: ${list}`)
     this.problems = problems
   }

@@ -2,11 +2,10 @@
 import * as z from 'zod'
 import { isIpRange } from '../../lib/ip-ranges.ts'
 import { findSshKeyProblem } from '../../lib/ssh-public-key.ts'
-import { filledText, withExample } from './examples.ts'
+import { filledText, unixSeconds, withExample } from './examples.ts'
 import { realGpu } from './gpu-config.ts'
 
 const cents = z.int()
-const unixSeconds = withExample(z.int(), 1_767_139_200)
 
 export const Account = z.strictObject({
   uid: filledText('user_1'),

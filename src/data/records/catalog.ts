@@ -5,13 +5,16 @@
 import * as z from 'zod'
 import { hashCredential } from '../../lib/text/secrets.ts'
 import { MODEL_TASKS, VARIANT_KEYS } from './enums.ts'
-import { withExample } from './examples.ts'
+import { unixSeconds, withExample } from './examples.ts'
 import { realGpu } from './gpu-config.ts'
 import { ModelPricing } from './pricing.ts'
 
-const unixSeconds = withExample(z.int(), 1_767_139_200)
 /** The name of a model or a repository. */
 export const ownedName = z.string().regex(/^[^/\s]+\/[^/\s]+$/, 'owner/name')
+export const modelVersion = withExample(
+  z.string().regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits'),
+  '0123456789abcdef'.repeat(4),
+)
 const modelName = withExample(ownedName, 'acme-labs/chat-8b')
 
 /** A public model of the catalog (2.9), with fields for the simulation. */
@@ -38,14 +41,7 @@ export const CatalogModel = z.strictObject({
   /** Unix seconds. Default: that of the aggregator's entry, else a time drawn from the name. */
   created: unixSeconds.optional(),
   /** Newest last; 64 hex characters each. */
-  versions: z
-    .array(
-      withExample(
-        z.string().regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits'),
-        '0123456789abcdef'.repeat(4),
-      ),
-    )
-    .min(1),
+  versions: z.array(modelVersion).min(1),
   /** Unix seconds of the upload of versions. Default: with the model, and a month apart. */
   version_times: z.record(z.string(), unixSeconds).default({}),
   /** Billions of parameters: sizes downloads, memory and speed of a deployment on this base. */

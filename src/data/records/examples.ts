@@ -9,3 +9,6 @@ export function withExample<Schema extends z.ZodType>(schema: Schema, example: u
 export function filledText(example: string): z.ZodString {
   return withExample(z.string().min(1), example)
 }
+
+export const unixSeconds = withExample(z.int(), 1_767_139_200)
+export const isoTime = withExample(z.iso.datetime({ offset: true }), '2025-12-31T00:00:00Z')

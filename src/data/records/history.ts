@@ -1,8 +1,7 @@
 /** The records of what an account used before the epoch of the world. */
 import * as z from 'zod'
-import { filledText, withExample } from './examples.ts'
+import { filledText, isoTime } from './examples.ts'
 
-const isoTime = withExample(z.iso.datetime({ offset: true }), '2025-12-31T00:00:00Z')
 const count = z.int().min(0)
 
 /** The use of a deployment, hosted instance or container of the fixture, spread evenly over its time. */

@@ -1,9 +1,8 @@
 /** The records of machines without GPUs that an account can rent: their plans, and hosted instances at the epoch. */
 import * as z from 'zod'
 import { HOSTED_STATES } from './enums.ts'
-import { filledText, withExample } from './examples.ts'
+import { filledText, unixSeconds, withExample } from './examples.ts'
 
-const unixSeconds = withExample(z.int(), 1_767_139_200)
 /** The storage of a machine, in GB. The interface document has the same upper bound. */
 const storage = withExample(z.int().min(20).max(512), 80)
 

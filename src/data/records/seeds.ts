@@ -1,13 +1,10 @@
 /** The records of resources at the world's epoch: deployments, files, batches and containers. */
 import * as z from 'zod'
 import { OfferedLoad } from '../offered-load.ts'
-import { ownedName } from './catalog.ts'
+import { modelVersion, ownedName } from './catalog.ts'
 import { CONTAINER_STATES, DEPLOYMENT_STATUSES, DEPLOYMENT_TYPES, MODEL_TASKS } from './enums.ts'
-import { filledText, withExample } from './examples.ts'
+import { filledText, isoTime, unixSeconds, withExample } from './examples.ts'
 import { parseGpuConfig, realGpu } from './gpu-config.ts'
-
-const unixSeconds = withExample(z.int(), 1_767_139_200)
-const isoTime = withExample(z.iso.datetime({ offset: true }), '2025-12-31T00:00:00Z')
 
 /**
  * A deployment at the world's epoch. The loader builds the state behind its status: instances, placement, next events.
@@ -18,10 +15,7 @@ export const DeploymentSeed = z.strictObject({
     'Chat000000000001',
   ).optional(),
   model_name: filledText('acme/chat'),
-  version: withExample(
-    z.string().regex(/^[0-9a-f]{64}$/, 'text of 64 small hexadecimal digits'),
-    '0123456789abcdef'.repeat(4),
-  ).optional(),
+  version: modelVersion.optional(),
   type: z.enum(DEPLOYMENT_TYPES).default('llm'),
   task: z.enum(MODEL_TASKS).default('text-generation'),
   status: z.enum(DEPLOYMENT_STATUSES).default('running'),
