@@ -24,69 +24,6 @@ import { SpendingLimit } from './spending-limit.ts'
 import { Suspension } from './suspension.ts'
 import { Topups } from './topups.ts'
 
-/** The event of the moment at which the balance reaches the next level that matters. */
-class BalanceCrossing extends Part<{ readonly meters: Meters }> {
-  #event = 0
-
-  archive(archive: Archive): void {
-    this.#event = archive.value(this.#event)
-  }
-
-  /** Forgets the event, which fires now. */
-  onFired(): void {
-    this.#event = 0
-  }
-
-  /** Cancels the event and accrues the meters to now, before `timeOf`. */
-  reset(): void {
-    this.context.cancel(this.#event)
-    this.#event = 0
-    this.parts.meters.accrueTotal(this.context.clock.now)
-  }
-
-  /**
-   * Returns the earliest time at which the balance can reach a level; Infinity for never. The sum of all meters without
-   * floors reaches a level no later than the floored one. If the balance is still above it then, the caller schedules
-   * again.
-   *
-   * @param withoutRent funds less the cost of tokens
-   */
-  timeOf(level: Microcents, withoutRent: Microcents): Micros {
-    const { now } = this.context.clock
-    const left = this.parts.meters.timeUntil(withoutRent - level)
-    if (left > 0) return now + left
-    const above = withoutRent - this.parts.meters.totalRent() - level
-    // Floors of many meters may keep the balance a few micro-cents above: look again when one more has run.
-    if (above <= 0 || this.parts.meters.totalRate === 0) return above <= 0 ? now : Number.POSITIVE_INFINITY
-    return now + Math.floor((above * HOUR) / this.parts.meters.totalRate) + 1
-  }
-
-  /** Schedules the event. `at` is the minimum of `timeOf` over the levels that matter. */
-  schedule(at: Micros): void {
-    if (at === Number.POSITIVE_INFINITY) return
-    this.#event = this.context.scheduleAt(Math.max(at, this.context.clock.now), 'account.crossing')
-  }
-}
-
-/** The costs of live requests by model. Their sum is rounded down, so it does not depend on single requests. */
-class RequestMeters {
-  /** Σ tokens or units × price in force, and the part of it that is posted. */
-  readonly #meters = new LayeredMap<{ readonly weighted: bigint; readonly charged: Microcents }>()
-
-  archive(archive: Archive): void {
-    this.#meters.archive(archive)
-  }
-
-  /** Adds the weight of a request to a model. Returns the micro-cents to post. */
-  add(model: string, weight: bigint): Microcents {
-    const before = this.#meters.get(model) ?? { weighted: 0n, charged: 0 }
-    const weighted = before.weighted + weight
-    const charged = tokenCost(weighted)
-    this.#meters.set(model, { weighted, charged })
-    return charged - before.charged
-  }
-}
-
 /**
  * The account's money: integer micro-cents, metered lazily. Reads compute and never post; what is posted for a thing is
  * always `floor(Σ GPU-µs × µ¢/h ÷ 3.6e9)` minus what was posted before, so the sum never depends on when it was posted.
@@ -94,9 +31,14 @@ class RequestMeters {
 export class Ledger extends Part<void, AccountObserver> {
   readonly #accounts = new Table(AccountRow, this.context)
   readonly #postings = new PostingLog()
-  readonly #requestMeters = new RequestMeters()
+  /**
+   * For each model, Σ tokens or units of live requests × price in force, and the part of it that is posted. The sum is
+   * rounded down, so it does not depend on single requests.
+   */
+  readonly #requestMeters = new LayeredMap<{ readonly weighted: bigint; readonly charged: Microcents }>()
   readonly meters = new Meters(this.context, { postings: this.#postings })
-  readonly #crossing = new BalanceCrossing(this.context, { meters: this.meters })
+  /** The event of the moment at which the balance reaches the next level that matters. */
+  #crossing = 0
   /** What was used before the epoch. Neither the balance nor the entries contain it. */
   readonly past = new PastUsage(this.context)
   readonly spending = new SpendingLimit(this.context, {
@@ -126,7 +68,7 @@ export class Ledger extends Part<void, AccountObserver> {
     this.#tokens = archive.value(this.#tokens)
     this.topups.archive(archive)
     this.suspension.archive(archive)
-    this.#crossing.archive(archive)
+    this.#crossing = archive.value(this.#crossing)
     this.past.archive(archive)
     this.spending.archive(archive)
   }
@@ -255,7 +197,11 @@ export class Ledger extends Part<void, AccountObserver> {
 
   /** Charges a request to a model of the catalog: one floor for each model. */
   chargeRequest(model: string, { pricingType, units, weight }: RequestCost, token_id: string): void {
-    const microcents = this.#requestMeters.add(model, weight)
+    const before = this.#requestMeters.get(model) ?? { weighted: 0n, charged: 0 }
+    const weighted = before.weighted + weight
+    const charged = tokenCost(weighted)
+    this.#requestMeters.set(model, { weighted, charged })
+    const microcents = charged - before.charged
     if (pricingType === 'tokens') this.#chargeUse('tokens', model, microcents, { tokens: units, token_id })
     else this.#chargeUse('units', model, microcents, { pricing_type: pricingType, units, token_id })
   }
@@ -300,7 +246,7 @@ export class Ledger extends Part<void, AccountObserver> {
 
   /** The balance may have reached the top-up threshold or zero. */
   #onCrossing(): void {
-    this.#crossing.onFired()
+    this.#crossing = 0
     if (this.topups.onBalanceFell(this.balance)) this.#chargeCard()
     if (this.balance <= this.#emptyBalance) this.suspension.onOutOfFunds()
     this.#applySpendingLimit()
@@ -347,17 +293,33 @@ export class Ledger extends Part<void, AccountObserver> {
 
   /** Schedules the moment at which the balance reaches the next level that matters. */
   #scheduleCrossing(): void {
-    const crossing = this.#crossing
-    const withoutRent = this.#funds - this.#tokens
+    const { now } = this.context.clock
     let at = Number.POSITIVE_INFINITY
-    crossing.reset()
+    this.context.cancel(this.#crossing)
+    this.#crossing = 0
+    this.meters.accrueTotal(now)
     const { firingBalance } = this.topups
-    if (firingBalance !== undefined) at = crossing.timeOf(firingBalance, withoutRent)
-    if (!this.suspension.isOutOfFunds) at = Math.min(at, crossing.timeOf(this.#emptyBalance, withoutRent))
+    if (firingBalance !== undefined) at = this.#crossingOf(firingBalance)
+    if (!this.suspension.isOutOfFunds) at = Math.min(at, this.#crossingOf(this.#emptyBalance))
     const limitBalance = this.spending.balanceWhenReached(this.#funds)
-    if (limitBalance !== undefined && !this.suspension.isLimitReached)
-      at = Math.min(at, crossing.timeOf(limitBalance, withoutRent))
-    crossing.schedule(at)
+    if (limitBalance !== undefined && !this.suspension.isLimitReached) at = Math.min(at, this.#crossingOf(limitBalance))
+    if (at < Number.POSITIVE_INFINITY) this.#crossing = this.context.scheduleAt(Math.max(at, now), 'account.crossing')
+  }
+
+  /**
+   * Returns the earliest time at which the balance can reach a level; Infinity for never. The meters are accrued to now.
+   * Their sum without floors reaches a level no later than the floored one. If the balance is still above it then, its
+   * crossing is scheduled again.
+   */
+  #crossingOf(level: Microcents): Micros {
+    const { now } = this.context.clock
+    const { totalRate } = this.meters
+    const left = this.meters.timeUntil(this.#funds - this.#tokens - level)
+    if (left > 0) return now + left
+    const above = this.balance - level
+    // Floors of many meters may keep the balance a few micro-cents above: look again when one more has run.
+    if (above <= 0 || totalRate === 0) return above <= 0 ? now : Number.POSITIVE_INFINITY
+    return now + Math.floor((above * HOUR) / totalRate) + 1
   }
 }
 
