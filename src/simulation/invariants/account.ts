@@ -4,7 +4,7 @@ import type { Ledger } from '../account/ledger.ts'
 import type { LedgerEntry, MeterRow } from '../account/ledger-types.ts'
 import { MICROCENTS_PER_CENT, type Microcents } from '../account/money.ts'
 import type { World } from '../world.ts'
-import type { ReportViolation } from './invariant.ts'
+import { type ReportViolation, WorldInvariants } from './invariant.ts'
 
 /** Micro-cents by which the balance as it is followed here may be off; nearer to a level the exact one is asked for. */
 const BALANCE_MARGIN = MICROCENTS_PER_CENT
@@ -22,8 +22,7 @@ interface CheckedMeter {
 }
 
 /** I9 to I11: every posting, every metered interval, every crossing. */
-export class AccountInvariants {
-  readonly #world: World
+export class AccountInvariants extends WorldInvariants {
   readonly #meters: (CheckedMeter | undefined)[] = []
   readonly #postedById = new Map<string, Microcents>()
   readonly #changedMeters = new Set<number>()
@@ -47,7 +46,7 @@ export class AccountInvariants {
   #cutOffAt: Micros | undefined
 
   constructor(world: World) {
-    this.#world = world
+    super(world)
     const { ledger } = world
     this.#paidIn = ledger.openingFunds
     this.#topupRule = ledger.topups.rule
@@ -72,7 +71,7 @@ export class AccountInvariants {
     meterRow: (ordinal: number) => Readonly<MeterRow>,
     report: ReportViolation,
   ): void {
-    const { ledger, clock, store } = this.#world
+    const { ledger, clock, store } = this.world
     const account = store.account.uid
     this.#readPostings(account, report)
     this.#checkPrices(meterRow, report)
@@ -92,7 +91,7 @@ export class AccountInvariants {
 
   /** Recounts the balance from all postings and all running meters. */
   checkBalance(report: ReportViolation): void {
-    const { ledger, store } = this.#world
+    const { ledger, store } = this.world
     const { balance } = ledger
     const account = store.account.uid
     const sum = ledger.entries().reduce((total, entry) => total + entry.microcents, ledger.openingFunds)
@@ -101,7 +100,7 @@ export class AccountInvariants {
   }
 
   #readPostings(account: string, report: ReportViolation): void {
-    const { ledger, clock } = this.#world
+    const { ledger, clock } = this.world
     const { funds, tokens, postings } = ledger.totals
     if (postings.length < this.#postingsRead) {
       report('I9', `${this.#postingsRead - postings.length} postings have left the ledger`, account)
@@ -141,24 +140,21 @@ export class AccountInvariants {
   }
 
   #checkTopup({ microcents }: LedgerEntry, account: string, report: ReportViolation): void {
-    const { balance, topups } = this.#world.ledger
+    const { balance, topups } = this.world.ledger
     if (!this.#topupRule.enabled && !topups.rule.enabled)
       report('I11', 'a top-up was charged that is disabled', account)
     if (this.#hasToppedUp) report('I11', 'a top-up was charged twice for one crossing of the threshold', account)
     const threshold = Math.max(this.#topupRule.threshold, topups.rule.threshold) * MICROCENTS_PER_CENT
-    if (balance - microcents >= threshold) {
-      report(
-        'I11',
-        `a top-up was charged at a balance of ${balance - microcents}, the threshold is ${threshold}`,
-        account,
-      )
+    const before = balance - microcents
+    if (before >= threshold) {
+      report('I11', `a top-up was charged at a balance of ${before}, the threshold is ${threshold}`, account)
     }
     this.#hasToppedUp = true
   }
 
   /** A price holds from its event on: what ran before must have been closed at the old one. */
   #checkPrices(meterRow: (ordinal: number) => Readonly<MeterRow>, report: ReportViolation): void {
-    const { now } = this.#world.clock
+    const { now } = this.world.clock
     for (const [index, gpu] of GPU_TYPES.entries()) {
       if (this.#priceOf(gpu) === this.#prices[index]) continue
       for (const [ordinal, meter] of this.#meters.entries()) {
@@ -191,7 +187,7 @@ export class AccountInvariants {
         if (weighted - before.weighted !== expectedCharge) {
           report('I9', `${id} was charged ${weighted - before.weighted} for an interval worth ${expectedCharge}`, id)
         }
-        const lastInterval = newestInterval < 0 ? undefined : this.#world.ledger.meters.closedInterval(newestInterval)
+        const lastInterval = newestInterval < 0 ? undefined : this.world.ledger.meters.closedInterval(newestInterval)
         const isContiguous =
           elapsed === 0
             ? newestInterval === before.newestInterval
@@ -222,7 +218,7 @@ export class AccountInvariants {
 
   /** What is metered is what is billable: from ready, or from placed, to gone. */
   #checkUnits(deployment: number, report: ReportViolation): void {
-    const { deployments, instances, profile } = this.#world
+    const { deployments, instances, profile } = this.world
     const row = deployments.read(deployment)
     const meter = this.#meters[row.meter]
     if (meter === undefined) return
@@ -239,7 +235,7 @@ export class AccountInvariants {
   }
 
   #checkFunds(account: string, report: ReportViolation): void {
-    const { ledger, clock, agenda, profile } = this.#world
+    const { ledger, clock, agenda, profile } = this.world
     const { now } = clock
     const { suspensionGrace, overdraftCents } = profile.policies
     const { drain, rentalShutdown } = profile.timings
@@ -284,6 +280,6 @@ export class AccountInvariants {
   }
 
   #priceOf(gpu: (typeof GPU_TYPES)[number]): Microcents {
-    return Math.round(this.#world.ledger.meters.priceCentsPerHour(gpu) * MICROCENTS_PER_CENT)
+    return Math.round(this.world.ledger.meters.priceCentsPerHour(gpu) * MICROCENTS_PER_CENT)
   }
 }

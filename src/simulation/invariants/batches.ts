@@ -4,8 +4,7 @@ import { type TokenPrice, tokenPriceOf } from '../account/request-cost.ts'
 import type { BatchRow } from '../batches/batch-row.ts'
 import { decodeLines } from '../batches/files.ts'
 import { findModelTarget } from '../deployments/model-lookup.ts'
-import type { World } from '../world.ts'
-import type { ReportViolation } from './invariant.ts'
+import { type ReportViolation, WorldInvariants } from './invariant.ts'
 
 /** The order in which the moments of a batch may come. */
 const TIMESTAMPS = ['in_progress', 'finalizing', 'cancelling', 'completed', 'failed', 'expired', 'cancelled'] as const
@@ -23,13 +22,8 @@ interface CheckedBatch {
 }
 
 /** I7 and I13: the lines of batches, each run once, reported once and charged once. */
-export class BatchInvariants {
-  readonly #world: World
+export class BatchInvariants extends WorldInvariants {
   readonly #checked: (CheckedBatch | undefined)[] = []
-
-  constructor(world: World) {
-    this.#world = world
-  }
 
   onWrite(row: Readonly<BatchRow>, ordinal: number, report: ReportViolation): void {
     const before = this.#checked[ordinal]
@@ -45,7 +39,7 @@ export class BatchInvariants {
   }
 
   #checkTimes(row: Readonly<BatchRow>, before: CheckedBatch | undefined, report: ReportViolation): void {
-    const { clock, profile } = this.#world
+    const { clock, profile } = this.world
     const { id, statusTimes, createdAt, status } = row
     let last: Micros = createdAt
     for (const timestamp of TIMESTAMPS) {
@@ -116,15 +110,15 @@ export class BatchInvariants {
 
   /** Returns the price in force of the tokens of a batch; undefined if it has none. */
   #priceOf({ work }: Readonly<BatchRow>): TokenPrice | undefined {
-    const { store, profile } = this.#world
-    const target = work && findModelTarget(this.#world, work.model, true)
+    const { store, profile } = this.world
+    const target = work && findModelTarget(this.world, work.model, true)
     if (target?.kind !== 'catalog') return undefined
     return tokenPriceOf(store, target.model, target.priceShare * profile.prices.batchShare)
   }
 
   /** Every request is in exactly one of the two files, once. */
   #checkFiles(row: Readonly<BatchRow>, report: ReportViolation): void {
-    const { files } = this.#world
+    const { files } = this.world
     const { id, work, doneLines, outputFileId, errorFileId } = row
     const failed = failedLines(row)
     const output = files.get(outputFileId)

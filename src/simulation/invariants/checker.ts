@@ -16,7 +16,13 @@ import { BatchInvariants } from './batches.ts'
 import { DeploymentInvariants } from './deployments.ts'
 import { FleetInvariants } from './fleet.ts'
 import { InferenceInvariants } from './inference.ts'
-import { InvariantError, type InvariantName, type ReportViolation, type Violation } from './invariant.ts'
+import {
+  InvariantError,
+  type InvariantName,
+  type ReportViolation,
+  type Violation,
+  WorldInvariants,
+} from './invariant.ts'
 
 /** What a rental was when it was looked at last. */
 interface CheckedRental {
@@ -26,13 +32,8 @@ interface CheckedRental {
 }
 
 /** Of I6, I7, I9, I14 and I18 what concerns hosted instances and containers. */
-class RentalInvariants {
-  readonly #world: World
+class RentalInvariants extends WorldInvariants {
   readonly #checked: (CheckedRental | undefined)[] = []
-
-  constructor(world: World) {
-    this.#world = world
-  }
 
   /** @param billedUnits units that its meter counts */
   onWrite(row: Readonly<RentalRow>, ordinal: number, billedUnits: number, report: ReportViolation): void {
@@ -40,13 +41,13 @@ class RentalInvariants {
     const subject = `${row.kind} ${row.id}`
     this.#checked[ordinal] = { state: row.state, updatedAt: row.updatedAt, storageGb: row.storageGb }
     if (before !== undefined) this.#checkTransition(row, before, subject, report)
-    const { now } = this.#world.clock
+    const { now } = this.world.clock
     if (row.updatedAt > now || row.since > now) report('I7', `${subject} was changed at a time that is to come`, row.id)
     const { kind, isPlaced, hasBooted, storageGb } = row
     if (!countsAgainstQuota(row.state) && (isPlaced || hasBooted || row.next !== 0)) {
       report('I14', `${subject} is ${row.state} and has a machine or GPUs, or something is due`, row.id)
     }
-    const billableUnits = isPlaced && (hasBooted || this.#world.profile.policies.billFrom === 'placed') ? 1 : 0
+    const billableUnits = isPlaced && (hasBooted || this.world.profile.policies.billFrom === 'placed') ? 1 : 0
     if (billedUnits !== billableUnits) {
       const invariant = billableUnits < billedUnits ? 'I14' : 'I9'
       report(invariant, `${subject} is billed for ${billedUnits} units, ${billableUnits} are billable`, row.id)
@@ -174,11 +175,8 @@ export class InvariantChecker implements StepObserver {
         if (openRequest === undefined || status < 400 || status >= 500) return
         const state = this.#visibleState()
         if (state !== openRequest.state) {
-          report(
-            'I15',
-            `${subject} was refused with ${status} and changed the world: ${openRequest.state} to ${state}`,
-            subject,
-          )
+          const change = `${openRequest.state} to ${state}`
+          report('I15', `${subject} was refused with ${status} and changed the world: ${change}`, subject)
         }
       },
     )

@@ -2,8 +2,7 @@ import { DEPLOYMENT_LIFECYCLE, type DeploymentStatus } from '../../data/records/
 import type { Entry } from '../../kernel/journal.ts'
 import { type DeploymentRow, isTerminal } from '../deployments/deployment-row.ts'
 import { FlowState, type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
-import type { World } from '../world.ts'
-import type { ReportViolation } from './invariant.ts'
+import { type ReportViolation, WorldInvariants } from './invariant.ts'
 
 /** Where a status may go. An adapter that is stopped fails when its base fails or is deleted. */
 
@@ -17,18 +16,13 @@ type CheckedDeployment = Readonly<
 >
 
 /** I5, I6, I7, I14 and I20: the record of a deployment, and the results of its requests. */
-export class DeploymentInvariants {
-  readonly #world: World
+export class DeploymentInvariants extends WorldInvariants {
   readonly #checked: (CheckedDeployment | undefined)[] = []
   readonly #changed = new Set<number>()
   /** The journal's last entry when the step before was over. */
   #checkedTo = 0
   /** The journal entries of this step, read on the first use. */
   #stepEntries: readonly Entry[] | undefined
-
-  constructor(world: World) {
-    this.#world = world
-  }
 
   /** It was written, or an instance of it was. */
   markChanged(ordinal: number): void {
@@ -43,12 +37,12 @@ export class DeploymentInvariants {
   verify(report: ReportViolation): void {
     for (const ordinal of this.#changed) this.#verifyDeployment(ordinal, report)
     this.#changed.clear()
-    this.#checkedTo = this.#world.journal.last
+    this.#checkedTo = this.world.journal.last
     this.#stepEntries = undefined
   }
 
   #verifyDeployment(ordinal: number, report: ReportViolation): void {
-    const world = this.#world
+    const world = this.world
     const row = world.deployments.read(ordinal)
     const before = this.#checked[ordinal]
     const isChanged = before !== undefined && !looksUnchanged(row, before)
@@ -78,7 +72,7 @@ export class DeploymentInvariants {
   }
 
   #checkCounts(row: Readonly<DeploymentRow>, report: ReportViolation): void {
-    const { instances } = this.#world
+    const { instances } = this.world
     const { id } = row
     let ready = 0
     let draining = 0
@@ -105,7 +99,7 @@ export class DeploymentInvariants {
     const { desired, minInstances, maxInstances } = row
     if (isOver) {
       if (desired !== 0) report('I5', `deployment ${id} is ${row.status} and wants ${desired} instances`, id)
-    } else if (this.#world.environment.state.autoscalerFrozen) {
+    } else if (this.world.environment.state.autoscalerFrozen) {
       // New bounds are followed when the autoscaler is free again.
     } else if (desired < minInstances || desired > maxInstances || ready - leaving + pending > maxInstances) {
       const range = `${minInstances} to ${maxInstances}`
@@ -115,7 +109,7 @@ export class DeploymentInvariants {
 
   #checkStatus(row: Readonly<DeploymentRow>, before: DeploymentStatus | undefined, report: ReportViolation): void {
     const { id, status, failReason, plan } = row
-    const { policies } = this.#world.profile
+    const { policies } = this.world.profile
     if (before !== undefined && before !== status) {
       const isAllowed = (from: DeploymentStatus, to: DeploymentStatus) =>
         DEPLOYMENT_LIFECYCLE.next(from).includes(to) ||
@@ -127,7 +121,7 @@ export class DeploymentInvariants {
     if ((status === 'failed') !== (failReason !== '')) {
       report('I6', `deployment ${id} is ${status} with the fail_reason ${JSON.stringify(failReason)}`, id)
     }
-    if (status === 'deleted' && this.#world.deployments.findLive(plan.modelName)?.deploy_id === id) {
+    if (status === 'deleted' && this.world.deployments.findLive(plan.modelName)?.deploy_id === id) {
       report('I14', `deployment ${id} is deleted and still has the name ${plan.modelName}`, id)
     }
   }
@@ -140,7 +134,7 @@ export class DeploymentInvariants {
     isAllowed: (from: DeploymentStatus, to: DeploymentStatus) => boolean,
   ): boolean {
     let status = from
-    this.#stepEntries ??= this.#world.journal.entries(this.#checkedTo)
+    this.#stepEntries ??= this.world.journal.entries(this.#checkedTo)
     for (const { subject, kind } of this.#stepEntries) {
       const next = kind.slice('deployment.'.length) as DeploymentStatus
       if (subject !== id || !kind.startsWith('deployment.') || !DEPLOYMENT_LIFECYCLE.has(next)) continue
@@ -156,7 +150,7 @@ export class DeploymentInvariants {
     isChanged: boolean,
     report: ReportViolation,
   ): void {
-    const { now } = this.#world.clock
+    const { now } = this.world.clock
     const { id, updatedAt, plan } = row
     if (plan.createdAt > updatedAt || updatedAt > now) {
       report('I7', `deployment ${id} was created at ${plan.createdAt} and updated at ${updatedAt}; it is ${now}`, id)
@@ -191,20 +185,14 @@ export class DeploymentInvariants {
       flow.served < previousFlow.served - tolerance ||
       refused < previousFlow.refused - tolerance
     if (hasFallen || flowAt < before.flowAt) {
-      report(
-        'I20',
-        `deployment ${id} forgot requests: ${JSON.stringify(previousFlow)} became ${JSON.stringify(flow)}`,
-        id,
-      )
+      const change = `${JSON.stringify(previousFlow)} became ${JSON.stringify(flow)}`
+      report('I20', `deployment ${id} forgot requests: ${change}`, id)
     }
     if (before.load === undefined || before.load !== row.load) return
     const offered = before.load.curve.integral(before.flowAt, flowAt)
-    if (Math.abs(arrived - previousFlow.arrived - offered) > tolerance) {
-      report(
-        'I20',
-        `deployment ${id} was offered ${offered} requests, and ${arrived - previousFlow.arrived} arrived`,
-        id,
-      )
+    const accepted = arrived - previousFlow.arrived
+    if (Math.abs(accepted - offered) > tolerance) {
+      report('I20', `deployment ${id} was offered ${offered} requests, and ${accepted} arrived`, id)
     }
   }
 }

@@ -1,20 +1,18 @@
 import { GPU_TYPES, type GpuType, gpuIndex } from '../../data/records/gpu-config.ts'
-import type { InstanceRow, InstanceState, ResidentAdapter } from '../deployments/instance-row.ts'
+import {
+  INSTANCE_STATES,
+  type InstanceRow,
+  type InstanceState,
+  type ResidentAdapter,
+} from '../deployments/instance-row.ts'
 import { bitCount, freeGpus, type NodeRow } from '../fleet/node-row.ts'
 import { toRentalOrdinal } from '../fleet/tenants.ts'
 import { memoryShortage } from '../fleet/weights.ts'
 import { countsAgainstQuota, type RentalRow } from '../rentals/rental-row.ts'
 import type { World } from '../world.ts'
-import type { ReportViolation } from './invariant.ts'
+import { type ReportViolation, WorldInvariants } from './invariant.ts'
 
-const HOLDS_GPUS: ReadonlySet<InstanceState> = new Set([
-  'placed',
-  'pulling',
-  'loading',
-  'warming',
-  'ready',
-  'draining',
-] satisfies InstanceState[])
+const HOLDS_GPUS: ReadonlySet<InstanceState> = new Set(INSTANCE_STATES.filter(state => state !== 'pending'))
 
 /** What an instance was when it was looked at last. */
 interface CheckedInstance
@@ -28,8 +26,7 @@ interface CheckedInstance
 type CheckedRentalGpus = Pick<CheckedInstance, 'id' | 'node' | 'gpus' | 'countedGpus'>
 
 /** I1 to I4, I12 and I17: who holds which GPU, instances of deployments and rentals alike. */
-export class FleetInvariants {
-  readonly #world: World
+export class FleetInvariants extends WorldInvariants {
   readonly #instances: (CheckedInstance | undefined)[] = []
   readonly #rentals: (CheckedRentalGpus | undefined)[] = []
   readonly #nodes: (Readonly<NodeRow> | undefined)[] = []
@@ -49,7 +46,7 @@ export class FleetInvariants {
   #hasFreeChanged = false
 
   constructor(world: World) {
-    this.#world = world
+    super(world)
     this.#quotaBefore = GPU_TYPES.map(gpu => world.gpuQuotas.get(gpu))
     for (const [index, gpu] of GPU_TYPES.entries()) this.#heldBefore[index] = world.gpuQuotas.held(gpu)
   }
@@ -60,23 +57,15 @@ export class FleetInvariants {
   }
 
   onInstanceWrite(row: Readonly<InstanceRow>, ordinal: number, report: ReportViolation): void {
-    const { deployments, profile } = this.#world
+    const { deployments, profile } = this.world
     const deployment = deployments.read(row.deployment)
     const before = this.#instances[ordinal]
     const type = gpuIndex(deployment.gpu)
-    const checked: CheckedInstance = {
-      id: row.id,
-      deployment: row.deployment,
-      state: row.state,
-      node: row.node,
-      gpus: row.gpus,
-      type,
-      countedGpus: deployment.numGpus,
-      adapters: row.adapters,
-    }
-    this.#instances[ordinal] = checked
+    const { id, state, node, gpus, adapters } = row
+    const countedGpus = deployment.numGpus
+    this.#instances[ordinal] = { id, deployment: row.deployment, state, node, gpus, type, countedGpus, adapters }
     if (before === undefined) {
-      this.#countedGpus[type] = this.#countedGpus[type]! + checked.countedGpus
+      this.#countedGpus[type] = this.#countedGpus[type]! + countedGpus
       this.#admittedTypes |= 1 << type
     } else if (before.node >= 0) this.#changedNodes.add(before.node)
 
@@ -153,7 +142,7 @@ export class FleetInvariants {
     if (this.#hasFreeChanged) {
       this.#hasFreeChanged = false
       for (const [index, gpu] of GPU_TYPES.entries()) {
-        const reportedFree = this.#world.nodes.free(gpu)
+        const reportedFree = this.world.nodes.free(gpu)
         const free = this.#free[index]
         if (reportedFree !== free) report('I1', `${reportedFree} ${gpu} count as free, ${free} are`, gpu)
       }
@@ -191,7 +180,7 @@ export class FleetInvariants {
   }
 
   #checkQuota(index: number, gpu: GpuType, report: ReportViolation): void {
-    const { gpuQuotas } = this.#world
+    const { gpuQuotas } = this.world
     const held = gpuQuotas.held(gpu)
     const quota = gpuQuotas.get(gpu)
     const countedGpus = this.#countedGpus[index]!
@@ -215,7 +204,7 @@ export class FleetInvariants {
     slots: number,
     report: ReportViolation,
   ): void {
-    const { deployments } = this.#world
+    const { deployments } = this.world
     const resident = new Set(row.adapters.map(one => one.adapter))
     if (row.adapters.length > slots) {
       report('I17', `instance ${row.id} holds ${row.adapters.length} adapters in ${slots} slots`, row.id)

@@ -1,7 +1,6 @@
 import { isTerminal } from '../deployments/deployment-row.ts'
 import type { InferenceRow } from '../inference/request-row.ts'
-import type { World } from '../world.ts'
-import type { ReportViolation } from './invariant.ts'
+import { type ReportViolation, WorldInvariants } from './invariant.ts'
 
 /** What a request in flight was when it was looked at last. */
 interface CheckedRequest {
@@ -13,17 +12,12 @@ interface CheckedRequest {
 }
 
 /** I21: the running and pending requests of each instance. Shared capacity is never full and is not checked. */
-export class InferenceInvariants {
-  readonly #world: World
+export class InferenceInvariants extends WorldInvariants {
   readonly #checked = new Map<number, CheckedRequest>()
   readonly #onInstance = new Map<number, Set<number>>()
   readonly #waiting = new Map<number, Set<number>>()
   /** Deployments of which something has changed. */
   readonly #changedDeployments = new Set<number>()
-
-  constructor(world: World) {
-    this.#world = world
-  }
 
   /** Something of a deployment has changed that requests go by: itself, an instance of it. */
   markChanged(deployment: number): void {
@@ -35,7 +29,7 @@ export class InferenceInvariants {
     const { id, plan, instance, startedAt, next } = row
     // An answer that is under way comes to an end by itself; a request that waits is brought on by what it waits for.
     if (startedAt >= 0 !== (next !== 0)) report('I21', `request ${id} is answered, and its end is not planned`, id)
-    if (startedAt > this.#world.clock.now) report('I21', `request ${id} was begun at a time that is to come`, id)
+    if (startedAt > this.world.clock.now) report('I21', `request ${id} was begun at a time that is to come`, id)
     if (plan.deployment < 0) return
     const { deployment, adapter } = plan
     this.#checked.set(ordinal, { id, deployment, adapter, instance: startedAt < 0 ? -1 : instance })
@@ -58,7 +52,7 @@ export class InferenceInvariants {
   }
 
   #verifyDeployment(ordinal: number, report: ReportViolation): void {
-    const { deployments, instances, inferenceRequests } = this.#world
+    const { deployments, instances, inferenceRequests } = this.world
     const row = deployments.read(ordinal)
     // An adapter has neither instances nor GPUs of its own.
     const places = row.instances.length === 0 ? 0 : inferenceRequests.maxConcurrencyOf(row)
@@ -69,13 +63,8 @@ export class InferenceInvariants {
       running += answered
       const { id, state, adapters } = instances.read(instance)
       if (answered > places) report('I21', `instance ${id} answers ${answered} requests in ${places} places`, id)
-      if (answered !== inferenceRequests.running(instance)) {
-        report(
-          'I21',
-          `instance ${id} answers ${answered} requests and counts ${inferenceRequests.running(instance)}`,
-          id,
-        )
-      }
+      const counted = inferenceRequests.running(instance)
+      if (answered !== counted) report('I21', `instance ${id} answers ${answered} requests and counts ${counted}`, id)
       if (answered > 0 && state !== 'ready' && state !== 'draining') {
         report('I21', `instance ${id} is ${state} and answers ${answered} requests`, id)
       }
@@ -85,11 +74,8 @@ export class InferenceInvariants {
         ({ adapter }) => adapter < 0 || adapters.some(each => each.adapter === adapter && each.loadEvent === 0),
       )
       if (servableRequest !== undefined) {
-        report(
-          'I21',
-          `request ${servableRequest.id} waits, and instance ${id} has ${places - answered} places free`,
-          servableRequest.id,
-        )
+        const { id: waits } = servableRequest
+        report('I21', `request ${waits} waits, and instance ${id} has ${places - answered} places free`, waits)
       }
     }
     const counted = inferenceRequests.countsOfDeployment(ordinal)

@@ -1,4 +1,5 @@
 import { acceptCopies } from '../../lib/errors.ts'
+import type { World } from '../world.ts'
 
 /** The invariants by number. `docs/model.md` describes each of them. */
 export const INVARIANTS = {
@@ -30,6 +31,15 @@ export interface Violation {
   /** The number of the invariant in `docs/model.md`. */
   readonly invariant: InvariantName
   readonly message: string
+}
+
+/** The invariants of one area of a world. */
+export abstract class WorldInvariants {
+  protected readonly world: World
+
+  constructor(world: World) {
+    this.world = world
+  }
 }
 
 /** Reports a violation: the invariant, the message, and the id of the subject. */
