@@ -41,7 +41,7 @@ export function* composeOutput(
   const error = new JsonlWriter()
   // Without its last quote, because each line adds its number.
   const rowIdPrefix = JSON.stringify(`batch_req_${row.id.replace(/^batch_/, '')}_`).slice(0, -1)
-  const lineTimes = new LineTimes(row)
+  const timeOf = lineTimes(row)
   for (let i = 0; i < lines.length; i++) {
     yield
     const line = lines.at(i)
@@ -57,7 +57,7 @@ export function* composeOutput(
       endpoint,
       model,
       suffix: chance.letters(24, row.key, ANSWER_ID + line.inputIndex),
-      created: clock.unix(lineTimes.timeOf(i)),
+      created: clock.unix(timeOf(i)),
       promptTokens,
       answerTokens: answerTokens[i]!,
       key: line.key,
@@ -106,23 +106,18 @@ export function writeFiles(files: Files, row: BatchRow): void {
   row.filesWritten = true
 }
 
-/** The moments at which the lines of a batch began, between the moments at which its progress was counted. */
-class LineTimes {
-  readonly #row: Readonly<ProgressedBatch>
-  #next = 0
-
-  constructor(row: Readonly<ProgressedBatch>) {
-    this.#row = row
-  }
-
-  /** Returns the moment of a done line. Lines must be read in order. */
-  timeOf(line: number): Micros {
-    const { progressMarks: marks, createdAt, statusTimes, work } = this.#row
-    while (this.#next < marks.length && marks[this.#next]!.lines <= line) this.#next++
-    const from = marks[this.#next - 1] ?? { lines: 0, at: statusTimes.in_progress ?? createdAt }
-    const to = marks[this.#next] ?? from
+/**
+ * Returns the moments at which the done lines of a batch began, between the moments at which its progress was counted.
+ * Lines must be read in order.
+ */
+function lineTimes({ progressMarks: marks, createdAt, statusTimes, work }: Readonly<ProgressedBatch>) {
+  const { tokensBefore } = work!
+  let next = 0
+  return (line: number): Micros => {
+    while (next < marks.length && marks[next]!.lines <= line) next++
+    const from = marks[next - 1] ?? { lines: 0, at: statusTimes.in_progress ?? createdAt }
+    const to = marks[next] ?? from
     if (to.lines === from.lines) return from.at
-    const { tokensBefore } = work!
     const start = tokensBefore[from.lines]!
     const share = (tokensBefore[line]! - start) / (tokensBefore[to.lines]! - start)
     return Math.floor(from.at + share * (to.at - from.at))

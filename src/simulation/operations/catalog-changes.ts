@@ -2,10 +2,10 @@ import type { AggregatorModel, CatalogModel, ModelHardware } from '../../data/re
 import type { Micros } from '../../kernel/duration.ts'
 import { purpose } from '../../kernel/random.ts'
 import type { Ledger } from '../account/ledger.ts'
-import type { BatchPacing } from '../batches/batch-pacing.ts'
+import type { Batches } from '../batches/batches.ts'
 import { CommandError } from '../command-error.ts'
-import type { SimulationContext } from '../context.ts'
 import type { JournalKindName } from '../journal-kinds.ts'
+import { Part } from '../part.ts'
 
 const VERSION = purpose('catalog.version')
 /** Decimals of a price in USD per token: a millionth of a cent per million tokens. */
@@ -14,20 +14,10 @@ const USD_DECIMALS = 14
 type PriceSide = 'input' | 'output'
 
 /** Changes of the public catalog during a run. Each changes every record of the model, so that the endpoints agree. */
-export class CatalogChanges {
-  readonly #context: SimulationContext
-  readonly #ledger: Ledger
-  readonly #batches: BatchPacing
-
-  constructor(context: SimulationContext, ledger: Ledger, batches: BatchPacing) {
-    this.#context = context
-    this.#ledger = ledger
-    this.#batches = batches
-  }
-
+export class CatalogChanges extends Part<{ readonly ledger: Ledger; readonly batches: Batches }> {
   /** Sets the date of deprecation of a model, `delay` microseconds from now. Until then the model is current. */
   deprecate(name: string, delay: Micros): void {
-    const { clock } = this.#context
+    const { clock } = this.context
     const deprecated = clock.unix(clock.now + delay)
     this.#setDeprecated(name, deprecated, new Date(deprecated * 1000).toISOString().slice(0, 10))
     this.#record('catalog.deprecated', { model: name, deprecated })
@@ -42,7 +32,7 @@ export class CatalogChanges {
 
   /** Adds a newest version, drawn from the seed, to a model. */
   addVersion(name: string): void {
-    const { chance, clock, store } = this.#context
+    const { chance, clock, store } = this.context
     const model = this.#model(name)
     const version = chance.hex(64, chance.key('catalogVersion', name, model.versions.length), VERSION)
     store.models.put({
@@ -60,7 +50,7 @@ export class CatalogChanges {
    * @throws CommandError for a model without such a price
    */
   setPrice(name: string, side: PriceSide, cents: number): void {
-    const { store } = this.#context
+    const { store } = this.context
     const model = this.#model(name)
     const hardware = store.hardware.get(name)
     const hasPrice = model.type === 'text-generation' || (side === 'input' && isReader(model))
@@ -70,7 +60,7 @@ export class CatalogChanges {
       )
     }
     // Lines that are done by now are counted and charged at the old price.
-    this.#batches.rescheduleAll()
+    this.parts.batches.pacing.rescheduleAll()
     const field = side === 'input' ? 'cents_per_million_input_tokens' : 'cents_per_million_output_tokens'
     const options = hardware.hardware.map(one =>
       one.type === 'serverless' ? { ...one, pricing: { ...one.pricing, [field]: cents } } : one,
@@ -85,18 +75,18 @@ export class CatalogChanges {
   }
 
   #model(name: string): CatalogModel {
-    return this.#context.store.models.get(name)!
+    return this.context.store.models.get(name)!
   }
 
   #setDeprecated(name: string, deprecated: number | null, deprecation_date: string): void {
-    const { models, aggregator } = this.#context.store
+    const { models, aggregator } = this.context.store
     models.put({ ...this.#model(name), deprecated })
     const listed = aggregator.get(name)
     if (listed !== undefined) aggregator.put({ ...listed, deprecation_date })
   }
 
   #record(kind: JournalKindName, fields: Record<string, string | number>): void {
-    this.#context.recordCommand(this.#ledger.account, kind, fields)
+    this.context.recordCommand(this.parts.ledger.account, kind, fields)
   }
 }
 

@@ -271,7 +271,7 @@ export class Commands extends TablePart<ScheduledCommandRow, CommandsParts> {
     ...this.parts,
     profile: this.context.profile,
     store: this.context.store,
-    catalog: new CatalogChanges(this.context, this.parts.ledger, this.parts.batches.pacing),
+    catalog: new CatalogChanges(this.context, this.parts),
   }
   /** The executed commands, those of weather aside. */
   readonly log = new CommandLog()

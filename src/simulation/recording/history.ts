@@ -31,7 +31,7 @@ function timeOfRequests(requests: number, load: DeploymentLoad): Micros {
   return (requests / load.speed.requestsPerSecond) * 1e6
 }
 
-const EMPTY_TOTALS: ServingTotals = { served: EMPTY_FLOW, capacityTime: 0, usedTime: 0 }
+export const EMPTY_TOTALS: ServingTotals = { served: EMPTY_FLOW, capacityTime: 0, usedTime: 0 }
 
 /**
  * The usage history: the source of all reports. It stays complete when the journal drops entries.

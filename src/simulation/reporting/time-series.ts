@@ -5,6 +5,7 @@ import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { INSTANCE_STATES } from '../deployments/instance-row.ts'
 import { type RequestFlow, toWholeRequests } from '../load/request-flow.ts'
 import { estimateServing, waitUnderLoad } from '../load/serving.ts'
+import { EMPTY_TOTALS } from '../recording/history.ts'
 import type { ServingSegment } from '../recording/history-records.ts'
 import type { World } from '../world.ts'
 import { instanceTimelines } from './instance-timelines.ts'
@@ -98,92 +99,67 @@ export function* reportSeries(
   { from, to, step }: { readonly from: Micros; readonly to: Micros; readonly step: Micros },
   deployments: readonly Deployment[] = world.deployments.list(new Set(DEPLOYMENT_STATUSES)),
 ): Generator<ReportStep> {
-  const cursors = deployments.map(({ ordinal }) => new DeploymentCursor(world, world.deployments.read(ordinal), from))
+  const cursors = deployments.map(({ ordinal }) => createCursor(world, world.deployments.read(ordinal), from))
   for (let end = from + step, start = from; start < to; start = end, end += step) {
     const at = Math.min(end, to)
     for (const cursor of cursors) {
-      const row = cursor.advanceTo(at)
+      const row = cursor(at)
       if (row) yield row
     }
   }
 }
 
-/** The past of one deployment, read forwards. */
-class DeploymentCursor {
-  readonly #world: World
-  readonly #row: Readonly<DeploymentRow>
-  readonly #statusReader: ForwardReader<{ at: Micros; status: DeploymentStatus }>
-  readonly #countReader: ForwardReader<{ at: Micros; ready: number; pending: number }>
-  readonly #segmentReader: ForwardReader<ServingSegment>
-  readonly #rentReader: RentReader
-  readonly #holdReader: ForwardReader<{ at: Micros; instances: number; before: Micros }>
-  #previousTotals: Record<'served' | 'refused' | 'failed' | 'left' | 'able' | 'used' | 'cost' | 'held', number>
-
-  constructor(world: World, row: Readonly<DeploymentRow>, from: Micros) {
-    this.#world = world
-    this.#row = row
-    this.#statusReader = new ForwardReader([...world.history.statuses(row)].reverse())
-    this.#countReader = new ForwardReader(instanceCounts(world, row))
-    this.#segmentReader = new ForwardReader([...world.history.servingSegments(row)].reverse())
-    this.#rentReader = new RentReader(world, row.meter)
-    this.#holdReader = new ForwardReader(heldInstances(world, row))
-    this.#previousTotals = this.#totalsAt(from)
-  }
-
-  /** The row of the step that ends then; undefined for what is not there. */
-  advanceTo(at: Micros): ReportStep | undefined {
-    const status = this.#statusReader.readAt(at)?.status
-    const totals = this.#totalsAt(at)
-    const { ready = 0, pending = 0 } = this.#countReader.readAt(at) ?? {}
-    const previous = this.#previousTotals
-    this.#previousTotals = totals
-    const cost = totals.cost - previous.cost
-    const held = totals.held - previous.held
-    if (status === undefined || (status === 'deleted' && cost === 0 && held === 0)) return undefined
-    const { numGpus } = this.#row
-    const used = Math.floor(totals.used * numGpus) - Math.floor(previous.used * numGpus)
-    const able = totals.able - previous.able
-    return {
-      time: this.#world.clock.iso(at),
-      deploy_id: this.#row.id,
-      deployment: this.#row.plan.modelName,
-      status,
-      ready,
-      pending,
-      arrival_rate: this.#segmentReader.readAt(at)?.load?.curve.rateAt(at) ?? 0,
-      served: totals.served - previous.served,
-      refused: totals.refused - previous.refused,
-      failed: totals.failed - previous.failed,
-      left: totals.left - previous.left,
-      backlog: totals.backlog,
-      utilisation: able > 0 ? (totals.used - previous.used) / able : null,
-      ...totals.figures,
-      cost_microcents: cost,
-      held_gpu_hours: (held * numGpus) / HOUR,
-      used_gpu_hours: used / HOUR,
-    }
-  }
-
-  #totalsAt(at: Micros) {
-    const segment = this.#segmentReader.readAt(at)
-    const cost = this.#rentReader.totalAt(at)
-    const hold = this.#holdReader.readAt(at)
+/** Returns what reads the past of one deployment forwards: the row of the step that ends at a time, if it has one. */
+function createCursor(world: World, row: Readonly<DeploymentRow>, from: Micros) {
+  const { clock, history } = world
+  const { id, numGpus, plan } = row
+  const statuses = new ForwardReader([...history.statuses(row)].reverse())
+  const counts = new ForwardReader(instanceCounts(world, row))
+  const segments = new ForwardReader([...history.servingSegments(row)].reverse())
+  const rents = new RentReader(world, row.meter)
+  const holds = new ForwardReader(heldInstances(world, row))
+  const totalsAt = (at: Micros) => {
+    const segment = segments.readAt(at)
+    const cost = rents.totalAt(at)
+    const hold = holds.readAt(at)
     const held = hold === undefined ? 0 : hold.before + hold.instances * (at - hold.at)
-    const { history } = this.#world
-    const clientTotals = history.requests.totalsAt(this.#row, at === 0 ? -1 : at)
+    const clientTotals = history.requests.totalsAt(row, at === 0 ? -1 : at)
     const { failed, left } = clientTotals
-    if (!segment) {
-      const { served, refused } = clientTotals
-      return { served, refused, failed, left, backlog: 0, able: 0, used: 0, cost, held, figures: NO_SERVING }
-    }
-    const { served, capacityTime: able, usedTime: used } = history.totalsWithin(segment, at)
+    const { served, capacityTime: able, usedTime: used } = segment ? history.totalsWithin(segment, at) : EMPTY_TOTALS
     const { served: done, refused, backlog } = toWholeRequests(served)
-    const figures = servingFigures(segment, served, at) ?? NO_SERVING
+    const figures = (segment && servingFigures(segment, served, at)) ?? NO_SERVING
     return {
       served: done + clientTotals.served,
       refused: refused + clientTotals.refused,
       ...{ failed, left },
       ...{ backlog, able, used, cost, held, figures },
+    }
+  }
+  let previous = totalsAt(from)
+  return (at: Micros): ReportStep | undefined => {
+    const status = statuses.readAt(at)?.status
+    const [before, totals] = [previous, totalsAt(at)]
+    const { ready = 0, pending = 0 } = counts.readAt(at) ?? {}
+    previous = totals
+    const cost = totals.cost - before.cost
+    const held = totals.held - before.held
+    // A deleted deployment has no row in a step in which it cost nothing.
+    if (status === undefined || (status === 'deleted' && cost === 0 && held === 0)) return undefined
+    const used = Math.floor(totals.used * numGpus) - Math.floor(before.used * numGpus)
+    const able = totals.able - before.able
+    return {
+      ...{ time: clock.iso(at), deploy_id: id, deployment: plan.modelName, status, ready, pending },
+      arrival_rate: segments.readAt(at)?.load?.curve.rateAt(at) ?? 0,
+      served: totals.served - before.served,
+      refused: totals.refused - before.refused,
+      failed: totals.failed - before.failed,
+      left: totals.left - before.left,
+      backlog: totals.backlog,
+      utilisation: able > 0 ? (totals.used - before.used) / able : null,
+      ...totals.figures,
+      cost_microcents: cost,
+      held_gpu_hours: (held * numGpus) / HOUR,
+      used_gpu_hours: used / HOUR,
     }
   }
 }
