@@ -83,17 +83,8 @@ export function* readBatchLines(
     // Blank lines between requests are ignored, as in other readers of JSON lines.
     if (text.trim() === '') continue
     if (++count > LIMITS.batchLines) {
-      return {
-        errors: [
-          {
-            code: 'too_many_lines',
-            line: null,
-            message: `the file has more than ${LIMITS.batchLines} lines`,
-            param: null,
-          },
-        ],
-        model,
-      }
+      const message = `the file has more than ${LIMITS.batchLines} lines`
+      return { errors: [{ code: 'too_many_lines', line: null, message, param: null }], model }
     }
     if (text.includes('\ufffd') && !isUtf8()) {
       errors.push({ code: 'invalid_json', line, message: 'the line is not UTF-8', param: null })
@@ -113,12 +104,8 @@ export function* readBatchLines(
     const customId = request.custom_id as string
     const previousLine = linesByCustomId.get(customId)
     if (previousLine !== undefined) {
-      errors.push({
-        code: 'duplicate_custom_id',
-        line,
-        message: `custom_id ${shown(customId)} is already used in line ${previousLine}`,
-        param: 'custom_id',
-      })
+      const message = `custom_id ${shown(customId)} is already used in line ${previousLine}`
+      errors.push({ code: 'duplicate_custom_id', line, message, param: 'custom_id' })
       continue
     }
     linesByCustomId.set(customId, line)
@@ -126,12 +113,8 @@ export function* readBatchLines(
     const modelName = body.model as string
     if (model === '') model = modelName
     else if (modelName !== model) {
-      errors.push({
-        code: 'model_mismatch',
-        line,
-        message: `the line names the model ${shown(modelName)}, an earlier one ${shown(model)}`,
-        param: 'body.model',
-      })
+      const message = `the line names the model ${shown(modelName)}, an earlier one ${shown(model)}`
+      errors.push({ code: 'model_mismatch', line, message, param: 'body.model' })
       continue
     }
     const invalidBody = onLine({ line, customId, body, parsed: undefined }, model)

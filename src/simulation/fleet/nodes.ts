@@ -117,19 +117,10 @@ export class Nodes extends IndexedPart<NodeRow, NodesParts, NodeProvisioner> {
 
   view(ordinal: number): NodeView {
     const row = this.table.read(ordinal)
+    const { id: name, state, slowdown } = row
     const { pool, zone, market, gpu, gpus } = row.group
-    return {
-      name: row.id,
-      state: row.state,
-      pool,
-      zone,
-      market,
-      gpu,
-      gpus,
-      free: freeGpus(row),
-      broken: bitCount(row.broken),
-      slowdown: row.slowdown,
-    }
+    const [free, broken] = [freeGpus(row), bitCount(row.broken)]
+    return { name, state, pool, zone, market, gpu, gpus, free, broken, slowdown }
   }
 
   list(): NodeView[] {

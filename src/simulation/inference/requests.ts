@@ -305,7 +305,6 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
 
   #start(ordinal: number, row: InferenceRow, instance: number, hardware: InstanceHardware, slowdown: number): void {
     const { now } = this.context.clock
-    const { longestAnswer } = row.plan
     row.instance = instance
     row.cachedBlocks = this.#serving.cachedBlocksOf(row)
     const { firstTokenTime, tokenTime } = this.#serving.paceOf(row, hardware)
@@ -313,8 +312,7 @@ export class InferenceRequests extends TablePart<InferenceRow, InferenceRequests
     row.firstTokenAt = now + Math.round(firstTokenTime * slowdown * 1e6)
     row.tokenTime = tokenTime * slowdown * 1e6
     this.#serving.rememberPrompt(row)
-    const end = row.firstTokenAt + Math.ceil((Math.max(1, longestAnswer) - 1) * row.tokenTime)
-    row.next = this.context.scheduleAt(end, 'inference.ended', ordinal, this.table.useCount(ordinal))
+    row.next = this.context.scheduleAt(row.endsAt, 'inference.ended', ordinal, this.table.useCount(ordinal))
     const handle = this.handles.get(ordinal)
     if (handle === undefined) return
     handle.startedAt = now

@@ -108,22 +108,13 @@ function rentItems(world: World, from: Micros, to: Micros): UsageItem[] {
       microcents: (sum?.microcents ?? 0) + microcents,
     })
   }
-  return [...sums].flatMap(([id, { gpu, gpuMicros, microcents }]) => {
+  return [...sums].flatMap(([id, { gpu, gpuMicros, microcents }]): UsageItem[] => {
     if (gpuMicros === 0 && microcents === 0) return []
     const name = world.deployments.get(id)?.row.plan.modelName ?? world.rentals.findById(id)?.name ?? id
     // A hosted instance has no GPU.
     const type = gpu === 'other' ? null : gpu
-    return [
-      {
-        type: 'rent' as const,
-        pricingType: 'uptime' as const,
-        id,
-        name,
-        gpu: type,
-        units: Math.floor(gpuMicros / SECOND),
-        microcents,
-      },
-    ]
+    const units = Math.floor(gpuMicros / SECOND)
+    return [{ type: 'rent', pricingType: 'uptime', id, name, gpu: type, units, microcents }]
   })
 }
 
@@ -139,12 +130,8 @@ function requestItems(world: World, from: Micros, to: Micros, tokenId: string | 
   for (const past of world.ledger.past.tokenUsage(from, to)) {
     if (tokenId === undefined || past.tokenId === tokenId) add(past.model, 'tokens', past.tokens, past.microcents)
   }
-  for (const { kind, time, subject, microcents, tokens = 0, units = tokens, pricing_type, token_id } of isAfterEpoch(
-    from,
-    to,
-  )
-    ? world.ledger.entries()
-    : []) {
+  const entries = isAfterEpoch(from, to) ? world.ledger.entries() : []
+  for (const { kind, time, subject, microcents, tokens = 0, units = tokens, pricing_type, token_id } of entries) {
     // A window includes its end and excludes its start, except a window that begins at the epoch.
     if ((kind !== 'tokens' && kind !== 'units') || time > to || (time <= from && from > 0)) continue
     if (tokenId !== undefined && token_id !== tokenId) continue

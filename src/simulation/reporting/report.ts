@@ -2,7 +2,7 @@ import { GPU_TYPES, type GpuType } from '../../data/records/gpu-config.ts'
 import { HOUR, SECOND } from '../../kernel/duration.ts'
 import { groupBy } from '../../lib/lists.ts'
 import type { MeteredUsage } from '../account/ledger-types.ts'
-import { gpuTimeCost, MICROCENTS_PER_CENT, type Microcents } from '../account/money.ts'
+import { gpuTimeCost, MICROCENTS_PER_CENT } from '../account/money.ts'
 import { COUNTED_EVENTS, type CountedEvent } from '../recording/history-records.ts'
 import { LOSS_CAUSES } from '../recording/instance-timeline.ts'
 import type { World } from '../world.ts'
@@ -157,7 +157,10 @@ function allGpuFigures(
     const capacity = after.all - before.all
     const { centsPerHour, spotShare } = world.profile.prices
     const price = Math.round(centsPerHour[gpu] * MICROCENTS_PER_CENT)
-    const costOf = (time: typeof after) => capacityCost(time, price, spotShare)
+    const spotPrice = Math.round(price * spotShare)
+    // A floored total since the epoch. The cost of a window is a difference of two, so adjoining windows add up.
+    const costOf = ({ all, spot }: typeof after) =>
+      gpuTimeCost(BigInt(all - spot) * BigInt(price) + BigInt(spot) * BigInt(spotPrice))
     const containers = sumBy(
       rentals.filter(rental => rental.gpu === gpu),
       rental => rental.held,
@@ -181,22 +184,6 @@ function allGpuFigures(
     }
     return [{ report, capacity, containers }]
   })
-}
-
-/**
- * Returns the cost of GPU time since the epoch, floored. The cost of a window is a difference of two, so adjoining windows
- * add up.
- *
- * @param time GPU-microseconds of all nodes, and of the spot nodes among them
- * @param price micro-cents per hour of one GPU on demand
- */
-function capacityCost(
-  { all, spot }: { readonly all: number; readonly spot: number },
-  price: Microcents,
-  spotShare: number,
-): Microcents {
-  const spotPrice = Math.round(price * spotShare)
-  return gpuTimeCost(BigInt(all - spot) * BigInt(price) + BigInt(spot) * BigInt(spotPrice))
 }
 
 /** Returns the money of the account in a window: balances, postings and rent. */
