@@ -36,21 +36,16 @@ export function createEventFiring(world: EventWorld, context: SimulationContext)
       parts[kind]!.onEvent(name as never, subject, arg)
     } catch (error) {
       if (world.onEventError === undefined) throw error
-      failEvent(world, context, name, subject, arg, error)
+      failEvent(world, context, error)
     }
     context.endEvent(name, subject)
   }
 }
 
 /** Records the error, then fails the subject. What the event changed before it threw stays. */
-function failEvent(
-  world: EventWorld,
-  context: SimulationContext,
-  name: EventName,
-  subject: number,
-  arg: number,
-  error: unknown,
-): void {
+function failEvent(world: EventWorld, context: SimulationContext, error: unknown): void {
+  const { kind, subject, arg } = context.agenda
+  const { name } = EVENTS[kind]!
   world.onEventError!(error, name)
   try {
     const { row, fail } = FIND_SUBJECT[eventTopic(name)](world, subject, arg, name)

@@ -149,17 +149,13 @@ export class Instances extends TablePart<InstanceRow, InstancesParts, InstancesP
     return true
   }
 
-  /** Removes instances that are lost with their node, registry or hub. Their deployments request others. */
-  lose(ordinals: readonly number[], loss: Loss): void {
-    this.#removeLost(ordinals, 'instance.lost', loss)
-  }
-
   /** Removes an instance whose engine exited. Its deployment requests another, with a longer delay after each crash. */
   crash(ordinal: number, loss: Loss): void {
-    this.#removeLost([ordinal], 'instance.crashed', loss)
+    this.lose([ordinal], loss, 'instance.crashed')
   }
 
-  #removeLost(ordinals: readonly number[], kind: 'instance.lost' | 'instance.crashed', loss: Loss): void {
+  /** Removes instances that are lost with their node, registry or hub. Their deployments request others. */
+  lose(ordinals: readonly number[], loss: Loss, kind: 'instance.lost' | 'instance.crashed' = 'instance.lost'): void {
     const { reason } = loss
     // All lost instances go before a deployment requests another: a replacement must not count as a loss.
     const lostInstances = ordinals.map(ordinal => ({ ordinal, row: this.table.read(ordinal) }))

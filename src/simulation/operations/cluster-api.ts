@@ -169,32 +169,25 @@ export function createClusterControls(world: () => ClusterParts): ClusterControl
     node: nodeControls,
     nodeOf(id) {
       const { deployments, instances, rentals, nodes } = world()
+      const problem = (of: string, reason: string) => new CommandError(`Failed to find a node of ${of}: ${reason}`)
+      const advice = 'Advance the clock past its placement first.'
       const rental = rentals.findById(id)
       if (rental !== undefined) {
         const { kind, node, state } = rental
         if (node >= 0) return nodeControls(nodes.read(node).id)
         if (kind === 'hosted') {
-          throw new CommandError(
-            `Failed to find a node of hosted instance '${id}': it has a machine of its own. Use cluster.hosted(id).`,
-          )
+          throw problem(`hosted instance '${id}'`, 'it has a machine of its own. Use cluster.hosted(id).')
         }
-        const hint = state === 'creating' || state === 'starting' ? ' Advance the clock past its placement first.' : ''
-        throw new CommandError(`Failed to find a node of ${kind} '${id}': it is ${state} and has no GPUs.${hint}`)
+        const hint = state === 'creating' || state === 'starting' ? ` ${advice}` : ''
+        throw problem(`${kind} '${id}'`, `it is ${state} and has no GPUs.${hint}`)
       }
       const deployment = deployments.findById(id)
-      if (deployment === undefined) {
-        throw new CommandError(
-          `Failed to find a node of '${id}': no deployment or container has that id. Check the id.`,
-        )
-      }
+      if (deployment === undefined) throw problem(`'${id}'`, 'no deployment or container has that id. Check the id.')
       for (const instance of deployment.instances) {
         const { node } = instances.read(instance)
         if (node >= 0) return nodeControls(nodes.read(node).id)
       }
-      throw new CommandError(
-        `Failed to find a node of deployment '${id}': no instance of it has been placed. ` +
-          'Advance the clock past its placement first.',
-      )
+      throw problem(`deployment '${id}'`, `no instance of it has been placed. ${advice}`)
     },
     nodes: () => world().nodes.list(),
     activeFailures: () => activeFailures(world()),

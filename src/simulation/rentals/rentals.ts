@@ -229,7 +229,8 @@ export class Rentals extends IndexedPart<RentalRow, RentalsParts> implements Ten
         this.#resources.joinQueue(ordinal, row)
         break
       case 'rental.gaveUp':
-        this.#giveUp(ordinal, row)
+        // A restarted rental keeps its storage.
+        this.#end(ordinal, row.state === 'creating' ? 'failed' : 'stopped', formatShortage(this.context, row))
         break
       case 'rental.imageRefused':
         this.#end(ordinal, 'failed', imageRefusal(this.context, row.plan.image))
@@ -259,11 +260,6 @@ export class Rentals extends IndexedPart<RentalRow, RentalsParts> implements Ten
     this.#resources.openMeter(row)
     this.context.markVisibleChange()
     return ordinal
-  }
-
-  /** Ends the wait for a place: a new rental fails, a restarted rental stops again and keeps its storage. */
-  #giveUp(ordinal: number, row: Readonly<RentalRow>): void {
-    this.#end(ordinal, row.state === 'creating' ? 'failed' : 'stopped', formatShortage(this.context, row))
   }
 
   /** Restarts a hosted instance on another machine after the loss of its machine. */

@@ -61,21 +61,16 @@ export function parseStep(step: Duration): Micros {
 function parseTime({ clock }: World, name: string, input: TimeInput): Micros {
   const time = typeof input === 'number' ? input : clock.elapsedAt(input)
   const formattedInput = input instanceof Date && !Number.isNaN(time) ? input.toISOString() : String(input)
+  const problem = (reason: string) => new RangeError(`Failed to report ${name} '${formattedInput}': ${reason}`)
   if (!Number.isInteger(time)) {
-    throw new RangeError(
-      `Failed to report ${name} '${formattedInput}': no moment. Give ISO 8601 with an offset as in '2026-01-01T00:00:00Z', a Date, ` +
+    throw problem(
+      `no moment. Give ISO 8601 with an offset as in '2026-01-01T00:00:00Z', a Date, ` +
         'or whole microseconds since the start of the world.',
     )
   }
-  if (time < 0) {
-    throw new RangeError(
-      `Failed to report ${name} '${formattedInput}': the world began at ${clock.iso(0)}. Give a moment since then, or leave it out.`,
-    )
-  }
+  if (time < 0) throw problem(`the world began at ${clock.iso(0)}. Give a moment since then, or leave it out.`)
   if (time > clock.now) {
-    throw new RangeError(
-      `Failed to report ${name} '${formattedInput}': it is ${clock.iso()}, and what is to come is not known. Give a moment that has passed.`,
-    )
+    throw problem(`it is ${clock.iso()}, and what is to come is not known. Give a moment that has passed.`)
   }
   return time
 }

@@ -126,17 +126,10 @@ export async function runScenario(scenario: Scenario, options: StoppableOptions 
     environment = new ScenarioEnvironment({ ...worldOptionsOf(scenario.options), ...overrides }, options.onWorld)
   } catch (error) {
     if (error instanceof LoadError) throw error
-    return {
-      title: scenario.title,
-      passed: false,
-      seed: seed === undefined && isSnapshotFixture(scenario.options.fixtures) ? undefined : String(seed ?? 1),
-      elapsed: 0,
-      wallMs: 0,
-      checks: 0,
-      trace: [],
-      digest: '',
-      failure: failureOf(failureMessage(error), 0),
-    }
+    const { title, options: own } = scenario
+    const seedOfResult = seed === undefined && isSnapshotFixture(own.fixtures) ? undefined : String(seed ?? 1)
+    const nothing = { passed: false, elapsed: 0, wallMs: 0, checks: 0, trace: [], digest: '' }
+    return { ...nothing, title, seed: seedOfResult, failure: failureOf(failureMessage(error), 0) }
   }
   return playIn(environment, scenario, options)
 }
