@@ -32,14 +32,14 @@ export function createReport(world: World, { from, to, step }: ReportWindow, fix
   const metered = world.ledger.meters.meteredUsage(from, to)
   const deployments = allDeploymentFigures(world, window, metered)
   // Each request counts once, although it is in the figures of its adapter and in those of the base.
+  const total = (name: 'heldTime' | 'billedTime' | 'usedTime' | 'capacityTime' | 'failures') =>
+    sumBy(deployments, figures => figures[name])
   const counted = deployments.filter(({ isCountedForBase }) => !isCountedForBase)
   const coldStarts = deployments.flatMap(({ coldStarts }) => coldStarts)
   const losses = deployments.flatMap(({ losses }) => losses)
   const events = [...world.history.eventsUntil(to)].filter(({ at }) => isWithin(window, at))
-  const eventCounts = countByName(
-    COUNTED_EVENTS,
-    events.map(({ kind }) => kind),
-  )
+  const kinds = events.map(({ kind }) => kind)
+  const eventCounts = countByName(COUNTED_EVENTS, kinds)
   // A zone or a spot pool takes many nodes at one instant.
   const incidents = groupBy(
     events.filter(({ kind }) => kind !== 'deployment.limited'),
@@ -62,27 +62,20 @@ export function createReport(world: World, { from, to, step }: ReportWindow, fix
     totals: {
       deployments: deployments.length,
       capacity_gpu_hours: sumBy(gpus, figures => figures.capacity) / HOUR,
-      ...gpuHours(
-        sumBy(deployments, figures => figures.heldTime),
-        sumBy(deployments, figures => figures.billedTime),
-        sumBy(deployments, figures => figures.usedTime),
-      ),
+      ...gpuHours(total('heldTime'), total('billedTime'), total('usedTime')),
       container_gpu_hours: sumBy(gpus, figures => figures.containers) / HOUR,
       requests: sumRequests(counted.map(({ report }) => report.requests)),
       tokens: {
         input: sumBy(counted, figures => figures.report.tokens.input),
         output: sumBy(counted, figures => figures.report.tokens.output),
       },
-      mean_utilisation: ratio(
-        sumBy(deployments, figures => figures.usedTime),
-        sumBy(deployments, figures => figures.capacityTime),
-      ),
+      mean_utilisation: ratio(total('usedTime'), total('capacityTime')),
     },
     cold_starts: { count: coldStarts.length, phases: coldStartPhases(coldStarts) },
     failures: {
       instances_lost: losses.length,
       instances_lost_to: countByName(LOSS_CAUSES, losses),
-      deployments_failed: sumBy(deployments, figures => figures.failures),
+      deployments_failed: total('failures'),
       node_crashes: eventCounts['node.crashed'],
       node_preemptions: eventCounts['node.preempted'],
       gpu_failures: eventCounts['gpu.failed'],
@@ -161,10 +154,8 @@ function allGpuFigures(
     // A floored total since the epoch. The cost of a window is a difference of two, so adjoining windows add up.
     const costOf = ({ all, spot }: typeof after) =>
       gpuTimeCost(BigInt(all - spot) * BigInt(price) + BigInt(spot) * BigInt(spotPrice))
-    const containers = sumBy(
-      rentals.filter(rental => rental.gpu === gpu),
-      rental => rental.held,
-    )
+    const rentalsOfType = rentals.filter(rental => rental.gpu === gpu)
+    const containers = sumBy(rentalsOfType, rental => rental.held)
     const held = sumBy(ofType, figures => figures.heldTime)
     if (capacity === 0 && held === 0 && containers === 0) return []
     const billed = sumBy(ofType, figures => figures.billedTime)
