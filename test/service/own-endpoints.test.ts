@@ -697,11 +697,11 @@ test.each<[schema: z.ZodType, sent: string, read: unknown]>([
     const sim = made({ endpoints: own, profile: { policies: { validation } } as never })
     const headers = { authorization: `Bearer ${sim.token}` }
     const form = { method: 'POST', headers, body: new URLSearchParams({ v: sent }) }
-    const answers = [call(sim, 'GET', `/x?v=${sent}`), sim.fetch('http://sim/x', form).then(answer => answer.json())]
+    const answers = [askTo(sim, `GET /x?v=${sent}`), sim.fetch('http://sim/x', form).then(answer => answer.json())]
     const [query, body] = await Promise.all(answers)
     expect([query.body.v, body.v]).toEqual([read, read])
     // A path has no lists.
-    if (!Array.isArray(read)) expect((await call(sim, 'GET', `/x/${sent}`)).body.v).toEqual(read)
+    if (!Array.isArray(read)) expect((await askTo(sim, `GET /x/${sent}`)).body.v).toEqual(read)
   }
 })
 

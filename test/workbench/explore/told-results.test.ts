@@ -497,6 +497,26 @@ test('a sum below the rows tells of no loss by its place', { tags: 'slow' }, asy
   expect(await brokenBy(index(false), ['status503'], { fixtures: 'default' })).toEqual(['noSilentLoss'])
 })
 
+test('a start after a crash lists its own work', { tags: 'slow' }, async () => {
+  const remove: Run = async context => {
+    const log: string[] = []
+    const list = await insist<readonly { deploy_id: string; model_name: string; status: string }[]>(
+      context,
+      '/deploy/list',
+    )
+    for (const { deploy_id, model_name } of list.filter(({ status }) => status === 'failed')) {
+      for (let status = ''; status !== 'deleted'; await context.sleep(5_000)) {
+        await ask(context, 'DELETE', `/deploy/${deploy_id}`)
+        status = (await insist<{ status: string }>(context, `/deploy/${deploy_id}`)).status
+      }
+      log.push(`removed deployment ${model_name}`)
+    }
+    return [...log, `deployments: ${list.length} looked at`]
+  }
+  const { findings } = await findingsOf(remove, { fixtures: 'default' }, ['status503'])
+  expect(findings.map(({ signature }) => signature).filter(one => one.startsWith('noSilentLoss'))).toEqual([])
+})
+
 test('a calm label beside another number asks, and excuses null', { tags: 'slow' }, async () => {
   const guard =
     (unread: null | 0): Run =>

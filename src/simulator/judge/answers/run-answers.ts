@@ -5,7 +5,7 @@ import { groupBy } from '../../../lib/lists.ts'
 import { once, oncePer } from '../../../lib/once.ts'
 import { vocabularyOf } from '../../../service/naming/vocabulary.ts'
 import { isThing } from '../../exchanges/request-subjects.ts'
-import { kindFor, lastStartOf } from '../facts.ts'
+import { endsThing, idInPath, kindFor, lastStartOf } from '../facts.ts'
 import { statusFieldsOf } from '../lifecycles.ts'
 import type { AnswersOfRun, BaseObservation, Conduct, ObservedRequest, Question } from '../observation.ts'
 import { keyOfQuestion } from '../retries.ts'
@@ -55,8 +55,11 @@ export class RunAnswers implements AnswersOfRun {
       const isKnown = usual !== undefined && usual.open === undefined && !this.questions.has(key)
       // What a create has made can be found in other ways.
       const isCreate = kindFor({ sim }, asked[0]!, 'create') !== undefined
+      // What an earlier start ended is gone for this one.
+      const id = idInPath({ sim }, asked[0]!)
+      const isGone = id !== '' && earlier.some(one => endsThing({ sim }, one, id))
       const isAnswered = asked.some(request => isAnsweredWhole(request, this.normalise, true))
-      return isKnown && !isCreate && !isAnswered ? [[key, asked.at(-1)!] as const] : []
+      return isKnown && !isCreate && !isGone && !isAnswered ? [[key, asked.at(-1)!] as const] : []
     })
     return new Map(forgotten)
   }
