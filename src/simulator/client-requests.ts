@@ -5,6 +5,7 @@ import {
   asFetched,
   createInProcessRequest,
   fetchContent,
+  mayWait,
   signalOf,
   withWatchedBody,
 } from '../service/client/in-process-request.ts'
@@ -105,8 +106,7 @@ export class ClientRequests implements RequestHooks<World>, ClockHost {
     const created = isWhole ? input : createInProcessRequest(input, init)
     const signal = signalOf(input, init)
     signal?.throwIfAborted()
-    // A body that is text in this process neither waits nor fails.
-    const leave = created instanceof Request && created.body !== null ? new AbortController() : undefined
+    const leave = mayWait(input, init) && created.body !== null ? new AbortController() : undefined
     const request = leave === undefined ? created : withWatchedBody(created, leave)
     const left = leave?.signal ?? signal
     if (leave) signal?.addEventListener('abort', () => leave.abort(signal.reason), { once: true, signal: left! })

@@ -92,3 +92,13 @@ test('a stream ends with the reason of an abort, and its request ends in the wor
   await expect(reader.read()).rejects.toBe(reason)
   expect([...sim.world.inferenceRequests.handles.values()]).toEqual([])
 })
+
+test.each([{ keepalive: true }, { mode: 'no-cors' }] as const)('a POST with %j is sent', async options => {
+  const sim = createSimulator()
+  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ model: 'aurora-labs/aurora-8b-instruct', prompt: 'A reef is', max_tokens: 5 })
+  const sent = { method: 'POST', headers, ...options }
+  const url = 'http://sim/v1/completions'
+  expect((await sim.fetch(url, { ...sent, body })).status).toBe(200)
+  expect((await sim.fetch(new Request(url, { ...sent, body }))).status).toBe(200)
+})

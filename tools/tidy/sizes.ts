@@ -6,7 +6,7 @@ const MAX_LINES = 500
  * The most lines of code that `src` may have. A change that lowers the count lowers this number too. To raise it, name
  * in a decision record what was removed for it.
  */
-export const CODE_BUDGET = 91_000
+export const CODE_BUDGET = 90_850
 
 /** Counts lines that are neither blank nor a comment. */
 export function countCode(files: readonly TextFile[]): number {

@@ -46,11 +46,18 @@ export function asFetched(answer: Response, url: string, signal: AbortSignal | n
 export function withWatchedBody(request: Request, leave: AbortController): Request {
   const onFailed = (cause: unknown) => leave.abort(new TypeError('fetch failed', { cause }))
   const body = endingBody(request.body!, leave.signal, onFailed)
+  const { method, headers, signal } = request
   // Types of the platform lack `duplex`.
-  return new Request(request, { body, duplex: 'half' } as RequestInit)
+  return new Request(request.url, { method, headers, signal, body, duplex: 'half' } as RequestInit)
 }
 
-/** Returns a body that fails as soon as a signal is aborted, and then cancels its source. */
+/** Tells whether the body of a request can wait or fail, as a stream can, and what a `Request` was made of. */
+export function mayWait(input: Request | URL | string, { body }: RequestInit): boolean {
+  if (body === undefined || body === null) return input instanceof Request
+  return body instanceof ReadableStream || Symbol.asyncIterator in Object(body)
+}
+
+/** Returns a body that fails at the first read after a signal is aborted, and then cancels its source. */
 function endingBody(
   source: ReadableStream<Uint8Array<ArrayBuffer>>,
   signal: AbortSignal,

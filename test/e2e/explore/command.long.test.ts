@@ -81,7 +81,7 @@ process.exit(readFileSync(file, 'utf8') === 'xxx' ? 1 : 0)`
     expect(own.notes).toEqual([])
     const shared = runnerOf(keep("'state.txt'"), { cwd: folder })
     for (const end of ['returned', 'returned', 'threw']) expect((await shared.run([])).end).toBe(end)
-    expect(shared.notes).toEqual([expect.stringMatching(/^The runs changed state\.txt in the working directory/)])
+    expect(shared.notes).toEqual([expect.stringMatching(/^Meanwhile, state\.txt changed in the working directory/)])
   })
 
   test('is repeatable, and its faults reach the client alone', async () => {

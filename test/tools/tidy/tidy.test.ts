@@ -166,6 +166,7 @@ const CACHES: readonly string[] = [
   'simulator/judge/answers/leaves.ts isCollection',
   'simulator/judge/answers/losses.ts lossesOf',
   'simulator/judge/answers/run-answers.ts neededAnswers',
+  'simulator/judge/answers/telling.ts formsOf',
   'simulator/judge/batch-rows.ts failedLines',
 ]
 /** Files that use `2 ** n`, which is exact in every engine. */

@@ -517,6 +517,15 @@ test('a start after a crash lists its own work', { tags: 'slow' }, async () => {
   expect(findings.map(({ signature }) => signature).filter(one => one.startsWith('noSilentLoss'))).toEqual([])
 })
 
+test('entries of one form are compared with that at their place', { tags: 'slow' }, async () => {
+  const days: Run = async context => {
+    const lines = ['Day 1: 3 of 4']
+    const list = await askOnce<Entries>(context, '/deploy/list')
+    return [...lines, `Day 2: ${list?.length ?? 8} of 9`]
+  }
+  expect(await brokenBy(days, ['status503'], { fixtures: 'default' })).toEqual([])
+})
+
 test('a calm label beside another number asks, and excuses null', { tags: 'slow' }, async () => {
   const guard =
     (unread: null | 0): Run =>

@@ -135,11 +135,11 @@ class LossSearch {
   /** Whether the result has a text of an answer less often than usual, or null in place of a value. What differs may tell that. */
   get #lacksValue(): boolean {
     return this.#comparison.usual.leaves.some(leaf => {
+      if (leaf.value !== null && this.#valueAt(leaf.place) === null) return true
       const text = typeof leaf.value === 'string' ? this.#said.normalise(leaf.value) : ''
+      if (!isTelling(text) || !this.#said.texts.has(text)) return false
       const key = textKey(leaf, this.#said.normalise)
-      const isFewer = (this.#byText.get(key)?.length ?? 0) < this.#usualByText.get(key)!.length
-      const isLost = isTelling(text) && this.#said.texts.has(text) && isFewer
-      return isLost || (leaf.value !== null && this.#valueAt(leaf.place) === null)
+      return (this.#byText.get(key)?.length ?? 0) < this.#usualByText.get(key)!.length
     })
   }
 
@@ -161,7 +161,6 @@ class LossSearch {
     const instead = isNumber ? this.#insteadOfNumber(leaf) : this.#instead(leaf)
     if (instead === undefined) return undefined
     const { place } = leaf
-    const isFigureNow = typeof this.#valueAt(place) === 'number'
     const { learned } = this.#observation
     const { noise, isSettled } = learned ?? { noise: new Set(), isSettled: false }
     // Only runs in which nothing is lost show whether such a number differs by itself.
@@ -170,9 +169,9 @@ class LossSearch {
     const isCount = isChange || (typeof leaf.value === 'number' && Math.abs(leaf.value) < LEAST_SOURCED)
     if ((isChange && isOwnEffort) || (isCount && noise.has(changeKey(place, this.#valueAt(place))))) return undefined
     const near = tellersFor(place, this.#comparison.tellers)
-    // Beside another number, a label without a word of failure may only name what follows from it.
-    const isCalm = ({ key, tells }: Teller) =>
-      tells === 'ifQuiet' && key.startsWith('label ') && typeof leaf.value === 'number' && isFigureNow
+    // Beside a number that became 0, a label without a word of failure may only name what follows from it.
+    const isZero = typeof leaf.value === 'number' && this.#valueAt(place) === 0
+    const isCalm = ({ key, tells }: Teller) => isZero && tells === 'ifQuiet' && key.startsWith('label ')
     const tellers = near.filter(teller => tellsLoss(teller, learned) && !isCalm(teller))
     const perhaps = near.filter(teller => (teller.tells === 'perhaps' || isCalm(teller)) && !noise.has(teller.key))
     const { tells } = this.#observation

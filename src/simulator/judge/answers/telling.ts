@@ -1,7 +1,7 @@
 /** How a result tells that something is missing: by what differs from the result of the run without faults. */
 
 import { isRecord, tryParseJson } from '../../../lib/json-text.ts'
-import { once } from '../../../lib/once.ts'
+import { once, oncePer } from '../../../lib/once.ts'
 import type { ClientEnd } from '../observation.ts'
 import {
   childrenOf,
@@ -171,7 +171,8 @@ class TellerSearch {
   #compare(leaf: Leaf): void {
     const { place } = leaf
     const known = this.#usualAt.get(JSON.stringify(place))
-    const before = this.#entryLike(leaf) ?? (known === undefined ? valueAt(this.#usual.result, place) : known.value)
+    const placed = known === undefined ? valueAt(this.#usual.result, place) : known.value
+    const before = this.#entryLike(leaf, placed) ?? placed
     const difference = this.#differenceOf(leaf, before)
     if (difference === undefined) return
     const moved = this.#movedFrom(place)
@@ -179,12 +180,11 @@ class TellerSearch {
     this.#add(place, ...difference)
   }
 
-  /** Returns the usual entry of a list that has the form of a text, as the sum below its rows; undefined for none. */
-  #entryLike({ place, value }: Leaf): unknown {
-    const usual = typeof value === 'string' ? valueAt(this.#usual.result, place.slice(0, -1)) : undefined
-    return Array.isArray(usual)
-      ? usual.find(one => typeof one === 'string' && formOf(one) === formOf(value))
-      : undefined
+  /** Returns the usual entry of a list that has the form of a moved text, as the sum below its rows; undefined for none. */
+  #entryLike({ place, value }: Leaf, before: unknown): unknown {
+    if (typeof value !== 'string' || (typeof before === 'string' && formOf(before) === formOf(value))) return undefined
+    const usual = valueAt(this.#usual.result, place.slice(0, -1))
+    return Array.isArray(usual) ? formsOf(usual).get(formOf(value)) : undefined
   }
 
   /** Returns where an entry of a shorter list was. It equals the one as far from the end, or is unlike the one at its place. */
@@ -330,9 +330,15 @@ function areSiblings(one: Place, other: Place): boolean {
 }
 
 /** Returns a text without its numbers. */
-function formOf(text: unknown): string {
-  return String(text).replaceAll(/\d+/g, '#')
+function formOf(text: string): string {
+  return text.replaceAll(/\d+/g, '#')
 }
+
+/** Returns the texts of a list by their forms. */
+const formsOf = oncePer((list: readonly unknown[]) => {
+  const texts = list.filter(one => typeof one === 'string')
+  return new Map(texts.map(text => [formOf(text), text]))
+})
 
 function toKey({ place, value }: Leaf): string {
   return `${patternOf(place)} ${String(value)}`

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Duration, micros } from '../../../kernel/duration.ts'
+import { attempt } from '../../../lib/errors.ts'
 import { once } from '../../../lib/once.ts'
 import { plural } from '../../../lib/text/numbers.ts'
 import { type Server, serve } from '../../../server/http/server.ts'
@@ -169,7 +170,7 @@ class ProcessRunner implements FlowRunner {
     const hung = Math.round(this.#hungMs.reduce((sum, ms) => sum + ms, 0) / 1000)
     const waited = `Runs that waited for answers that never came: ${this.#hungMs.length}, ${hung} s of real time in all. Make the limit on the time for one answer a setting of the client, and give a shorter one: step 3 of docs/explore-command.md.`
     const shared = [...filesOf(this.#cwd)].flatMap(([file, state]) => (this.#files.get(file) === state ? [] : [file]))
-    const changed = `The runs changed ${shared.slice(0, NOTED_FILES).join(', ')} in the working directory, and later runs read that. Keep state in files below TMPDIR: each run has a folder of its own there.`
+    const changed = `Meanwhile, ${shared.slice(0, NOTED_FILES).join(', ')} changed in the working directory, which the runs share. If the client reads that again, keep it below TMPDIR: each run has a folder of its own there.`
     return [
       ...(shared.length === 0 ? [] : [changed]),
       ...(seconds < NOTED_SECONDS ? [] : [slept]),
@@ -209,10 +210,10 @@ class ProcessRunner implements FlowRunner {
     const { env: environment = process.env } = this.#options
     const { invariants, tellsBy } = this.#flow.options
     const [argv, cwd] = [this.#argv, this.#cwd]
-    const folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-'))
     const { name, token = '' } = world
     const ofWorld = commandEnvironment(environment, { url, token, control: `${url}/_sim/worlds/${name}/_sim` })
-    const env = { ...ofWorld, TMPDIR: folder }
+    const folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-'))
+    const env = { ...ofWorld, TMPDIR: folder, TEMP: folder, TMP: folder }
     const { healAt, leave: onSilence } = options
     const [timeoutMs, groups] = [this.#timeoutMs, this.#groups]
     const [isBase, key] = [plan.length === 0, settingKey(options)]
@@ -239,7 +240,8 @@ class ProcessRunner implements FlowRunner {
       if (run.leftChild) this.#leavingRuns++
       if (run.hungMs >= NOTED_HANG_MS) this.#hungMs.push(run.hungMs)
       this.#active.delete(run)
-      rmSync(folder, { recursive: true, force: true })
+      // A child that was left behind may still write there.
+      attempt(() => rmSync(folder, { recursive: true, force: true }))
     }
   }
 
@@ -274,9 +276,13 @@ class ProcessRunner implements FlowRunner {
   }
 }
 
-/** Returns the files of a folder, each with its size and the time of its last change. */
+/** Returns the files of a folder that can be read, each with its size and the time of its last change. */
 function filesOf(folder: string): ReadonlyMap<string, string> {
-  const state = (name: string) => statSync(join(folder, name), { throwIfNoEntry: false })
-  const files = readdirSync(folder).map(name => [name, state(name)] as const)
-  return new Map(files.flatMap(([name, one]) => (one?.isFile() ? [[name, `${one.size} ${one.mtimeMs}`]] : [])))
+  const state = (name: string) => {
+    const { size, mtimeMs } = statSync(join(folder, name))
+    return `${size} ${mtimeMs}`
+  }
+  const entries = attempt(() => readdirSync(folder, { withFileTypes: true })) ?? []
+  const files = entries.filter(entry => entry.isFile())
+  return new Map(files.map(({ name }) => [name, attempt(() => state(name)) ?? '']))
 }

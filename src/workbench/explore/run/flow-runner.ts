@@ -232,18 +232,25 @@ class Run {
     const { end, waitsForWorld } = this.#client!
     if (end !== undefined || this.#isEndless) return true
     if (!this.#waitsForWorld) return this.#waitOutside()
+    if (!waitsForWorld && this.#globals!.timers > 0 && !this.#isStillVain) return this.#waitForFile()
     this.#vain = undefined
-    return !waitsForWorld && this.#globals!.timers > 0 && this.#waitForFile()
+    return false
   }
 
-  /** A timer can be left of a request that has ended. So a client that has only timers first reads and writes its files. */
+  /**
+   * A timer can be left of a request that has ended. So a client that has only timers first reads and writes its files.
+   * After a wait to its limit, the next one comes when the client has done something since.
+   */
   async #waitForFile(): Promise<boolean> {
     const outside = this.#outside!
     for (let turns = 0; turns < WAKING_TURNS && this.#client!.end === undefined; turns++) {
       await eventLoopTurn()
       if (!outside.usesFile) continue
       turns = 0
-      if ((await outside.wait(() => this.#client!.end !== undefined || !outside.usesFile)) === 'limit') break
+      const end = await outside.wait(() => this.#client!.end !== undefined || !outside.usesFile)
+      if (end === 'wentOn') continue
+      this.#vain = { end, requests: this.#recorder.requests.length, begun: outside.begun }
+      break
     }
     return this.#client!.end !== undefined
   }
@@ -269,6 +276,7 @@ class Run {
       const end = await outside.wait(wentOn)
       const { length: requests } = this.#recorder.requests
       this.#vain = end === 'wentOn' ? undefined : { end, requests, begun: outside.begun }
+      if (end === 'wentOn') return this.#waitForFile()
     }
     return this.#client!.end !== undefined
   }
