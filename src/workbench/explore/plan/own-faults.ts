@@ -64,7 +64,7 @@ function checkOwnFault(given: OwnFault, operations: Operations, place: string): 
   if (typeof passes !== 'boolean') throw new TypeError(`${place}.passes: expected true or false.`)
   if ('command' in rest) {
     const { name, ...command } = rest
-    const expected = RuleSchema.shape.name.safeParse(name).error?.issues[0]!.message
+    const expected = RuleSchema.shape.name.safeParse(name).error?.issues[0]?.message
     if (expected !== undefined) throw new TypeError(`${place}.name: ${describeWrongValue(expected, name)}`)
     const item = { ...command, passes } as CommandItem
     try {
