@@ -21,7 +21,7 @@ import { AppliedPlan } from './applied-plan.ts'
 import { Client } from './client.ts'
 import { ClientGlobals } from './client-globals.ts'
 import { concludeRun, type EndedClient, heal, JOURNAL_LIMIT, settlesWithin } from './conclude.ts'
-import { OutsideWork } from './outside-work.ts'
+import { OutsideWork, whenFilesSettle } from './outside-work.ts'
 import { RequestRecorder } from './request-recorder.ts'
 import { type FlowRunner, isOwnSetting, Learned, type RunOptions, type RunResult, settingKey } from './runner.ts'
 
@@ -166,6 +166,7 @@ class Run {
   }
 
   async #runClient(settles: Micros): Promise<ClientEnd> {
+    await whenFilesSettle()
     this.#outside = new OutsideWork()
     try {
       this.#start()
@@ -266,7 +267,9 @@ class Run {
    * client that listens. The next wait comes when the client has done something since.
    */
   async #waitOutside(): Promise<boolean> {
-    const wentOn = () => this.#client!.end !== undefined || this.#waitsForWorld
+    // A client that has only timers may go on with the next file.
+    const hasTime = () => this.#client!.waitsForWorld || !this.#outside!.usesFile
+    const wentOn = () => this.#client!.end !== undefined || (this.#waitsForWorld && hasTime())
     if (this.#isStillVain) {
       // What has just happened in the world may have woken the client.
       for (let turn = 0; turn < WAKING_TURNS && !wentOn(); turn++) await eventLoopTurn()
@@ -276,7 +279,6 @@ class Run {
       const end = await outside.wait(wentOn)
       const { length: requests } = this.#recorder.requests
       this.#vain = end === 'wentOn' ? undefined : { end, requests, begun: outside.begun }
-      if (end === 'wentOn') return this.#waitForFile()
     }
     return this.#client!.end !== undefined
   }

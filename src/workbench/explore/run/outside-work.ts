@@ -7,6 +7,8 @@ import { eventLoopTurn, monotonicMs, setRealTimeout } from '../../../lib/real-ti
 
 /** Real time that a flow may wait for something outside of the world, such as a file. */
 const OUTSIDE_WAIT_MS = 5_000
+/** Looks at files of others before a run, a millisecond or more apart. */
+const FILE_LOOKS = 20
 /** Looks in a row, a millisecond or more apart, in which nothing was pending and no code ran. */
 const QUIET_LOOKS = 100
 /** What comes with each turn of the event loop, timers of this process among it. */
@@ -30,6 +32,8 @@ export class OutsideWork {
   /** Jobs of the thread pool and threads, which Node does not list as active. */
   readonly #jobs = new Map<number, object>()
   readonly #before = activeResources()
+  /** The fewest files that were read or written at once. */
+  #leastFiles = filesIn(this.#before)
   readonly #hook: AsyncHook | undefined
   /** Changes when code of the process runs. */
   #activity = 0
@@ -53,9 +57,11 @@ export class OutsideWork {
     this.#hook?.enable()
   }
 
-  /** Whether a file is read or written now. */
+  /** Whether the flow reads or writes a file now. A read of the process that never ends, as of its input, is not of the flow. */
   get usesFile(): boolean {
-    return [...activeResources().keys()].some(type => /^(?:FSReq|CloseReq)/.test(type))
+    const files = filesIn(activeResources())
+    this.#leastFiles = Math.min(this.#leastFiles, files)
+    return files > this.#leastFiles
   }
 
   /** Ends the watch. */
@@ -127,4 +133,16 @@ function activeResources(): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const type of globalThis.process?.getActiveResourcesInfo?.() ?? []) counts.set(type, (counts.get(type) ?? 0) + 1)
   return counts
+}
+
+/** Waits until no file is read or written. A read that never ends, as of the input of the process, is given up. */
+export async function whenFilesSettle(): Promise<void> {
+  for (let looks = 0; looks < FILE_LOOKS && filesIn(activeResources()) > 0; looks++) {
+    await new Promise<void>(resolve => setRealTimeout(resolve, 1, 'held'))
+  }
+}
+
+/** Returns how many files are read, written or closed. */
+function filesIn(resources: ReadonlyMap<string, number>): number {
+  return ['FSReqPromise', 'FSReqCallback', 'CloseReq'].reduce((sum, type) => sum + (resources.get(type) ?? 0), 0)
 }
