@@ -157,6 +157,20 @@ describe('a calibration', () => {
     )
   })
 
+  test('is refused if its fit leaves the bounds of a profile', { tags: 'slow' }, async () => {
+    const file = join(temporaryFolder(), 'rows.json')
+    const direct = { parameters: 8.03e9, outputTokens: 200, direct: true }
+    const first = { ...direct, gpu: 'H100', promptTokens: 10, rate: 0.01 }
+    const rows = [
+      { id: 'first', metric: 'timeToFirstToken', value: 0.0053, setup: first },
+      { id: 'all', metric: 'outputTokensPerSecond', value: 39_000, setup: { ...direct, gpu: 'L4', promptTokens: 500 } },
+    ]
+    writeFileSync(file, JSON.stringify(rows))
+    const { code, stdout, stderr } = await commanded(['validate', '--calibrate', file])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(`Failed to calibrate with ${file}: a fitted value is not allowed in a profile: $.engine.`)
+  })
+
   test('starts from the given profile, and names it in what it prints', { tags: 'slow' }, async () => {
     const [file, slow] = ['rows.json', 'slow.json'].map(name => join(temporaryFolder(), name)) as [string, string]
     writeFileSync(file, JSON.stringify([ROW]))

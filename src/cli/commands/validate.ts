@@ -1,5 +1,6 @@
 /** `modelhost-sim validate`: how far the engine is from published measurements, or from your own. */
 import { loadProfile } from '../../data/profiles/load.ts'
+import { ProfileError } from '../../data/profiles/problems.ts'
 import { plural } from '../../lib/text/numbers.ts'
 import { escapeControls } from '../../lib/text/words.ts'
 import { UsageError } from '../command.ts'
@@ -81,6 +82,14 @@ function printProfile(file: string, origin: string): void {
     ...{ efficiency: setting(efficiency), fixed_time: setting(fixedTime), server_time: setting(serverTime) },
   }
   const profile = { extends: origin, engine }
+  try {
+    loadProfile(profile)
+  } catch (error) {
+    if (!(error instanceof ProfileError)) throw error
+    throw new UsageError(
+      `Failed to calibrate with ${file}: a fitted value is not allowed in a ${error.problems[0]} Check the units and set-ups of the rows in that file.`,
+    )
+  }
   process.stdout.write(`${JSON.stringify(profile, null, 2)}\n`)
   const fitted = compareRows(rows, { efficiency, fixedTime, serverTime }).compared
   const before = errorsByClass(compared)
