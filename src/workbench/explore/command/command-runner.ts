@@ -127,7 +127,9 @@ class ProcessRunner implements FlowRunner {
   /** Runs that left a child. */
   #leavingRuns = 0
   /** The files of the working directory before the first run. */
-  readonly #files: ReadonlyMap<string, string>
+  readonly #files: ReadonlyMap<string, number>
+  /** Those that had changed when the newest run ended. */
+  #changedFiles: readonly string[] = []
   /** What the first run without faults slept. */
   #sleptMs = 0
   /** What each run that waited for an answer that never came waited in real time. */
@@ -169,10 +171,9 @@ class ProcessRunner implements FlowRunner {
     const left = `In ${plural(this.#leavingRuns, 'run')}, the command left a process in a session of its own, which held its output open. It was not waited for, and may still run. Make the command end what it starts.`
     const hung = Math.round(this.#hungMs.reduce((sum, ms) => sum + ms, 0) / 1000)
     const waited = `Runs that waited for answers that never came: ${this.#hungMs.length}, ${hung} s of real time in all. Make the limit on the time for one answer a setting of the client, and give a shorter one: step 3 of docs/explore-command.md.`
-    const shared = [...filesOf(this.#cwd)].flatMap(([file, state]) => (this.#files.get(file) === state ? [] : [file]))
-    const changed = `Meanwhile, ${shared.slice(0, NOTED_FILES).join(', ')} changed in the working directory, which the runs share. If the client reads that again, keep it below TMPDIR: each run has a folder of its own there.`
+    const changed = `Meanwhile, ${this.#changedFiles.slice(0, NOTED_FILES).join(', ')} changed in the working directory, which the runs share. If the client reads that again, keep it below TMPDIR: each run has a folder of its own there.`
     return [
-      ...(shared.length === 0 ? [] : [changed]),
+      ...(this.#changedFiles.length === 0 ? [] : [changed]),
       ...(seconds < NOTED_SECONDS ? [] : [slept]),
       ...(this.#hungMs.length === 0 ? [] : [waited]),
       ...(this.#leavingRuns === 0 ? [] : [left]),
@@ -240,6 +241,7 @@ class ProcessRunner implements FlowRunner {
       if (run.leftChild) this.#leavingRuns++
       if (run.hungMs >= NOTED_HANG_MS) this.#hungMs.push(run.hungMs)
       this.#active.delete(run)
+      this.#changedFiles = [...filesOf(cwd)].flatMap(([file, time]) => (this.#files.get(file) === time ? [] : file))
       // A child that was left behind may still write there.
       attempt(() => rmSync(folder, { recursive: true, force: true }))
     }
@@ -276,13 +278,9 @@ class ProcessRunner implements FlowRunner {
   }
 }
 
-/** Returns the files of a folder that can be read, each with its size and the time of its last change. */
-function filesOf(folder: string): ReadonlyMap<string, string> {
-  const state = (name: string) => {
-    const { size, mtimeMs } = statSync(join(folder, name))
-    return `${size} ${mtimeMs}`
-  }
+/** Returns the files of a folder that can be read, each with the time of its last change. */
+function filesOf(folder: string): ReadonlyMap<string, number> {
   const entries = attempt(() => readdirSync(folder, { withFileTypes: true })) ?? []
   const files = entries.filter(entry => entry.isFile())
-  return new Map(files.map(({ name }) => [name, attempt(() => state(name)) ?? '']))
+  return new Map(files.map(({ name }) => [name, attempt(() => statSync(join(folder, name)).mtimeMs) ?? 0]))
 }
