@@ -2,6 +2,7 @@
 
 import { actFor } from '../../kernel/journal-origin.ts'
 import { formatSuggestion } from '../../lib/did-you-mean.ts'
+import { oncePer } from '../../lib/once.ts'
 import type { IncomingRequest } from '../../service/http/incoming-request.ts'
 import { Pipeline } from '../../service/http/pipeline.ts'
 import type { RequestHooks } from '../../service/http/request-context.ts'
@@ -69,12 +70,12 @@ export interface ControlHost {
 /** Creates the control plane of a server, one for all its worlds. */
 export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePage }: ControlHost = {}): Control {
   let turns: eventStream.EventTurns | undefined
-  const textsOf = oneForEach(() => {
+  const textsOf = oncePer((_: Simulator) => {
     turns ??= new eventStream.EventTurns()
     return new eventStream.EventTexts(turns)
   })
   const pasts = new pastsOfWorlds.Pasts()
-  const moneyOf = oneForEach(sim => new moneyTracker.MoneyTracker(sim))
+  const moneyOf = oncePer((sim: Simulator) => new moneyTracker.MoneyTracker(sim))
   const pipeline = new Pipeline<Simulator, ControlScope>({
     operations: controlOperations,
     routes: OPERATIONS,
@@ -113,16 +114,6 @@ export function createControl(worlds: Worlds, { library = NO_SCENARIOS, writePag
         response.status === 404 ? notFound(hide(path), response) : response,
       )
     },
-  }
-}
-
-/** Returns a function that creates one thing for each simulator, with its first use. */
-function oneForEach<Thing>(create: (sim: Simulator) => Thing): (sim: Simulator) => Thing {
-  const things = new WeakMap<Simulator, { readonly thing: Thing }>()
-  return sim => {
-    const known = things.get(sim) ?? { thing: create(sim) }
-    things.set(sim, known)
-    return known.thing
   }
 }
 
