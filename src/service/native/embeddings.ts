@@ -8,9 +8,8 @@ import {
   type EmbeddingsBody,
   MIN_DIMENSIONS,
   readEmbeddingInputs,
-  type VectorSpec,
 } from '../openai/embedding-answers.ts'
-import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
+import { AnswerFields, nativeProtocol, Webhook } from './protocol.ts'
 
 const NativeEmbeddingsBody = z.object({
   inputs: z
@@ -31,11 +30,7 @@ const EmbeddingsAnswer = recordSchema('EmbeddingsInferenceAnswer', {
   input_tokens: z.int(),
 })
 
-export const EMBEDDINGS_INFERENCE: NativeProtocol<
-  typeof NativeEmbeddingsBody,
-  typeof EmbeddingsAnswer,
-  VectorSpec & { readonly promptTokens: number }
-> = {
+export const EMBEDDINGS_INFERENCE = nativeProtocol({
   body: NativeEmbeddingsBody,
   returns: EmbeddingsAnswer,
   needsTokenizer: true,
@@ -55,7 +50,7 @@ export const EMBEDDINGS_INFERENCE: NativeProtocol<
     embeddings: createVectors(chance, vectors).map(vector => [...vector]),
     input_tokens: promptTokens,
   }),
-}
+})
 
 /** Returns the texts as the model reads them: an instruction is before each one. */
 function listTexts({ inputs, custom_instruction: instruction }: NativeEmbeddingsBody): string[] {

@@ -5,9 +5,9 @@ import { encodeBase64 } from '../../lib/bytes.ts'
 import { LIMITS } from '../../lib/limits.ts'
 import { imageWork, modelPricingOf } from '../../simulation/inference/media-work.ts'
 import { integer, recordSchema, text } from '../fields.ts'
-import { drawImages, type ImageSource } from '../media/images.ts'
+import { drawImages } from '../media/images.ts'
 import { requireNoError } from '../openai/scripted-answers.ts'
-import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
+import { AnswerFields, nativeProtocol, Webhook } from './protocol.ts'
 
 const SEED_DRAW = purpose('image.seed')
 const MIN_SIDE = 64
@@ -37,11 +37,7 @@ const ImageAnswer = recordSchema('ImageInferenceAnswer', {
   seed: z.int(),
 })
 
-export interface ImageSpec extends ImageSource {
-  readonly seed: number
-}
-
-export const IMAGE_INFERENCE: NativeProtocol<typeof ImageBody, typeof ImageAnswer, ImageSpec> = {
+export const IMAGE_INFERENCE = nativeProtocol({
   body: ImageBody,
   returns: ImageAnswer,
   needsTokenizer: false,
@@ -65,7 +61,7 @@ export const IMAGE_INFERENCE: NativeProtocol<typeof ImageBody, typeof ImageAnswe
     const images = drawImages(chance, source).map(file => `data:image/png;base64,${encodeBase64(file)}`)
     return { images, nsfw_content_detected: images.map(() => false), seed }
   },
-}
+})
 
 /** Returns what changes the images beside the prompt. '': the images are those of `POST /v1/images/generations`. */
 function sourceOf({ seed, negative_prompt: negative }: ImageBody): string {

@@ -100,3 +100,10 @@ export interface NativeProtocol<
     work: NativeWork<Spec, StreamSource>,
   ): NativeStream | undefined
 }
+
+/** Declares native inference. What its work has as `spec` makes the result. */
+export function nativeProtocol<Body extends z.ZodType, Returns extends z.ZodType, Spec, StreamSource = undefined>(
+  protocol: NativeProtocol<Body, Returns, Spec, StreamSource>,
+): NativeProtocol<Body, Returns, Spec, StreamSource> {
+  return protocol
+}

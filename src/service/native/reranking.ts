@@ -6,7 +6,7 @@ import { recordSchema, text } from '../fields.ts'
 import { requireNoError } from '../openai/scripted-answers.ts'
 import { countTokens } from '../openai/tokenizer.ts'
 import { refuseInput } from '../refusals.ts'
-import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
+import { AnswerFields, nativeProtocol, Webhook } from './protocol.ts'
 
 const Texts = z
   .array(text({ min: 1 }))
@@ -28,12 +28,7 @@ const RerankAnswer = recordSchema('RerankInferenceAnswer', {
   input_tokens: z.int(),
 })
 
-export interface RerankResult {
-  readonly scores: number[]
-  readonly input_tokens: number
-}
-
-export const RERANK_INFERENCE: NativeProtocol<typeof RerankBody, typeof RerankAnswer, RerankResult> = {
+export const RERANK_INFERENCE = nativeProtocol({
   body: RerankBody,
   returns: RerankAnswer,
   needsTokenizer: true,
@@ -60,7 +55,7 @@ export const RERANK_INFERENCE: NativeProtocol<typeof RerankBody, typeof RerankAn
     }
   },
   createResult: (_, spec) => spec,
-}
+})
 
 /** Returns each document with its query: the only one, or the one at the same position. */
 function listPairs({ queries, documents }: RerankBody): { readonly query: string; readonly document: string }[] {

@@ -5,9 +5,9 @@ import { LIMITS } from '../../lib/limits.ts'
 import { speechWork } from '../../simulation/inference/media-work.ts'
 import { DEFAULT_VOICE, requireKnownVoice, SPEECH_FORMAT, SpeechFormatName, Voice } from '../audio/speech-requests.ts'
 import { countCodePoints, recordSchema, text } from '../fields.ts'
-import { createSpeech, type SpeechFormat, type SpeechLength, speechSeconds } from '../media/speech.ts'
+import { createSpeech, type SpeechLength, speechSeconds } from '../media/speech.ts'
 import { requireNoError } from '../openai/scripted-answers.ts'
-import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
+import { AnswerFields, nativeProtocol, Webhook } from './protocol.ts'
 
 const SpeechBody = z.object({
   text: text({ min: 1, max: LIMITS.speechCharacters }),
@@ -28,11 +28,7 @@ const SpeechAnswer = recordSchema('SpeechInferenceAnswer', {
   output_format: z.string(),
 })
 
-export interface SpeechSpec extends SpeechLength {
-  readonly format: SpeechFormat
-}
-
-export const SPEECH_INFERENCE: NativeProtocol<typeof SpeechBody, typeof SpeechAnswer, SpeechSpec> = {
+export const SPEECH_INFERENCE = nativeProtocol({
   body: SpeechBody,
   returns: SpeechAnswer,
   needsTokenizer: false,
@@ -56,7 +52,7 @@ export const SPEECH_INFERENCE: NativeProtocol<typeof SpeechBody, typeof SpeechAn
       output_format: format,
     }
   },
-}
+})
 
 /** Returns the voice of the account, the preset voice, or the first of several preset voices. */
 function voiceOf({ voice_id, preset_voice: preset }: SpeechBody): string {

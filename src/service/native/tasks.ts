@@ -8,7 +8,7 @@ import { createFormattedReply, createScriptedReply, type ReplyBounds, replyKey }
 import { countTokens } from '../openai/tokenizer.ts'
 import { EMBEDDINGS_INFERENCE } from './embeddings.ts'
 import { IMAGE_INFERENCE } from './images.ts'
-import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
+import { AnswerFields, type NativeProtocol, nativeProtocol, Webhook } from './protocol.ts'
 import { RERANK_INFERENCE } from './reranking.ts'
 import { SPEECH_INFERENCE } from './speech.ts'
 import { TEXT_INFERENCE } from './text.ts'
@@ -19,14 +19,10 @@ const CustomBody = z.looseObject({ webhook: Webhook })
 
 const CustomAnswer = recordSchema('CustomInferenceAnswer', { ...AnswerFields, output: z.unknown() })
 
-interface CustomResult {
-  readonly output: unknown
-}
-
 const NO_BOUNDS: ReplyBounds = { limit: undefined, stop: [] }
 
 /** Native inference of custom models: any JSON object in, a drawn JSON value out. */
-const CUSTOM_INFERENCE: NativeProtocol<typeof CustomBody, typeof CustomAnswer, CustomResult> = {
+const CUSTOM_INFERENCE = nativeProtocol({
   body: CustomBody,
   returns: CustomAnswer,
   needsTokenizer: true,
@@ -51,7 +47,7 @@ const CUSTOM_INFERENCE: NativeProtocol<typeof CustomBody, typeof CustomAnswer, C
     }
   },
   createResult: (_, spec) => spec,
-}
+})
 
 // Each protocol gets only what it made itself, so their own types do not matter here.
 // biome-ignore lint/suspicious/noExplicitAny: only `any` holds protocols of different bodies

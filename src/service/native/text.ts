@@ -9,7 +9,7 @@ import { sumTokens } from '../openai/generation.ts'
 import { SamplingFields } from '../openai/sampling.ts'
 import type { SseFrame } from '../openai/sse.ts'
 import { countTokens } from '../openai/tokenizer.ts'
-import { AnswerFields, type NativeProtocol, type NativeScope, Webhook } from './protocol.ts'
+import { AnswerFields, type NativeScope, nativeProtocol, Webhook } from './protocol.ts'
 
 const DEFAULT_MAX_NEW_TOKENS = 512
 
@@ -49,13 +49,7 @@ const TextEvent = recordSchema('TextInferenceEvent', {
   num_input_tokens: z.int(),
 })
 
-export interface TextResult {
-  readonly results: { generated_text: string }[]
-  readonly num_tokens: number
-  readonly num_input_tokens: number
-}
-
-export const TEXT_INFERENCE: NativeProtocol<typeof TextBody, typeof TextAnswer, TextResult, readonly Reply[]> = {
+export const TEXT_INFERENCE = nativeProtocol({
   body: TextBody,
   returns: TextAnswer,
   needsTokenizer: true,
@@ -81,7 +75,7 @@ export const TEXT_INFERENCE: NativeProtocol<typeof TextBody, typeof TextAnswer, 
   createResult: (_, spec) => spec,
   createStream: (scope, body, { promptTokens }, { streamSource }) =>
     body.stream ? { key: keysOf(scope, body)[0]!, frames: createFrames(streamSource![0]!, promptTokens) } : undefined,
-}
+})
 
 /** Returns the keys of the answers, which are those of `POST /v1/completions`. A stream has one answer. */
 function keysOf({ world, target }: NativeScope, { input, num_responses, stream }: TextBody): EntityKey[] {

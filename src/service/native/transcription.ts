@@ -6,10 +6,10 @@ import { transcriptionWork } from '../../simulation/inference/media-work.ts'
 import { AUDIO_SIZE_LIMIT, requireAudioSeconds } from '../audio/transcription-answers.ts'
 import type { UploadedFile } from '../endpoint.ts'
 import { integer, recordSchema, rowsOf, text } from '../fields.ts'
-import { type TranscriptSource, transcribe } from '../media/transcript.ts'
+import { transcribe } from '../media/transcript.ts'
 import { requireNoError } from '../openai/scripted-answers.ts'
 import { refuseInput, refuseOverLimit } from '../refusals.ts'
-import { AnswerFields, type NativeProtocol, Webhook } from './protocol.ts'
+import { AnswerFields, nativeProtocol, Webhook } from './protocol.ts'
 
 const DATA_URL = /^data:[^,]*;base64,[A-Za-z0-9+/]+={0,2}$/
 
@@ -46,16 +46,7 @@ const TranscriptionAnswer = recordSchema('TranscriptionInferenceAnswer', {
   duration: z.number(),
 })
 
-export interface TranscriptionSpec extends TranscriptSource {
-  readonly language: string
-  readonly hasWords: boolean
-}
-
-export const TRANSCRIPTION_INFERENCE: NativeProtocol<
-  typeof TranscriptionBody,
-  typeof TranscriptionAnswer,
-  TranscriptionSpec
-> = {
+export const TRANSCRIPTION_INFERENCE = nativeProtocol({
   body: TranscriptionBody,
   returns: TranscriptionAnswer,
   needsTokenizer: false,
@@ -92,7 +83,7 @@ export const TRANSCRIPTION_INFERENCE: NativeProtocol<
       duration: transcript.seconds,
     }
   },
-}
+})
 
 /** Tells what `DATA_URL` tells. That pattern overflows the stack for tens of megabytes if V8 does not optimize it. */
 function isDataUrl(text: string): boolean {
