@@ -59,27 +59,6 @@ export interface AdapterSpec {
   readonly description: string
 }
 
-/** The deployment record of the interface document (2.3). */
-export interface DeploymentRecord {
-  deploy_id: string
-  model_name: string
-  version: string
-  task: string
-  status: DeploymentStatus
-  fail_reason: string
-  created_at: string
-  updated_at: string
-  type: DeploymentType
-  instances: { running: number; pending: number }
-  config?: {
-    gpu: GpuType
-    num_gpus: number
-    max_batch_size: number
-    weights: { repo: string; revision: string; token: string }
-  }
-  settings?: { min_instances: number; max_instances: number }
-}
-
 /** What a new row is made of and never changes. */
 export interface DeploymentPlan {
   readonly key: EntityKey

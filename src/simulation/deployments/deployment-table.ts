@@ -3,7 +3,7 @@ import type { Archive } from '../../kernel/archive.ts'
 import { LayeredMap } from '../../kernel/layered-map.ts'
 import type { Generation } from '../../kernel/row.ts'
 import { IndexedPart } from '../part.ts'
-import { type DeploymentRecord, DeploymentRow, isTerminal } from './deployment-row.ts'
+import { DeploymentRow, isTerminal } from './deployment-row.ts'
 
 /** The rows of the deployments, their lookup by id and by name, and their records. */
 export class DeploymentTable<Parts = unknown, Ports = unknown> extends IndexedPart<DeploymentRow, Parts, Ports> {
@@ -82,11 +82,13 @@ export class DeploymentTable<Parts = unknown, Ports = unknown> extends IndexedPa
     return JSON.stringify(this.toRecord(ordinal))
   }
 
-  toRecord(ordinal: number): DeploymentRecord {
+  /** Returns the deployment record of the interface document (2.3). */
+  toRecord(ordinal: number) {
     const { clock } = this.context
     const row = this.table.read(ordinal)
     const { plan } = row
-    const record: DeploymentRecord = {
+    const { repo, revision, token } = plan.weights
+    return {
       deploy_id: row.id,
       model_name: plan.modelName,
       version: plan.version,
@@ -97,21 +99,16 @@ export class DeploymentTable<Parts = unknown, Ports = unknown> extends IndexedPa
       updated_at: clock.iso(row.updatedAt),
       type: plan.type,
       instances: reportedInstances(row),
-    }
-    if (plan.hasInstances || plan.type === 'lora') {
-      record.config = {
-        gpu: plan.gpu,
-        num_gpus: plan.numGpus,
-        max_batch_size: plan.maxBatchSize,
-        weights: {
-          repo: plan.weights.repo,
-          revision: plan.weights.revision,
-          token: plan.weights.token === '' ? '' : '********',
+      ...((plan.hasInstances || plan.type === 'lora') && {
+        config: {
+          gpu: plan.gpu,
+          num_gpus: plan.numGpus,
+          max_batch_size: plan.maxBatchSize,
+          weights: { repo, revision, token: token === '' ? '' : '********' },
         },
-      }
-      record.settings = { min_instances: row.minInstances, max_instances: row.maxInstances }
+        settings: { min_instances: row.minInstances, max_instances: row.maxInstances },
+      }),
     }
-    return record
   }
 }
 

@@ -1,11 +1,10 @@
 import type { DeploymentStatus } from '../../data/records/enums.ts'
-import type { DeploymentRecord, DeploymentRow } from './deployment-row.ts'
+import type { DeploymentRow } from './deployment-row.ts'
+import type { DeploymentTable } from './deployment-table.ts'
 import type { AdapterFollower } from './instance-speed.ts'
 
 /** What the handle of a deployment reads and does. */
-export interface DeploymentControls {
-  read(ordinal: number): Readonly<DeploymentRow>
-  toRecord(ordinal: number): DeploymentRecord
+export interface DeploymentControls extends Pick<DeploymentTable, 'read' | 'toRecord'> {
   start(ordinal: number): void
   stop(ordinal: number): void
   delete(ordinal: number): void
@@ -33,7 +32,7 @@ export class Deployment {
   }
 
   /** The wire's record. */
-  toRecord(): DeploymentRecord {
+  toRecord(): ReturnType<DeploymentTable['toRecord']> {
     return this.#deployments.toRecord(this.ordinal)
   }
 
