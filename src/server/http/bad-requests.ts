@@ -10,14 +10,8 @@ const STATUSES: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 }
 
-/** The refusal of a request that is invalid HTTP for a server of this kind. */
-interface BadRequest {
-  readonly status: 400
-  readonly detail: string
-}
-
 /** Returns the refusal of a request without a host or with an invalid target; undefined for any other. */
-export function findBadTarget({ headers, url = '' }: IncomingMessage): BadRequest | undefined {
+export function findBadTarget({ headers, url = '' }: IncomingMessage) {
   if (headers.host === undefined) return { status: 400, detail: 'Bad Request: the Host header is missing' }
   if (url.startsWith('/') && !(url.includes('\\') && url.split('?', 1)[0]!.includes('\\'))) return undefined
   return { status: 400, detail: 'Bad Request: the target is not a path' }

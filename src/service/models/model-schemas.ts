@@ -14,13 +14,6 @@ import {
 import type { TaskSchemas } from '../openapi/task-schemas.ts'
 import type { FieldDescription } from '../records.ts'
 
-export interface EndpointSchemas {
-  readonly fields_in: FieldDescription[]
-  readonly schema_in?: Json
-  readonly schema_out: Json
-  readonly schema_stream?: Json
-}
-
 export type VariantScope = Pick<ApiScope, 'world' | 'findEndpoint' | 'outputNames'>
 
 export interface ServedVariant {
@@ -50,22 +43,12 @@ export function listServedVariants(
   })
 }
 
-interface NeutralSchemas {
-  readonly input: Json | undefined
-  readonly output: Json
-  readonly event: Json | undefined
-}
-
 /**
  * Returns the schemas of the body, the answer and the events of an endpoint for models of a type.
  *
  * @param outputNames the names that they have. Default: neutral names
  */
-export function describeEndpoint(
-  endpoint: DeclaredEndpoint,
-  type: ModelTask,
-  outputNames: VendorNames | undefined,
-): EndpointSchemas {
+export function describeEndpoint(endpoint: DeclaredEndpoint, type: ModelTask, outputNames: VendorNames | undefined) {
   const taskSchemas = endpoint.byTask?.schemas[type]
   const { input: neutralInput, output, event } = schemasOf(taskSchemas ?? endpoint)
   const translate = (schema: Json): Json => outputNames?.nameSchema(schema, endpoint) ?? schema
@@ -83,12 +66,7 @@ export function describeEndpoint(
 
 /** Neutral schemas of an endpoint, or of its part for one task. */
 const schemasOf = oncePer(
-  ({
-    body,
-    upload,
-    returns,
-    streamEvent,
-  }: (TaskSchemas & { readonly upload?: undefined }) | DeclaredEndpoint): NeutralSchemas => ({
+  ({ body, upload, returns, streamEvent }: (TaskSchemas & { readonly upload?: undefined }) | DeclaredEndpoint) => ({
     input:
       upload !== undefined
         ? addFilePart(toStandaloneSchema(formFields(upload), 'input'), upload)

@@ -26,14 +26,11 @@ export function drawTopupDecline(context: ChaosContext, uid: string, index: numb
   return drawBelow(context, weatherPack(context)?.topupDeclined ?? 0, uid, TOPUP_DECLINED, index)
 }
 
-/** A late charge: the draw that made it late, and how late it is. */
-export interface TopupDelay {
-  readonly draw: number
-  readonly delay: Micros
-}
-
-/** Returns how much later than usual the nth charge of an account comes; undefined if it comes as usual. */
-export function drawTopupDelay(context: ChaosContext, uid: string, index: number): TopupDelay | undefined {
+/**
+ * Returns how much later than usual the nth charge of an account comes, and the draw that made it late; undefined if it
+ * comes as usual.
+ */
+export function drawTopupDelay(context: ChaosContext, uid: string, index: number) {
   const { chance, profile } = context
   const drawn = drawBelow(context, weatherPack(context)?.topupDelayed ?? 0, uid, TOPUP_DELAYED, index)
   if (drawn === undefined) return undefined

@@ -16,14 +16,11 @@ const MAX_SHARE = 0.95
 /** Range of shares over which a node goes from empty to full. */
 const NODE_RANGE = 0.4
 
-/** The GPU types whose last free GPU other customers took, and those that had no free GPU and have one again. */
-export interface CustomerMoves {
-  readonly soldOut: readonly GpuType[]
-  readonly freed: readonly GpuType[]
-}
-
-/** Lets other customers hold the GPUs of this hour on each node. They take free GPUs only. */
-export function moveOtherCustomers(context: SimulationContext, nodes: Nodes): CustomerMoves {
+/**
+ * Lets other customers hold the GPUs of this hour on each node. They take free GPUs only. Returns the GPU types whose last
+ * free GPU they took, and those that had no free GPU and have one again.
+ */
+export function moveOtherCustomers(context: SimulationContext, nodes: Nodes) {
   const { chance, clock } = context
   const day = Math.floor(clock.unix(clock.now) / 86_400)
   const shares = new Map<GpuType, number>()
