@@ -25,19 +25,22 @@ const LEMON = purpose('weather.lemon')
 /** Sigma of the time between two preemptions at a pool: 1.3 to 2.0 in traces of 2022 and 2023 (skypilot-org/spot-traces). */
 const SPOT_UP_SIGMA = 1.7
 
-/** What can strike, each at a rate of its own. */
-type WeatherKind =
-  | 'nodeFault'
-  | 'degradation'
-  | 'diskFull'
-  | 'preemption'
-  | 'zoneOutage'
-  | 'stockOut'
-  | 'hubOutage'
-  | 'hubThrottle'
-  | 'registryOutage'
-  | 'autoscalerFreeze'
-  | 'slowProvisioning'
+/** What can strike at a rate of its own, where drawing it takes more than a spread. */
+type DrawnKind = 'nodeFault' | 'preemption'
+
+/** What else can strike: the command that breaks, the one that ends it, and the spread of the time between them. */
+const STRIKES = {
+  degradation: ['node.degrade', 'node.recover', 'degradationLasts'],
+  diskFull: ['disk.fill', 'disk.free', 'diskFullLasts'],
+  zoneOutage: ['zone.down', 'zone.up', 'zoneOutageLasts'],
+  stockOut: ['pool.stockOut', 'pool.restock', 'stockOutLasts'],
+  hubOutage: ['hub.down', 'hub.up', 'hubOutageLasts'],
+  hubThrottle: ['hub.throttle', 'hub.unthrottle', 'hubThrottleLasts'],
+  registryOutage: ['registry.down', 'registry.up', 'registryOutageLasts'],
+  autoscalerFreeze: ['autoscaler.freeze', 'autoscaler.free', 'autoscalerFreezeLasts'],
+  slowProvisioning: ['provisioning.slow', 'provisioning.normal', 'slowProvisioningLasts'],
+} as const
+type WeatherKind = DrawnKind | keyof typeof STRIKES
 
 /** A source of weather: one kind of trouble at one place, that strikes and passes again and again. */
 export class WeatherSourceRow extends Row {
@@ -231,46 +234,28 @@ export class Weather extends TablePart<WeatherSourceRow, WeatherParts> {
   }
 
   #drawStrike(row: Readonly<WeatherSourceRow>): Strike | undefined {
-    const { place, key, strikeCount } = row
+    const { kind, place, key, strikeCount } = row
     const { chance, profile } = this.context
     const { weather } = profile
+    if (kind === 'nodeFault') return this.#drawNodeFault(row)
+    if (kind === 'preemption') return this.#drawPreemption(row)
+    const [verb, undo, lasts] = STRIKES[kind]
     const target = place === '' ? {} : { target: place }
-    const strike = (verb: string, undo: string, lasts: Distribution, args?: Command['args']): Strike => ({
+    const args = this.#drawArguments(row)
+    return {
       command: { verb, ...target, ...(args && { args }) },
       undo: { verb: undo, ...target },
-      duration: draw(lasts, chance, key, HOW_LONG, strikeCount),
-    })
-    const drawFactor = (spread: Distribution) => Math.max(1, draw(spread, chance, key, HOW_MUCH, strikeCount))
-    switch (row.kind) {
-      case 'nodeFault':
-        return this.#drawNodeFault(row)
-      case 'degradation': {
-        const factor = Math.min(1000, drawFactor(weather.degradationFactor))
-        return strike('node.degrade', 'node.recover', weather.degradationLasts, { factor })
-      }
-      case 'diskFull':
-        return strike('disk.fill', 'disk.free', weather.diskFullLasts)
-      case 'preemption':
-        return this.#drawPreemption(row)
-      case 'zoneOutage':
-        return strike('zone.down', 'zone.up', weather.zoneOutageLasts)
-      case 'stockOut':
-        return strike('pool.stockOut', 'pool.restock', weather.stockOutLasts)
-      case 'hubOutage':
-        return strike('hub.down', 'hub.up', weather.hubOutageLasts)
-      case 'hubThrottle': {
-        const share = 1 / drawFactor(weather.hubThrottleFactor)
-        return strike('hub.throttle', 'hub.unthrottle', weather.hubThrottleLasts, { share })
-      }
-      case 'registryOutage':
-        return strike('registry.down', 'registry.up', weather.registryOutageLasts)
-      case 'autoscalerFreeze':
-        return strike('autoscaler.freeze', 'autoscaler.free', weather.autoscalerFreezeLasts)
-      case 'slowProvisioning': {
-        const factor = Math.min(1000, drawFactor(weather.slowProvisioningFactor))
-        return strike('provisioning.slow', 'provisioning.normal', weather.slowProvisioningLasts, { factor })
-      }
+      duration: draw(weather[lasts], chance, key, HOW_LONG, strikeCount),
     }
+  }
+
+  #drawArguments({ kind, key, strikeCount }: Readonly<WeatherSourceRow>): Command['args'] | undefined {
+    const { chance, profile } = this.context
+    const { degradationFactor, hubThrottleFactor, slowProvisioningFactor } = profile.weather
+    const drawFactor = (spread: Distribution) => Math.max(1, draw(spread, chance, key, HOW_MUCH, strikeCount))
+    if (kind === 'degradation') return { factor: Math.min(1000, drawFactor(degradationFactor)) }
+    if (kind === 'hubThrottle') return { share: 1 / drawFactor(hubThrottleFactor) }
+    return kind === 'slowProvisioning' ? { factor: Math.min(1000, drawFactor(slowProvisioningFactor)) } : undefined
   }
 
   /** Returns the preemption of all nodes of a pool, or of one. Undefined if the pool is smaller than its `max` now. */
