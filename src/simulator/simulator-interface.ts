@@ -13,7 +13,7 @@ import type { Report } from '../simulation/reporting/report-types.ts'
 import type { ReportOptions } from '../simulation/reporting/report-window.ts'
 import type { World } from '../simulation/world.ts'
 import type { Snapshot } from './checkpoint/snapshot.ts'
-import type { PendingRequestView } from './clock/pending-requests.ts'
+import type { PendingRequest } from './clock/pending-requests.ts'
 import type { SimulatorClock } from './clock/simulator-clock.ts'
 import type { ReceivedRequest, RequestCount, RequestLog, UnreadField } from './exchanges/request-log.ts'
 import type { FaultControls } from './faults/fault-controls.ts'
@@ -26,12 +26,6 @@ import type { Timelines } from './timelines.ts'
 /** An entry of the journal. Editors complete its kinds. */
 export interface JournalEntry extends Entry {
   readonly kind: OpenName<JournalKindName>
-}
-
-/** A request that waits, with ISO 8601 times. `until` is undefined if no scheduled event ends the wait. */
-export type PendingRequest = Omit<PendingRequestView, 'since' | 'until'> & {
-  readonly since: string
-  readonly until: string | undefined
 }
 
 /**

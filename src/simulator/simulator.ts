@@ -19,8 +19,9 @@ import type { Simulator } from './simulator-interface.ts'
 import { WorldSimulator } from './world-simulator.ts'
 
 export type { IncomingRequest as FetchOptions } from '../service/http/incoming-request.ts'
+export type { PendingRequest } from './clock/pending-requests.ts'
 export type { ForkOptions, SimulatorOptions } from './options.ts'
-export type { PendingRequest, Simulator } from './simulator-interface.ts'
+export type { Simulator } from './simulator-interface.ts'
 
 /**
  * Creates a simulator. It opens no port and starts no timer.

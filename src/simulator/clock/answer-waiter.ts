@@ -1,6 +1,5 @@
 /** The default waiter for responses of models. */
 
-import type { Clock } from '../../kernel/clock.ts'
 import type { Micros } from '../../kernel/duration.ts'
 import type { CancelSignal } from '../../lib/cancellation.ts'
 import { monotonicMs } from '../../lib/real-time.ts'
@@ -9,7 +8,6 @@ import { toPathAndQuery } from '../../service/http/request-context.ts'
 import type { AnswerPart } from '../../service/results.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
 import type { RequestWait } from './host.ts'
-import type { PendingRequestView } from './pending-requests.ts'
 import type { SimulatorClock } from './simulator-clock.ts'
 
 /** Whether a response of a model takes simulated time. */
@@ -89,14 +87,6 @@ export class ClockResponseWaiter implements HoldingWaiter {
     this.#wait = { request: name, operation, call, part, controlUrl, isReported: skipNotice, ...start }
     return this.#wait
   }
-}
-
-/** Returns a pending request with its times in the format of the wire. */
-export function toPendingRequest(
-  { since, until, ...rest }: PendingRequestView,
-  clock: Pick<Clock, 'iso'>,
-): Omit<PendingRequestView, 'since' | 'until'> & { readonly since: string; readonly until: string | undefined } {
-  return { ...rest, since: clock.iso(since), until: until === undefined ? undefined : clock.iso(until) }
 }
 
 /** Returns method and path of a request. */

@@ -1,5 +1,6 @@
 /** The requests that wait for the time of a world, and the notice about them if time does not move. */
 
+import type { Clock } from '../../kernel/clock.ts'
 import { formatDuration, type Micros, SECOND } from '../../kernel/duration.ts'
 import { clearRealTimeout, monotonicMs, setRealTimeout } from '../../lib/real-time.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
@@ -22,6 +23,20 @@ export interface PendingRequestView extends Forecast {
   readonly since: Micros
   /** Real milliseconds since the start of the wait. */
   readonly waitedMs: number
+}
+
+/** A request that waits, with ISO 8601 times. `until` is undefined if no scheduled event ends the wait. */
+export type PendingRequest = Omit<PendingRequestView, 'since' | 'until'> & {
+  readonly since: string
+  readonly until: string | undefined
+}
+
+/** Returns a pending request with its times in the format of the wire. */
+export function toPendingRequest(
+  { since, until, ...rest }: PendingRequestView,
+  clock: Pick<Clock, 'iso'>,
+): PendingRequest {
+  return { ...rest, since: clock.iso(since), until: until === undefined ? undefined : clock.iso(until) }
 }
 
 interface PausedWait {
