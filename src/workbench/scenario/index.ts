@@ -16,8 +16,13 @@ export type { Plan, PlanItem } from '../explore/plan/plan.ts'
 export { type Check, CheckError, type Expected, type ExpectRefusal, jsonLines } from './check.ts'
 export type { CountRange, EventPattern } from './events.ts'
 export { runFiles, runScenario } from './lazy.ts'
-export type { ScenarioCluster, ScenarioNode } from './play/command-proxy.ts'
-export type { ScenarioClock, ScenarioFaults, ScenarioInference } from './play/controls.ts'
+export type {
+  ScenarioClock,
+  ScenarioCluster,
+  ScenarioFaults,
+  ScenarioInference,
+  ScenarioNode,
+} from './play/controls.ts'
 export type { Failure } from './play/failures.ts'
 export type { Result, RunOptions } from './play/run-scenario.ts'
 export type { SendOptions, SentAnswer, SentRequest } from './play/sent-request.ts'

@@ -1,31 +1,10 @@
 import { nearestWord } from '../../../lib/did-you-mean.ts'
 import type { Client } from '../../../service/client/client.ts'
-import type { NodeView } from '../../../simulation/fleet/nodes.ts'
-import type { ClusterControls, NodeControls } from '../../../simulation/operations/cluster-api.ts'
 import { isCommandGroup, isSelector } from '../../../simulation/operations/command-methods.ts'
 import type { CommandPath } from '../../../simulator/history/export/command-call.ts'
+import type { ScenarioCluster } from './controls.ts'
 import { callContext } from './timeline.ts'
 
-type Promised<T> = { [K in keyof T as T[K] extends Callable ? K : never]: PromisedCall<T[K]> }
-type PromisedCall<F> = F extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Result> : never
-type Callable = (...args: never[]) => unknown
-
-/** The commands of a node. The node is selected when the command is sent. */
-export type ScenarioNode = Promised<NodeControls> & { view(): Promise<NodeView> }
-
-/** The methods of `sim.cluster`, each of which returns a promise. */
-export type ScenarioCluster = {
-  [K in keyof ClusterControls]: ClusterControls[K] extends (...args: infer Args) => NodeControls
-    ? (...args: Args) => ScenarioNode
-    : ClusterControls[K] extends (...args: infer Args) => CommandGroup
-      ? (...args: Args) => Promised<ReturnType<ClusterControls[K]>>
-      : ClusterControls[K] extends Callable
-        ? PromisedCall<ClusterControls[K]>
-        : Promised<ClusterControls[K]>
-}
-
-/** The commands of one target, as a selector returns them. */
-type CommandGroup = { readonly [verb: string]: Callable }
 /** A promise that knows whether its outcome is observed. `await` calls `then` of a subclass. */
 class ObservedPromise<T> extends Promise<T> {
   isObserved = false

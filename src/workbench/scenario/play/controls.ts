@@ -1,58 +1,48 @@
 /** The controls of a scenario's world that a script receives. */
 
-import type { Duration, Micros } from '../../../kernel/duration.ts'
-import type { ScriptRule, ScriptRuleView } from '../../../service/openai/scripted-answers.ts'
-import type { MoveResult } from '../../../simulator/clock/moves/result.ts'
-import type { FaultView } from '../../../simulator/faults/fault-controls.ts'
+import type { InferenceControls, ScriptRule, ScriptRuleView } from '../../../service/openai/scripted-answers.ts'
+import type { NodeView } from '../../../simulation/fleet/nodes.ts'
+import type { ClusterControls, NodeControls } from '../../../simulation/operations/cluster-api.ts'
+import type { SimulatorClock } from '../../../simulator/clock/simulator-clock.ts'
+import type { FaultControls, FaultView } from '../../../simulator/faults/fault-controls.ts'
 import type { FaultRule } from '../../../simulator/faults/rules.ts'
 
 /** The clock of a scenario. Its times are those after the last awaited call. */
-export interface ScenarioClock {
-  /** The world's time. */
-  readonly now: Date
-  /** The world's time as the wire writes it. */
-  readonly iso: string
-  /** Microseconds since the epoch of the world. */
-  readonly elapsed: Micros
-  /** Moves time by a duration. Everything that is due on the way happens. */
-  advance(duration: Duration): Promise<MoveResult>
-  /** Moves time to a moment: ISO 8601 with offset, or a Date. */
-  advanceTo(moment: string | Date): Promise<MoveResult>
-  /**
-   * Moves time to the next event; with `visible`, to the next change that a client could see. With `within`, time stops
-   * there if nothing comes before.
-   */
-  next(options?: {
-    readonly visible?: boolean | undefined
-    readonly within?: Duration | undefined
-  }): Promise<MoveResult>
-  /** Moves time until the predicate holds. Rejects with UntilError if it does not hold `within` that time. */
-  until(
-    predicate: () => boolean | Promise<boolean>,
-    options?: { readonly within?: Duration | undefined },
-  ): Promise<MoveResult>
-  /** Resolves when time has moved by `duration`: a sleep for clients that accept one. */
-  sleep(duration: Duration): Promise<void>
-}
+export type ScenarioClock = Pick<
+  SimulatorClock,
+  'now' | 'iso' | 'elapsed' | 'advance' | 'advanceTo' | 'next' | 'until' | 'sleep'
+>
 
 /** The fault rules of a scenario's world. */
-export interface ScenarioFaults {
+export interface ScenarioFaults extends Promised<Omit<FaultControls, 'add'>> {
   /** Adds a rule. Rejects for an invalid rule. */
   add(rule: FaultRule): Promise<FaultView>
-  list(): Promise<readonly FaultView[]>
-  /** A rule with its matches and hits. */
-  get(id: string): Promise<FaultView>
-  remove(id: string): Promise<void>
-  /** Removes every rule. */
-  clear(): Promise<void>
 }
 
 /** The scripted answers of models in a scenario's world. */
-export interface ScenarioInference {
+export interface ScenarioInference extends Promised<Pick<InferenceControls, 'remove' | 'clear'>> {
   /** Adds a rule. Rejects for an invalid rule, or a name that is taken. */
   add(rule: ScriptRule): Promise<ScriptRuleView>
-  /** Removes the rule of this name. Rejects for an unknown name. */
-  remove(name: string): Promise<void>
-  /** Removes every rule. */
-  clear(): Promise<void>
 }
+
+/** Functions that return promises. */
+type Promised<T> = { [K in keyof T as T[K] extends Callable ? K : never]: PromisedCall<T[K]> }
+type PromisedCall<F> = F extends (...args: infer Args) => infer Result ? (...args: Args) => Promise<Result> : never
+type Callable = (...args: never[]) => unknown
+
+/** The commands of a node. The node is selected when the command is sent. */
+export type ScenarioNode = Promised<NodeControls> & { view(): Promise<NodeView> }
+
+/** The methods of `sim.cluster`, each of which returns a promise. */
+export type ScenarioCluster = {
+  [K in keyof ClusterControls]: ClusterControls[K] extends (...args: infer Args) => NodeControls
+    ? (...args: Args) => ScenarioNode
+    : ClusterControls[K] extends (...args: infer Args) => CommandGroup
+      ? (...args: Args) => Promised<ReturnType<ClusterControls[K]>>
+      : ClusterControls[K] extends Callable
+        ? PromisedCall<ClusterControls[K]>
+        : Promised<ClusterControls[K]>
+}
+
+/** The commands of one target, as a selector returns them. */
+type CommandGroup = { readonly [verb: string]: Callable }
