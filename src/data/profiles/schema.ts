@@ -1,6 +1,7 @@
 /** The settings of a provider profile by section, each with its kind and its meaning. */
 
-import { type ProfileSection, type SectionInput, type SectionOutput, setting } from './setting.ts'
+import { GPU_TYPES, type GpuType } from '../records/gpu-config.ts'
+import { type ProfileSection, type ProfileSetting, type SectionInput, type SectionOutput, setting } from './setting.ts'
 import {
   acceptAs,
   amount,
@@ -204,21 +205,13 @@ const timings = {
   topup_retry: setting(period, 'Time between the retries of a declined top-up.'),
 }
 
-function priceSetting(gpu: string) {
-  return setting(amount, `Price of one ${gpu} per hour, in cents.`)
-}
-
 const prices = {
-  cents_per_hour: {
-    'L4-24GB': priceSetting('L4-24GB'),
-    'L40S-48GB': priceSetting('L40S-48GB'),
-    'A100-80GB': priceSetting('A100-80GB'),
-    'H100-80GB': priceSetting('H100-80GB'),
-    'H200-141GB': priceSetting('H200-141GB'),
-    'B200-180GB': priceSetting('B200-180GB'),
-    'B300-270GB': priceSetting('B300-270GB'),
-    'RTXPRO6000-96GB': priceSetting('RTXPRO6000-96GB'),
-  },
+  cents_per_hour: Object.fromEntries(
+    GPU_TYPES.filter(gpu => gpu !== 'other').map(gpu => [
+      gpu,
+      setting(amount, `Price of one ${gpu} per hour, in cents.`),
+    ]),
+  ) as Readonly<Record<Exclude<GpuType, 'other'>, ProfileSetting<number, number>>>,
   spot_share: setting(
     portion,
     'Cost of a GPU on a spot node as a share of the price on demand, in reports. Rent is the same on both.',
