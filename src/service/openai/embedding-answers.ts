@@ -1,26 +1,39 @@
 /** The parts of embeddings that live requests and batch lines share. */
 
+import * as z from 'zod'
 import type { Chance } from '../../kernel/random.ts'
 import { encodeBase64 } from '../../lib/bytes.ts'
+import { LIMITS } from '../../lib/limits.ts'
 import type { ModelTarget } from '../../simulation/deployments/model-lookup.ts'
 import { dimensionsOf, embed } from '../../simulation/inference/embeddings.ts'
 import type { World } from '../../simulation/world.ts'
+import { integer, text } from '../fields.ts'
 import { refuse } from '../refusals.ts'
-import { toInputList } from './prompt-tokens.ts'
+import { TokenArray, toInputList } from './prompt-tokens.ts'
 import { requireNoError, type ScriptedAnswers } from './scripted-answers.ts'
 import { countTokens } from './tokenizer.ts'
 
 /** Minimum of `dimensions`, as in the schemas of the embedding models in the fixtures. */
 export const MIN_DIMENSIONS = 32
 
-/** The validated body of a request for embeddings. */
-export interface EmbeddingsBody {
-  readonly model: string
-  readonly input: string | string[] | number[] | number[][]
-  readonly encoding_format?: 'float' | 'base64' | null | undefined
-  readonly dimensions?: number | null | undefined
-  readonly service_tier?: string | null | undefined
-}
+/** The body of a request for embeddings. */
+export const EmbeddingsBody = z.object({
+  model: text({ min: 1 }),
+  input: z.union([
+    text({ min: 1 }),
+    z
+      .array(text({ min: 1 }))
+      .min(1)
+      .max(LIMITS.embeddingInputs),
+    TokenArray,
+    z.array(TokenArray).min(1).max(LIMITS.embeddingInputs),
+  ]),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+  dimensions: integer({ min: MIN_DIMENSIONS }).nullish(),
+  user: text().nullish(),
+  service_tier: z.enum(['default', 'priority']).nullish(),
+})
+export type EmbeddingsBody = z.output<typeof EmbeddingsBody>
 
 /** The inputs of a request with their lengths in tokens. */
 export interface EmbeddingInputs {

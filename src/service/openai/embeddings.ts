@@ -1,16 +1,16 @@
 import * as z from 'zod'
 import { LIMITS } from '../../lib/limits.ts'
 import { neighbour } from '../endpoint.ts'
-import { integer, recordSchema, text } from '../fields.ts'
+import { recordSchema } from '../fields.ts'
 import { DeferredResult } from '../results.ts'
 import {
   createEmbeddingList,
   createVectorSpec,
+  EmbeddingsBody,
   MIN_DIMENSIONS,
   readEmbeddingInputs,
   type VectorSpec,
 } from './embedding-answers.ts'
-import { TokenArray } from './prompt-tokens.ts'
 import {
   COMPAT_INFERENCE,
   hashRequest,
@@ -55,22 +55,7 @@ export const createEmbeddings = neighbour({
   },
   needsTokenizer: true,
   maxBodyValues: LIMITS.tokenBodyValues,
-  body: z.object({
-    model: text({ min: 1 }),
-    input: z.union([
-      text({ min: 1 }),
-      z
-        .array(text({ min: 1 }))
-        .min(1)
-        .max(LIMITS.embeddingInputs),
-      TokenArray,
-      z.array(TokenArray).min(1).max(LIMITS.embeddingInputs),
-    ]),
-    encoding_format: z.enum(['float', 'base64']).nullish(),
-    dimensions: integer({ min: MIN_DIMENSIONS }).nullish(),
-    user: text().nullish(),
-    service_tier: z.enum(['default', 'priority']).nullish(),
-  }),
+  body: EmbeddingsBody,
   returns: EmbeddingList,
   example: { body: { model: 'cedarline/cedar-embed-base', input: 'A river in spring.' } },
   handle: ({ body, world, token, request, findScriptedAnswer }) => {
