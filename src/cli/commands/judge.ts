@@ -158,9 +158,7 @@ async function judgeServer({ url = DEFAULT_URL, controlToken, ...args }: JudgeAr
   }
   const query = new URLSearchParams({
     ...(off.length > 0 && { off: off.join(',') }),
-    ...(keep !== undefined && { keep: keep.join(',') }),
-    ...(pollsAtMost !== undefined && { pollsAtMost: String(pollsAtMost) }),
-    ...(client !== undefined && { client }),
+    ...given({ keep: keep?.join(','), pollsAtMost: pollsAtMost?.toString(), client }),
   })
   const judgement = await askServer<Judgement>({ url, controlToken }, `judge?${query}`, 'a judgement', 'findings')
   return { judgement, problem: noteOfSilence(judgement) }

@@ -1,5 +1,6 @@
 /** Explores a flow in the world of a simulator. */
 
+import { given } from '../../lib/fields.ts'
 import { quote } from '../../lib/quote.ts'
 import type { Simulator } from '../../simulator/simulator-interface.ts'
 import type { SimulatorExploreOptions } from './explorable-simulator.ts'
@@ -34,11 +35,7 @@ export async function exploreSimulator<Result>(
   const origin = sim.fork({ clock: 'manual' })
   const fixtures = origin.snapshot()
   await origin[Symbol.asyncDispose]()
-  const flowOptions = {
-    ...{ fixtures, invariants, ...(sim.options.endpoints && { endpoints: sim.options.endpoints }) },
-    ...(own !== undefined && { own }),
-    ...(lines !== undefined && { lines }),
-    ...(inputs !== undefined && { inputs }),
-  }
+  const { endpoints } = sim.options
+  const flowOptions = { fixtures, invariants, ...given({ endpoints, own, lines, inputs }) }
   return explore({ name, options: flowOptions, run }, others)
 }

@@ -1,6 +1,7 @@
 /** Findings as files: a scenario in YAML, and the same in TypeScript. */
 
 import { stringify } from 'yaml'
+import { given } from '../../../lib/fields.ts'
 import { toSource } from '../../../lib/quote.ts'
 import { wrapText } from '../../../lib/text/words.ts'
 import type { WorldChange } from '../flow-world.ts'
@@ -29,13 +30,11 @@ const COMMENT_WIDTH = 100
 
 /** Returns the scenario of a finding in YAML. `modelhost-sim run` fails until the flow survives the plan. */
 export function toYamlScenario(file: FindingFile): string {
-  const given = givenOf(file)
   const document = {
     title: titleOf(file),
     ...(typeof file.flow === 'string' ? { flow: file.flow } : { command: file.flow }),
     explore: PLAN_VERSION,
-    ...(given !== undefined && { given }),
-    ...(file.inputs !== undefined && { inputs: file.inputs }),
+    ...given({ given: givenOf(file), inputs: file.inputs }),
     plan: file.plan,
     invariants: file.invariants,
   }
@@ -44,8 +43,7 @@ export function toYamlScenario(file: FindingFile): string {
 
 /** Returns the scenario of a finding in TypeScript. */
 export function toTypeScriptScenario(file: FindingFile & { readonly flow: string }): string {
-  const inputs = file.inputs === undefined ? {} : { inputs: file.inputs }
-  const options = { ...givenOf(file), ...inputs, plan: file.plan, invariants: file.invariants }
+  const options = { ...givenOf(file), ...given({ inputs: file.inputs }), plan: file.plan, invariants: file.invariants }
   return [
     "import { survives } from 'modelhost-sim/scenario'",
     `import flow from ${toSource(file.flow, COMMENT_WIDTH)}`,
@@ -56,8 +54,8 @@ export function toTypeScriptScenario(file: FindingFile & { readonly flow: string
 }
 
 function givenOf({ world = {} }: FindingFile): object | undefined {
-  const given = Object.fromEntries(Object.entries(world).filter(([, value]) => value !== undefined))
-  return Object.keys(given).length === 0 ? undefined : given
+  const changes = given(world)
+  return Object.keys(changes).length === 0 ? undefined : changes
 }
 
 function titleOf({ title, plan, invariants }: FindingFile): string {

@@ -3,6 +3,7 @@
 import { formatDuration, micros } from '../../../kernel/duration.ts'
 import { decodeBase64 } from '../../../lib/bytes.ts'
 import { differences } from '../../../lib/differences.ts'
+import { given } from '../../../lib/fields.ts'
 import { isInRange, type NumberBounds, parseRange } from '../../../lib/number-ranges.ts'
 import { parsePattern } from '../../../lib/patterns.ts'
 import { UntilError } from '../../../simulator/clock/moves/until-error.ts'
@@ -33,11 +34,10 @@ type Dynamic = any
  * @param file path of the file, so that a failure names its line
  */
 export function scenarioOf(
-  { title, given, steps, tags, teaches, client, seeds }: ScenarioData,
+  { title, given: world, steps, tags, teaches, client, seeds }: ScenarioData,
   file: string,
 ): Scenario {
-  const about = { tags, teaches, client, seeds }
-  const options = { ...given, ...Object.fromEntries(Object.entries(about).filter(([, value]) => value !== undefined)) }
+  const options = { ...world, ...given({ tags, teaches, client, seeds }) }
   return scenario(title, options as Scenario['options'], props =>
     playSteps(props, steps, { saved: new Map(), sent: new Map() }, file),
   )
@@ -49,13 +49,12 @@ export function scenarioOf(
  * @throws TypeError for an invalid flow, or an unknown invariant
  */
 export function flowScenarioOf(
-  { title, given, tags, teaches, client }: ScenarioData,
+  { title, given: world, tags, teaches, client }: ScenarioData,
   { plan, inputs, invariants }: FlowSurvival,
   flow: ExplorableFlow,
 ): Scenario {
-  const declared = survives(title, flow, { ...(given as FlowWorld), plan, inputs, invariants })
-  const about = Object.entries({ tags, teaches, client }).filter(([, value]) => value !== undefined)
-  return { ...declared, options: { ...declared.options, ...Object.fromEntries(about) } }
+  const declared = survives(title, flow, { ...(world as FlowWorld), plan, inputs, invariants })
+  return { ...declared, options: { ...declared.options, ...given({ tags, teaches, client }) } }
 }
 
 async function playSteps(props: Props, steps: readonly DocumentStep[], played: Played, file: string): Promise<void> {
