@@ -111,13 +111,10 @@ export class InvariantChecker implements StepObserver {
     this.#rentals = new RentalInvariants(world)
     this.#inference = new InferenceInvariants(world)
     this.#now = world.clock.now
-    for (const [ordinal, row] of world.nodes.entries()) this.onWrite(row, ordinal)
-    for (const [ordinal, row] of world.instances.entries()) this.onWrite(row, ordinal)
-    for (const [ordinal, row] of world.rentals.entries()) this.onWrite(row, ordinal)
-    for (const [ordinal, row] of world.deployments.entries()) this.onWrite(row, ordinal)
-    for (const [ordinal, row] of world.ledger.meters.entries()) this.onWrite(row, ordinal)
-    for (const [ordinal, row] of world.batches.entries()) this.onWrite(row, ordinal)
-    for (const [ordinal, row] of world.inferenceRequests.entries()) this.onWrite(row, ordinal)
+    const { nodes, instances, rentals, deployments, ledger, batches, inferenceRequests } = world
+    for (const table of [nodes, instances, rentals, deployments, ledger.meters, batches, inferenceRequests]) {
+      for (const [ordinal, row] of table.entries()) this.onWrite(row, ordinal)
+    }
   }
 
   onWrite(row: Readonly<Row>, ordinal: number): void {
