@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { createSimulator } from 'modelhost-sim'
 import { explore, type FlowContext, flow } from 'modelhost-sim/explore'
+import OpenAI from 'openai'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 const MODEL = JSON.stringify({ model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } })
@@ -97,6 +98,38 @@ test('requests through sim.fetch, and those that are not awaited, are recorded',
   ])
   const careless = (context: FlowContext) => void create(context)
   expect(await signaturesOf(careless)).toContain('noLeak@createLlmDeployment/ok')
+})
+
+const dropped = () => undefined
+test.each<[string, string[], (context: FlowContext) => unknown]>([
+  ['a timeout of 400 s', [], context => list(context, { signal: AbortSignal.timeout(400_000) }).catch(dropped)],
+  [
+    'the timeout of the openai package, which is 10 minutes',
+    [],
+    ({ fetch, url, token }) =>
+      new OpenAI({ baseURL: `${url}/v1`, apiKey: token, fetch }).models.list().catch(dropped),
+  ],
+  [
+    'one timeout for all its requests',
+    [],
+    async context => {
+      const signal = AbortSignal.timeout(3_600_000)
+      await context.sleep(1000)
+      await list(context, { signal }).catch(dropped)
+    },
+  ],
+  ['a race with a wait', [], context => Promise.race([list(context), context.sleep(400_000)]).catch(dropped)],
+  [
+    'a timer of its start, but no timeout',
+    ['settles@noTimeout'],
+    async context => {
+      setTimeout(dropped, 3_600_000)
+      await context.sleep(1000)
+      await list(context).catch(dropped)
+    },
+  ],
+])('a client with %s is judged by its own timeout', async (_, signatures, run) => {
+  expect(await signaturesOf(run)).toEqual(signatures)
 })
 
 test('a flow may fork its world, and read what it is', async () => {

@@ -52,6 +52,12 @@ export class ClientGlobals {
     return this.#clock.countTimers()
   }
 
+  /** Tells whether a timer of the flow waits that fires once, and was set at a time, in milliseconds since 1970. */
+  hasTimer(setAt?: number): boolean {
+    const timers = this.#clock.timerHeap?.timers ?? []
+    return timers.some(one => one.interval === undefined && (setAt === undefined || one.createdAt === setAt))
+  }
+
   /** Restores the globals. Timers of the flow never fire. */
   restore(): void {
     for (const undo of this.#undo.splice(0).reverse()) undo()

@@ -1,6 +1,6 @@
 /** One start of a client: its `fetch`, its waits, and its end. A client whose process ended never continues. */
 
-import { micros } from '../../../kernel/duration.ts'
+import { type Micros, micros } from '../../../kernel/duration.ts'
 import { Cancellation, type CancelSignal } from '../../../lib/cancellation.ts'
 import {
   asFetched,
@@ -22,7 +22,7 @@ export const FLOW_URL = 'http://sim'
 /** The time of the world after which a request without an answer fails, as in Node's fetch. */
 const ANSWER_TIMEOUT = micros('300s')
 
-/** The code of the error of a request without an answer. The rule `settles` knows it. */
+/** The code of the error of a request without an answer. The rule `settles` knows it as that of a missing timeout. */
 const NO_ANSWER = 'UND_ERR_HEADERS_TIMEOUT'
 
 /** A hundred years. */
@@ -42,13 +42,16 @@ export interface ClientOptions {
   onWait(): void
   /** Called when the process has ended with a request. */
   onCrashed(): void
+  /** Tells whether a timer of the client waits that was set at a time, or at any time. */
+  hasTimer(setAt?: number): boolean
 }
 
 export class Client {
   readonly #options: ClientOptions
   #isStopped = false
   #hasCrashed = false
-  #waits = 0
+  /** When its waits began. */
+  readonly #waits = new Set<{ readonly since: Micros }>()
   /** Requests without an answer. */
   readonly #open = new Set<ClientExchange>()
   end: ClientEnd | undefined
@@ -97,7 +100,7 @@ export class Client {
 
   /** Whether it waits for the world: for time, or for an answer. */
   get waitsForWorld(): boolean {
-    return this.#waits > 0 || this.#open.size > 0
+    return this.#waits.size > 0 || this.#open.size > 0
   }
 
   /** The oldest request without an answer. */
@@ -126,11 +129,12 @@ export class Client {
 
   #waitFor(sleep: () => Promise<void>): Promise<void> {
     const wait = sleep()
-    this.#waits++
+    const begun = { since: this.#options.sim.clock.elapsed }
+    this.#waits.add(begun)
     this.#options.onWait()
     return this.#whileRunning(
       wait.finally(() => {
-        this.#waits--
+        this.#waits.delete(begun)
       }),
     )
   }
@@ -169,7 +173,7 @@ export class Client {
       })
       if (answer instanceof Promise || answer instanceof WireFaultResponse) {
         answered = new Cancellation()
-        this.#limit(record, leave, answered)
+        this.#limit(record, leave, answered, signal ? undefined : sim.clock.now.getTime())
       }
       const response = await answer
       // A request of a process that has ended stays without an answer.
@@ -205,12 +209,20 @@ export class Client {
     }
   }
 
-  /** Ends a request that has no answer in time, as Node's fetch does. */
-  #limit(record: ClientExchange, leave: AbortController, answered: CancelSignal): void {
-    const wait = this.#options.sim.clock.hold(ANSWER_TIMEOUT, { signal: answered, isClient: false })
+  /**
+   * Ends a request that has no answer in time, as Node's fetch does. The client may have a longer timeout of its own: a
+   * wait or a timer since the request, or any timer if the request has a signal.
+   *
+   * @param setAt when a timer for this request was set; undefined for any time
+   */
+  #limit(record: ClientExchange, leave: AbortController, answered: CancelSignal, setAt: number | undefined): void {
+    const { sim, hasTimer } = this.#options
+    const wait = sim.clock.hold(ANSWER_TIMEOUT, { signal: answered, isClient: false })
     const fail = () => {
-      if (!this.#isStopped) record.readError = NO_ANSWER
-      const cause = Object.assign(new Error('Headers Timeout Error'), { code: NO_ANSWER })
+      const message = 'Headers Timeout Error'
+      const isLimited = hasTimer(setAt) || Array.from(this.#waits).some(({ since }) => since === record.sentAt)
+      if (!this.#isStopped) record.readError = isLimited ? message : NO_ANSWER
+      const cause = Object.assign(new Error(message), { code: NO_ANSWER })
       leave.abort(new TypeError('fetch failed', { cause }))
     }
     wait.then(fail, () => {})

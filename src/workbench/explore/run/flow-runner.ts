@@ -192,6 +192,7 @@ class Run {
       onRequest: ({ index }) => this.#onRequest(index),
       endsWith: ({ index }) => this.#plan.endsWith(index),
       onWait: () => this.#outside?.check(),
+      hasTimer: setAt => this.#globals!.hasTimer(setAt),
       // The next start begins when the request of this one has ended.
       onCrashed: () => this.#start(),
     })
