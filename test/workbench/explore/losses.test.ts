@@ -134,7 +134,7 @@ test('what remains of a text says nothing', { tags: 'slow' }, async () => {
 test('a number that only an answer can have is lost like a text, and one that moved up says nothing', {
   tags: 'slow',
 }, async () => {
-  const embed = (says: boolean) => async (context: FlowContext) => {
+  const embed = (says: boolean, filler?: 0) => async (context: FlowContext) => {
     const numbers: number[] = []
     for (const input of QUESTIONS) {
       const headers = { authorization: `Bearer ${context.token}`, 'content-type': 'application/json' }
@@ -142,13 +142,16 @@ test('a number that only an answer can have is lost like a text, and one that mo
       const answer = await context.fetch(`${context.url}/v1/embeddings`, { method: 'POST', headers, body })
       const { data } = (await answer.json().catch(() => ({}))) as { data?: [{ embedding: number[] }] }
       if (!answer.ok) await context.sleep(1_000 * Number(answer.headers.get('retry-after') ?? 1))
-      if (data !== undefined) numbers.push(data[0].embedding[0]!)
+      const number = data?.[0].embedding[0] ?? filler
+      if (number !== undefined) numbers.push(number)
     }
     const rows = numbers.map((number, i) => ({ title: QUESTIONS[i], number }))
     return says ? { rows, missing: QUESTIONS.length - numbers.length } : { rows }
   }
   expect(await findingsOf(embed(false))).toMatchObject({ invariants: ['noSilentLoss'], card: { said: [] } })
   expect(await findingsOf(embed(true))).toMatchObject({ invariants: [], card: { said: [{ place: 'missing' }] } })
+  const { findings } = await findingsOf(embed(false, 0))
+  expect(findings[0]!.words).toMatch(/rows\[0\].number: 0 is there in place of '-?0\.\d+'/)
 })
 
 test('a line of a batch that failed is lost, unless the result names it', { tags: 'slow' }, async () => {

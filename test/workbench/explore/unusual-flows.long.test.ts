@@ -106,8 +106,7 @@ test.each<[string, string[], (context: FlowContext) => unknown]>([
   [
     'the timeout of the openai package, which is 10 minutes',
     [],
-    ({ fetch, url, token }) =>
-      new OpenAI({ baseURL: `${url}/v1`, apiKey: token, fetch }).models.list().catch(dropped),
+    ({ fetch, url, token }) => new OpenAI({ baseURL: `${url}/v1`, apiKey: token, fetch }).models.list().catch(dropped),
   ],
   [
     'one timeout for all its requests',

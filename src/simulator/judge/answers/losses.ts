@@ -280,6 +280,7 @@ class LossSearch {
     const isInPlace = (leaf: Leaf) => this.#isMoreOften(leaf) && this.#isOtherAnswer(text, String(leaf.value))
     if (this.#byPattern.get(patternOf(place))?.some(isInPlace)) return undefined
     if (now === undefined || now === null || now === '') return 'nothing'
+    if (typeof now === 'number') return `${now}`
     const shown = answers.normalise(String(now))
     const words = new Set(text.split(' '))
     if (text.includes(shown) || shown.split(' ').every(word => words.has(word))) return 'a part of it'
