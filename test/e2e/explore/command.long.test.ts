@@ -192,6 +192,18 @@ process.exit(readFileSync(file, 'utf8') === 'xxx' ? 1 : 0)`
     }
   })
 
+  test('that gets no more of a body is said to wait for it, perhaps with a limit of its own', async () => {
+    const runner = runnerOf(`await call('GET', '/deploy/list')`, { timeout: '3s' })
+    await runner.run([])
+    const fault = { kind: 'truncated', bytes: 0, end: 'silence' } as const
+    const { broken } = await runner.run([{ fault: { on: 'listDeployments', nth: 1, fault } }])
+    const { words } = broken.find(({ invariant }) => invariant === 'settles')!
+    expect(words).toContain(
+      ': it waits for the rest of the answer to request 1 (listDeployments). Its last request was',
+    )
+    expect(words).toContain('If the client has a longer limit of its own, try a longer --command-timeout.')
+  })
+
   test('that goes on after a request without an answer has timeouts', async () => {
     const runner = runnerOf(
       `

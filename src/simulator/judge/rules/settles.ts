@@ -52,7 +52,7 @@ function findLateEnd(observation: Observation): Violation | undefined {
     alive.length === 0
       ? ''
       : ` Meanwhile ${alive.map(({ id }) => id).join(', ')} cost ${formatUsd(cost)}${untilJudged(observation)}.`
-  const longer = longerBound(observation, waiting !== undefined)
+  const longer = longerBound(observation, waiting !== undefined || request?.readError !== undefined)
   const root = waitsForEver(observation) ? { rootCause: NO_TIMEOUT } : {}
   return violationAt(request, how + last + costs + longer, { subject: alive[0]?.id, ...root })
 }

@@ -58,6 +58,8 @@ export class CommandRun {
   #crashed = false
   /** Whether the run was ended because its client takes too long in the time of the world. */
   #waitsForTime = false
+  /** The newest request whose answer, or the rest of it, never comes. */
+  #silent: ClientExchange | undefined
   #isStopped = false
   /** Whether the command left a child that its run did not wait for. */
   leftChild = false
@@ -79,7 +81,10 @@ export class CommandRun {
         this.#waitsForTime = true
         this.#process?.stop()
       },
-      onSilence: options.onSilence,
+      onSilence: record => {
+        this.#silent = record
+        options.onSilence()
+      },
       endsWith: request => this.#endsWith(request),
     })
   }
@@ -178,7 +183,10 @@ export class CommandRun {
       const { length } = this.#recorder.requests
       const asked = `a change, and has sent ${length} requests`
       const other = length > MANY_REQUESTS ? asked : 'something outside of the world'
-      const answer = open && `an answer to request ${open.index} (${shortenPath(operationOf(open))})`
+      const silent = this.#silent === this.#recorder.requests.at(-1) ? this.#silent : undefined
+      const awaited = open ?? silent
+      const part = open === undefined ? 'the rest of the' : 'an'
+      const answer = awaited && `${part} answer to request ${awaited.index} (${shortenPath(operationOf(awaited))})`
       const waitsFor = answer ?? (this.#waitsForTime ? 'time' : other)
       const { timeoutMs } = this.#options
       const bound = `${formatDuration(timeoutMs * 1000)} of real time (--command-timeout)`

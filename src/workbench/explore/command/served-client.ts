@@ -103,7 +103,7 @@ export interface ServedClientOptions {
   /** Called when a request has come. */
   onRequest(request: ClientExchange): void
   /** Called when the client waits for what never comes. */
-  onSilence(): void
+  onSilence(record: ClientExchange): void
   /** Called when a request was carried out. Returns true if its client has ended with it. */
   endsWith(request: ClientExchange): boolean
 }
@@ -181,7 +181,7 @@ export class ServedClient {
     const { recorder, onSilence } = this.#options
     const { clock, world } = this.#sim
     const outcome = response instanceof WireFaultResponse ? response.outcome : undefined
-    if (outcome?.kind === 'hang' || outcome?.kind === 'silent') onSilence()
+    if (outcome?.kind === 'hang' || outcome?.kind === 'silent') onSilence(record)
     if (outcome?.kind === 'hang') {
       record.endedAt = undefined
       return response
