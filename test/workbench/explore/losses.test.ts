@@ -277,6 +277,7 @@ test('a client that sends an answer back with its new fields is asked another qu
         const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
         const body = JSON.stringify({ model: MODEL, max_tokens: 16, messages })
         const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+        if (!answer.ok) throw new Error(`no answer: ${answer.status}`)
         const { choices } = (await answer.json()) as { choices: [{ message: { content: string } }] }
         messages.push(echo(choices[0].message))
         texts.push(choices[0].message.content)

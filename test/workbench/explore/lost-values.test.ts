@@ -294,11 +294,16 @@ test('a client that starts again asks for what was under way, or says that it do
         for (let tries = 0; tries < 3 && begun.get(prompt) === undefined; tries++)
           begun.set(prompt, (await complete(context, prompt, 12))?.choices[0].text)
       }
-      return Object.fromEntries([...begun].filter(([, text]) => text !== undefined))
+      const missing = [...begun].flatMap(([prompt, text]) => (text === undefined ? [prompt] : []))
+      const texts = Object.fromEntries([...begun].filter(([, text]) => text !== undefined))
+      return isCareful ? { texts, missing } : texts
     }
   expect((await findingsOf(answer(true), {}, ['status503'])).invariants).toEqual([])
   const { findings } = await findingsOf(answer(false), {}, ['status503'])
-  expect(findings.map(({ signature }) => signature)).toEqual(['noSilentLoss@createCompletion/crash'])
+  expect(findings.map(({ signature }) => signature)).toEqual([
+    'noSilentLoss@createCompletion/ok',
+    'noSilentLoss@createCompletion/crash',
+  ])
 })
 
 test('the answer of another model does not make up for a number that is lost', { tags: 'slow' }, async () => {

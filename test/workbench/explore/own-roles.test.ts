@@ -110,11 +110,12 @@ test('a pod that ended is not returned as if it ran, unless the result says so',
     async context => {
       const { call, create } = podClient(context)
       const { podId } = await create('job', { minutes: 20 })
-      for (;;) {
+      for (let polls = 0; polls < 90; polls++) {
         const { phase = '' } = await call<Pod>('GET', `/pods/${podId}`).catch((): Partial<Pod> => ({}))
         if (/RUNNING|EXITED/.test(phase)) return shows ? { podId, phase } : { podId }
         await context.sleep(60_000)
       }
+      throw new Error(`pod ${podId} is not running`)
     }
   const outage = { on: 'getPod', nth: 1, for: '30m', fault: { kind: 'status', status: 503 } } as const
   const more = [{ faults: [outage] }, { classes: ['latency'] }] as const

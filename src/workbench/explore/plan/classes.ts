@@ -10,6 +10,13 @@ import { WHOLE_RUN } from './plan.ts'
 /** How a client sees a request that met a fault. `refusal`: to ask again does not help. `ok`: an answer that looks right. */
 export type SeenAs = 'transient' | 'refusal' | 'silence' | 'ok'
 
+/** Why no client can survive a fault without help of the service. A violation after it is reported apart. */
+export interface Surface {
+  readonly reason: string
+  /** The rules that the reason is about. Default: all. */
+  readonly rules?: ReadonlySet<string>
+}
+
 interface ClassDeclaration {
   readonly name: string
   readonly fault: Fault
@@ -29,8 +36,7 @@ interface ClassDeclaration {
   readonly passes?: false
   /** Tried only if the option `classes` names it: many careful clients do not know this form. */
   readonly isByName?: true
-  /** Why no client can survive it without help of the service. A violation after it is reported apart. */
-  readonly maySurface?: string
+  readonly maySurface?: Surface
 }
 
 const REFUSED = { seenAs: 'transient', effect: 'before', canLast: true } as const
@@ -81,14 +87,16 @@ const DECLARATIONS = [
     fault: { kind: 'duplicate' },
     seenAs: 'ok',
     effect: 'after',
-    maySurface: 'the service has no idempotency key, so a client cannot prevent that a request is carried out twice',
+    maySurface: {
+      reason: 'the service has no idempotency key, so a client cannot prevent that a request is carried out twice',
+    },
   },
   {
     name: 'drift',
     fault: { kind: 'drift', change: 'missingField' },
     seenAs: 'ok',
     effect: 'after',
-    maySurface: 'the answer breaks the interface document, so a client cannot know what it means',
+    maySurface: { reason: 'the answer breaks the interface document, so a client cannot know what it means' },
   },
 ] as const satisfies readonly ClassDeclaration[]
 

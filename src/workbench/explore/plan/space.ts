@@ -3,9 +3,18 @@
 import type { Operations } from '../../../service/endpoint.ts'
 import type { Command } from '../../../simulation/operations/commands.ts'
 import type { Fault } from '../../../simulator/faults/rules.ts'
+import type { RuleName } from '../../../simulator/judge/rules/index.ts'
 import type { Boundary, RunResult } from '../run/runner.ts'
 import type { Choices } from './choices.ts'
-import { classesOf, DEFAULT_CLASSES, endlessPagesOf, type FaultClass, failedLineOf, variationsOf } from './classes.ts'
+import {
+  classesOf,
+  DEFAULT_CLASSES,
+  endlessPagesOf,
+  type FaultClass,
+  failedLineOf,
+  type Surface,
+  variationsOf,
+} from './classes.ts'
 import { type Coordinate, type CoordinateOptions, coordinatesOf } from './coordinates.ts'
 import { OUTAGE, outageItem, requestItem } from './items.ts'
 import type { CheckedFault } from './own-faults.ts'
@@ -106,8 +115,8 @@ export interface Point {
   readonly leavesWork: boolean
   /** What the client saw of the request without this fault; `''` for a command to the world. */
   readonly visibleStatus: string
-  /** Why no client can survive it; undefined for most. */
-  readonly maySurface: string | undefined
+  /** Undefined for most. */
+  readonly maySurface: Surface | undefined
 }
 
 /** The points of one place, simple classes first. */
@@ -225,7 +234,7 @@ function placeOf(
   name: string,
   place: string,
   item: PlanItem,
-  maySurface?: string,
+  maySurface?: Surface,
 ): Place {
   const where = { index: undefined, looksLike: name, leavesWork: false, visibleStatus: '', maySurface }
   return { name: place, points: [{ ...where, kind, operation, class: name, place, item }] }
@@ -278,8 +287,9 @@ function revokedPlaces(coordinates: readonly Coordinate[]): Place[] {
   if (middle === undefined || coordinates.length < 2) return []
   const rule = { on: '*', nth: middle.index, for: WHOLE_RUN, fault: { kind: 'status', status: 401 } } as const
   const item = { fault: withContentName(rule) }
-  const reason = 'the token is revoked, so a client cannot clean up with it'
-  return [placeOf('world', middle.operation, 'tokenRevoked', `request ${middle.index}`, item, reason)]
+  const rules: ReadonlySet<RuleName> = new Set(['noLeak', 'cleansUpOnThrow', 'spendsAtMost'])
+  const maySurface = { reason: 'the token is revoked, so a client cannot clean up with it', rules }
+  return [placeOf('world', middle.operation, 'tokenRevoked', `request ${middle.index}`, item, maySurface)]
 }
 
 function endlessPlaces(coordinates: readonly Coordinate[], operations: Operations): Place[] {

@@ -3,6 +3,7 @@
 import type { ObservedRequest } from '../../../simulator/judge/observation.ts'
 import type { InputValues } from '../input.ts'
 import type { Interpreted } from '../plan/choices.ts'
+import type { Surface } from '../plan/classes.ts'
 import type { Plan, PlanItem } from '../plan/plan.ts'
 import type { BrokenInvariant, RunResult } from '../run/runner.ts'
 import type { ShrunkFinding } from './shrinker.ts'
@@ -20,6 +21,12 @@ export function surfaceReasonOf(plan: Plan): string | undefined {
   if (!plan.some(losesAnswer)) return undefined
   if (plan.some(isStale)) return LATE_LIST
   return plan.some(isRefusal) ? REFUSED : undefined
+}
+
+/** Returns why a violation in a run of one fault says nothing about the client; undefined if it does. */
+export function surfaceOf(violation: BrokenInvariant, ofPoint: Surface | undefined): string | undefined {
+  const isAbout = ofPoint?.rules?.has(violation.invariant) ?? true
+  return violation.maySurface ?? (isAbout ? ofPoint?.reason : undefined)
 }
 
 function isRefusal(item: PlanItem): boolean {
@@ -68,7 +75,7 @@ export interface RunOrigin {
   readonly plan: Plan
   readonly seed?: number
   readonly inputs?: Interpreted<InputValues> | undefined
-  readonly maySurface?: string | undefined
+  readonly maySurface?: Surface | undefined
 }
 
 /** Keeps the first finding of each signature. */
@@ -94,7 +101,7 @@ export class Findings {
     const added: Finding[] = []
     for (const violation of broken) {
       const { signature } = violation
-      const maySurface = violation.maySurface ?? ofPoint
+      const maySurface = surfaceOf(violation, ofPoint)
       const known = this.#findings.get(signature)
       const isReplaced = known !== undefined && surfaceReasonOf(known.plan) !== undefined
       if (known !== undefined && !(isReplaced && surfaceReasonOf(plan) === undefined)) continue

@@ -5,6 +5,7 @@ import { type Learned, UNSETTLED } from '../run/runner.ts'
 import { passes } from './card.ts'
 import type { Coverage } from './coverage.ts'
 import type { Exploration, Explored } from './exploration.ts'
+import { surfaceOf } from './findings.ts'
 
 /** A single fault that acted, and what came of it. */
 export interface Single extends Explored {
@@ -43,7 +44,8 @@ export async function runSingles(
   }
   await exploration.runEach(points.map(originOf), ({ point, maySurface }, { result, isBroken }) => {
     const hasFired = result.fired.has(0)
-    if (isBroken) coverage.note(point, maySurface === undefined ? 'found' : 'surfaced')
+    const isFound = result.broken.some(violation => surfaceOf(violation, maySurface) === undefined)
+    if (isBroken) coverage.note(point, isFound ? 'found' : 'surfaced')
     else coverage.note(point, hasFired ? 'survived' : 'notReached')
     if (!hasFired) return
     if (result.telling !== undefined) exploration.card.add(result.telling, point)

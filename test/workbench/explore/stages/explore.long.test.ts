@@ -121,6 +121,21 @@ describe('singles', () => {
     expect(report.matrix.find(cell => cell.class === 'duplicate')).toMatchObject({ surfaced: 1, found: 0 })
   })
 
+  test('report what a client loses or hides after its token was revoked, and apart what it cannot clean up', async () => {
+    const runner = new FakeRunner(world => {
+      world.send('createBatch', 'POST', '/v1/batches')
+      world.send('getBatch', 'GET', '/v1/batches/batch_1')
+      if (!canonicalText(runner.plans.at(-1)!).includes('"status":401')) return
+      world.break('noLeak@createBatch/error')
+      world.break('noSilentLoss@getBatch/ok')
+    })
+    const report = await explore(runner, { faults: 'singles' })
+    expect(signatures(report)).toEqual(['noSilentLoss@getBatch/ok'])
+    const reason = expect.stringContaining('cannot clean up')
+    expect(report.surfaced).toMatchObject([{ signature: 'noLeak@createBatch/error', reason }])
+    expect(report.matrix.find(cell => cell.class === 'tokenRevoked')).toMatchObject({ surfaced: 0, found: 1 })
+  })
+
   test('are limited to the classes of the option', async () => {
     const runner = new FakeRunner(carelessClient)
     const report = await explore(runner, { faults: 'singles', classes: ['hang', 'reset'] })
