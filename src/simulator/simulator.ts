@@ -92,6 +92,7 @@ function createFromSnapshot(snapshot: Snapshot, options: SimulatorOptions): Simu
     timelines,
   })
   sim.clock.restore(setting, pausedBy)
+  sim.webhooks.watch()
   return sim
 }
 

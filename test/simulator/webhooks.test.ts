@@ -302,6 +302,15 @@ describe('the address of a webhook', () => {
 })
 
 describe('a result that is not delivered yet', () => {
+  test('stops time at each attempt also in a simulator that continues from a snapshot', async () => {
+    const { sim, ask } = webhookWorld()
+    await ask({ input: 'Rivers', webhook: HOOK })
+    const continued = webhookWorld([500, 200], { fixtures: sim.snapshot(), seed: undefined } as never)
+    await continued.sim.clock.advance('10m')
+    const [first, second] = continued.deliveries
+    expect(second!.at - first!.at).toBeCloseTo(10, 0)
+  })
+
   test('survives a snapshot, and is delivered by the simulator that continues', async () => {
     const { sim, deliveries, ask } = webhookWorld()
     const { body } = await ask({ input: 'Rivers', webhook: HOOK })
