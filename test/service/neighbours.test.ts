@@ -139,7 +139,8 @@ describe('paginated lists', () => {
     const ids: string[] = []
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
       ids.push(await upload(name, `${name}.jsonl`))
-      await sim.clock.advance('1s')
+      // Files of one moment have the order of their uploads, too.
+      if (name === 'c') await sim.clock.advance('1s')
     }
     const list = async (query = '') => (await ask(`GET /v1/files${query}`)).body
     const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id)
@@ -165,7 +166,7 @@ describe('paginated lists', () => {
     for (let i = 0; i < 3; i++) {
       const { body } = await ask('POST /v1/batches', { ...create, input_file_id: await upload(`${i}`) })
       ids.unshift(body.id)
-      await sim.clock.advance('1m')
+      if (i === 1) await sim.clock.advance('1m')
     }
     const { body } = await ask('GET /v1/batches?limit=2')
     expect([body.data.map(({ id }: { id: string }) => id), body.has_more]).toEqual([ids.slice(0, 2), true])

@@ -87,7 +87,7 @@ export class Batches extends BatchTable<BatchesParts, BatchesPorts> {
   /** Returns all batches, oldest first. */
   list(): Batch[] {
     return [...this.table.entries()]
-      .sort(([, a], [, b]) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+      .sort(([, a], [, b]) => a.createdAt - b.createdAt)
       .map(([ordinal]) => this.#handle(ordinal))
   }
 

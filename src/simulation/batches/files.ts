@@ -88,9 +88,7 @@ export class Files extends IndexedPart<FileRow> {
 
   /** Returns all files, oldest first. */
   list(): FileHandle[] {
-    return [...this.table.entries()]
-      .flatMap(([, row]) => toHandle(row) ?? [])
-      .sort((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+    return [...this.table.entries()].flatMap(([, row]) => toHandle(row) ?? []).sort((a, b) => a.createdAt - b.createdAt)
   }
 
   create(file: NewFile): FileHandle {

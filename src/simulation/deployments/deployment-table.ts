@@ -46,13 +46,13 @@ export class DeploymentTable<Parts = unknown, Ports = unknown> extends IndexedPa
     if (this.#newestByName.get(modelName) === ordinal) this.#newestByName.set(modelName, ~ordinal)
   }
 
-  /** Returns the ordinals by creation time, then id. Default: all statuses but `deleted`. */
+  /** Returns the ordinals in the order of their creation. Default: all statuses but `deleted`. */
   listOrdinals(statuses?: ReadonlySet<DeploymentStatus>): number[] {
     const listed: { ordinal: number; row: Readonly<DeploymentRow> }[] = []
     for (const [ordinal, row] of this.table.entries()) {
       if (statuses ? statuses.has(row.status) : row.status !== 'deleted') listed.push({ ordinal, row })
     }
-    listed.sort((a, b) => a.row.plan.createdAt - b.row.plan.createdAt || (a.row.id < b.row.id ? -1 : 1))
+    listed.sort((a, b) => a.row.plan.createdAt - b.row.plan.createdAt)
     return listed.map(({ ordinal }) => ordinal)
   }
 

@@ -66,7 +66,7 @@ export class Deployments
     return ordinal === undefined ? undefined : new Deployment(this, ordinal)
   }
 
-  /** Returns the deployments by creation time, then id. Default: all statuses but `deleted`. */
+  /** Returns the deployments in the order of their creation. Default: all statuses but `deleted`. */
   list(statuses?: ReadonlySet<DeploymentStatus>): Deployment[] {
     return this.listOrdinals(statuses).map(ordinal => new Deployment(this, ordinal))
   }
