@@ -1,6 +1,7 @@
 /** The things that a client created, from the journal and the ledger of its world. */
 import { BATCH_LIFECYCLE, type BatchStatus } from '../../data/records/enums.ts'
 import { groupBy } from '../../lib/lists.ts'
+import { isParked } from '../../simulation/deployments/deployment-row.ts'
 import type { Simulator } from '../simulator-interface.ts'
 import { leavesOf } from './answers/leaves.ts'
 import { RunAnswers } from './answers/run-answers.ts'
@@ -60,8 +61,10 @@ export function stateOf(sim: Simulator, kind: CreatedKind, id: string): Pick<Cre
     return { status: state, isAlive: !isTerminalStatus({ sim }, kind, state) }
   }
   if (kind === 'deployment' || kind === 'adapter') {
-    const { status = 'deleted' as const } = world.deployments.get(id) ?? {}
-    return { status, isAlive: !isTerminalStatus({ sim }, kind, status) }
+    const deployment = world.deployments.get(id)
+    const { status = 'deleted' as const } = deployment ?? {}
+    const isResting = deployment !== undefined && isParked(deployment.row)
+    return { status, isAlive: !isResting && !isTerminalStatus({ sim }, kind, status) }
   }
   const { status, hasEnded } = world.ownRecords.findRow(id, kind) ?? { status: 'deleted', hasEnded: true }
   return { status, isAlive: !hasEnded }

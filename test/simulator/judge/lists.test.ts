@@ -198,6 +198,21 @@ describe('leavesNothingRunning', () => {
       if (isDeleted) await send('DELETE', `/v1/containers/${body.container_id}`)
     }
 
+  test('is kept by a deployment that is parked, which costs nothing', async () => {
+    const parking =
+      (maxInstances: number): JudgedClient =>
+      async ({ send, sleep }) => {
+        const spec = { model_name: 'trial', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
+        const { body } = await send('POST', '/deploy/llm', spec)
+        await sleep(1_800_000)
+        await send('PUT', `/deploy/${body.deploy_id}`, {
+          settings: { min_instances: 0, max_instances: maxInstances },
+        })
+      }
+    expect(await wordsOf('leavesNothingRunning', parking(1))).toHaveLength(1)
+    expect(await wordsOf('leavesNothingRunning', parking(0))).toEqual([])
+  })
+
   test('is kept by a container that shuts down', async () => {
     expect(await wordsOf('leavesNothingRunning', renting(false))).toHaveLength(1)
     expect(await wordsOf('leavesNothingRunning', renting(true))).toEqual([])
