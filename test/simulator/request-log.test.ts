@@ -121,6 +121,9 @@ describe('a received request', () => {
     expect(request).toMatchObject({ status: 429, client, retryAfter: 30, reason: 'busy (rateLimit)' })
     expect((await send(sim, 'GET', '/deploy/list')).request).not.toHaveProperty('retryAfter')
     expect((await send(sim, 'GET', '/v1/me')).request).toMatchObject({ status: 429, retryAfter: 90 })
+    // A date has whole seconds: who waits until then has waited for less than 90 seconds.
+    await sim.clock.advance('500ms')
+    expect((await send(sim, 'GET', '/v1/me')).request).toMatchObject({ status: 429, retryAfter: 89.5 })
   })
 
   test('has no client and no subject if its token and its path are unknown', async () => {

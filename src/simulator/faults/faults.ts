@@ -312,7 +312,8 @@ export class Faults implements FaultControls {
     })
     if (unansweredStatus === undefined) return answer
     if (answer instanceof Response) {
-      passage.retryAfter = readRetryAfter(answer.headers.get('retry-after'), world.clock.unix() * 1000)
+      const { epochMs, now } = world.clock
+      passage.retryAfter = readRetryAfter(answer.headers.get('retry-after'), epochMs + now / 1000)
     }
     const recorded = passage.recordUnhandled(unansweredStatus, cause)
     return recorded instanceof Promise ? recorded.then(() => answer) : answer
