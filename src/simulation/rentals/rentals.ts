@@ -73,13 +73,13 @@ export class Rentals extends IndexedPart<RentalRow, RentalsParts> implements Ten
     return undefined
   }
 
-  /** Returns the ordinals of the rentals of a kind in the given states, sorted by creation time, then id. */
+  /** Returns the ordinals of the rentals of a kind in the given states, in the order of their creation. */
   list(kind: RentalKind, includesState: (state: RentalState) => boolean): number[] {
     const rentals: { ordinal: number; row: Readonly<RentalRow> }[] = []
     for (const [ordinal, row] of this.table.entries()) {
       if (row.kind === kind && includesState(row.state)) rentals.push({ ordinal, row })
     }
-    rentals.sort((a, b) => a.row.plan.createdAt - b.row.plan.createdAt || (a.row.id < b.row.id ? -1 : 1))
+    rentals.sort((a, b) => a.row.plan.createdAt - b.row.plan.createdAt)
     return rentals.map(({ ordinal }) => ordinal)
   }
 
