@@ -103,6 +103,9 @@ export class WorldSimulator implements Simulator {
       get world() {
         return simulator.world
       },
+      get present() {
+        return simulator.#present
+      },
       ...{ operations: this.api.operations, operationOf: this.api.findOperationId },
       kinds: JOURNAL_KINDS,
       requestFaults: options.requestFaults ?? false,
@@ -113,7 +116,7 @@ export class WorldSimulator implements Simulator {
       onRuleAdded: (rule: FaultRule) => report({ do: 'addFault', rule }),
       onRuleRemoved: (id: string) => report({ do: 'removeFault', id }),
     }
-    this.cluster = createClusterControls(() => this.world)
+    this.cluster = createClusterControls(() => this.#present)
     this.faults =
       origin === undefined
         ? new Faults(host, [...(options.faults ?? []), ...weatherFaultRules(initialWorld.profile)])
@@ -128,6 +131,12 @@ export class WorldSimulator implements Simulator {
 
   get world(): World {
     return this.#clients.world
+  }
+
+  /** The world at the present time of its clock. */
+  get #present(): World {
+    this.clock.catchUpNow()
+    return this.world
   }
 
   get seed(): string {
@@ -168,12 +177,13 @@ export class WorldSimulator implements Simulator {
   readonly funds: Simulator['funds'] = { set: usd => this.cluster.funds.set(usd) }
 
   get ledger(): Simulator['ledger'] {
-    const { ledger } = this.world
+    const { ledger } = this.#present
     return { balance: ledger.balance, entries: (window = {}) => ledger.entries(window.from, window.to) }
   }
 
   report(options: ReportOptions = {}): Report {
-    return reports.createReport(this.world, parseReportWindow(this.world, options), this.fixture)
+    const world = this.#present
+    return reports.createReport(world, parseReportWindow(world, options), this.fixture)
   }
 
   reset(): void {
@@ -195,7 +205,7 @@ export class WorldSimulator implements Simulator {
 
   snapshot(): Snapshot {
     const { setting, pausedBy } = this.clock
-    return new Snapshot({ ...this.#inheritable, world: this.world.fork(), clock: setting, pausedBy })
+    return new Snapshot({ ...this.#inheritable, world: this.#present.fork(), clock: setting, pausedBy })
   }
 
   get #inheritable(): InheritedState {
@@ -245,7 +255,7 @@ export class WorldSimulator implements Simulator {
   fork(forkOptions: ForkOptions = {}): Simulator {
     assertForkOptions(forkOptions)
     const { clock = this.clock.setting, fresh = false } = forkOptions
-    const world = (fresh ? this.#initialWorld : this.world).fork()
+    const world = (fresh ? this.#initialWorld : this.#present).fork()
     const state = fresh ? this.#inherited : this.#inheritable
     return new WorldSimulator(world, { ...this.options, clock }, this.#names, state)
   }

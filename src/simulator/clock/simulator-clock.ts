@@ -2,6 +2,7 @@
 
 import { type Duration, type Micros, micros } from '../../kernel/duration.ts'
 import { WorldReplaced } from '../../kernel/loop.ts'
+import { Cancellation } from '../../lib/cancellation.ts'
 import { assertKnownKeys } from '../../lib/known-keys.ts'
 import { clearRealTimeout, setRealTimeout } from '../../lib/real-time.ts'
 import type { InferenceHandle } from '../../simulation/inference/request-row.ts'
@@ -219,11 +220,9 @@ export class SimulatorClock {
 
   /** Resolves when time has moved by `duration` from now: a client's sleep on this clock. */
   sleep(duration: Duration): Promise<void> {
-    const at = this.elapsed + micros(duration)
-    return new Promise((wake, reject) => {
-      this.#time.sleepers.add({ at, wake, reject })
-      this.#onWaitBegan()
-    })
+    const delay = micros(duration)
+    this.catchUpNow()
+    return this.hold(delay, { signal: new Cancellation(), isClient: false })
   }
 
   /**
@@ -280,7 +279,7 @@ export class SimulatorClock {
   /** Changes the mode without a jump: the world first moves to the present time of the old mode. */
   set(setting: ClockSetting): void {
     const drive = readSetting(setting, this.due)
-    if (!this.#time.world.needsTokenizer) this.#time.catchUp()
+    this.catchUpNow()
     this.#time.drive = drive
     this.#idleJumps.cancel()
     this.#time.host.onSet?.(setting)
@@ -294,7 +293,7 @@ export class SimulatorClock {
    * @example const resume = sim.clock.pause('debugger')
    */
   pause(owner: string): () => void {
-    if (!this.#time.holds.isHeld && !this.#time.world.needsTokenizer) this.#time.catchUp()
+    if (!this.#time.holds.isHeld) this.catchUpNow()
     const release = this.#time.holds.hold(owner)
     this.#idleJumps.cancel()
     return () => {
@@ -347,6 +346,11 @@ export class SimulatorClock {
     // A command may have brought an instance nearer.
     this.#changesAtWake = world.visibleChanges
     sleepers.wakePollers()
+  }
+
+  /** Moves a world to the present time of its clock, unless that takes a tokenizer that is not loaded yet. */
+  catchUpNow(): void {
+    if (!this.isMoving && !this.#time.world.needsTokenizer) this.#time.catchUp()
   }
 
   /** Moves a world to the present time of its clock: at once, or after a sliced move or the loading of a tokenizer. */

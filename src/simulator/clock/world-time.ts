@@ -28,6 +28,7 @@ export class WorldTime implements MovingClients {
   /** Times of the followed clock and of the world at the last move. */
   #followBase = { world: 0, now: 0 }
   #hasWarnedNothingToFollow = false
+  #isFiring = false
 
   constructor(host: ClockHost, drivesTimers: boolean) {
     this.host = host
@@ -106,7 +107,14 @@ export class WorldTime implements MovingClients {
   /** Fires everything up to `target` and wakes every sleeper up to it. */
   fire(target: Micros): void {
     const { world } = this
-    if (target > world.clock.now || world.agenda.nextTime <= target) world.runTo(Math.max(target, world.clock.now))
+    if (target > world.clock.now || world.agenda.nextTime <= target) {
+      this.#isFiring = true
+      try {
+        world.runTo(Math.max(target, world.clock.now))
+      } finally {
+        this.#isFiring = false
+      }
+    }
     this.wakeSleepers()
   }
 
@@ -114,10 +122,10 @@ export class WorldTime implements MovingClients {
     this.sleepers.wake(() => this.elapsed)
   }
 
-  /** Moves the world to the present time of its mode. */
+  /** Moves the world to the present time of its mode, unless an event of it calls this. */
   catchUp(): void {
     const { due } = this
-    if (due > this.elapsed) this.fire(due)
+    if (due > this.elapsed && !this.#isFiring) this.fire(due)
   }
 
   /** Rejects a move in a world that was replaced by a reset. */

@@ -75,9 +75,9 @@ export class Faults implements FaultControls {
 
   /** Returns the parsed rule. Throws FaultError for a rule that cannot be added now. */
   validate(rule: FaultRule): ParsedRule {
-    const { world, operations, kinds } = this.#host
+    const { present, operations, kinds } = this.#host
     const operationOf = (method: string, path: string) => this.#host.operationOf(method, path)
-    const parsed = ruleParser.parseRule(rule, { operations, operationOf, kinds, clock: world.clock })
+    const parsed = ruleParser.parseRule(rule, { operations, operationOf, kinds, clock: present.clock })
     const { name } = parsed.rule
     if (name !== undefined && this.rules.rules.some(one => one.id === name)) {
       throw new FaultError(`Failed to add the fault: $.name: duplicate name '${name}'. Give another name.`)

@@ -313,6 +313,54 @@ describe('a change of the clock in a running world', () => {
   })
 })
 
+describe('a clock that follows another one', () => {
+  test('has its present time for a command, a rule, a copy and the money', async () => {
+    let now = 0
+    const sim = createSimulator({ fixtures: 'two-nodes', clock: { mode: 'follow', now: () => now } })
+    await deploy(sim)
+    const { balance } = sim.ledger
+    now += 3_600_000
+    expect(sim.ledger.balance).toBeLessThan(balance)
+    now += 3_600_000
+    sim.cluster.node('h100-0').crash({ at: '1m' })
+    now += 30_000
+    await get(sim, '/deploy/list')
+    const crashes = () => sim.journal.entries().filter(({ kind }) => kind === 'node.crashed')
+    expect(crashes()).toEqual([])
+    now += 3_600_000
+    expect(sim.fork().clock.elapsed).toBe(3 * 3_600e6 + 30e6)
+    expect(crashes()).toMatchObject([{ time: 2 * 3_600e6 + 60e6 }])
+    now += 3_600_000
+    expect(sim.snapshot().now).toBe('2026-01-01T04:00:30.000000+00:00')
+    now += 3_600_000
+    sim.faults.add({ on: 'listDeployments', until: '1h', fault: { kind: 'status', status: 503 } })
+    expect((await askTo(sim, 'GET /deploy/list')).status).toBe(503)
+  })
+
+  test('is not moved by a command within an event', async () => {
+    let now = 0
+    const sim = createSimulator({ fixtures: 'two-nodes', clock: { mode: 'follow', now: () => now } })
+    const seen: number[] = []
+    sim.journal.listen(({ kind, time }) => {
+      if (kind !== 'node.crashed') return
+      sim.cluster.node('h100-1').cordon()
+      seen.push(time, sim.clock.elapsed)
+    })
+    sim.cluster.node('h100-0').crash({ at: '1m' })
+    now += 3_600_000
+    await get(sim, '/deploy/list')
+    expect(seen).toEqual([60e6, 60e6])
+    expect(sim.clock.elapsed).toBe(3_600e6)
+  })
+})
+
+test('a sleep on a scaled clock ends without a request', async () => {
+  const sim = createSimulator({ fixtures: 'empty', clock: { mode: 'scaled', speed: 1e6 } })
+  const { elapsed } = sim.clock
+  await sim.clock.sleep('1h')
+  expect(sim.clock.elapsed - elapsed).toBeGreaterThanOrEqual(3_600e6)
+})
+
 describe('a pause', () => {
   afterEach(() => vi.restoreAllMocks())
 
