@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../src/service/client/client.ts'
+import { accountBalance } from '../../src/simulation/reporting/monthly-usage.ts'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { batchLine, startBatch } from '../setup/batches.ts'
 import { sendTo } from '../setup/send-to.ts'
@@ -132,14 +133,18 @@ describe('usage by month', () => {
     expect((await sendTo(sim, 'GET /payment/usage')).status).toBe(422)
   })
 
-  test('a charge at the boundary of two months is in the first of them only', async () => {
+  test('a charge at the boundary of two months is in the second of them only, and changes no closed invoice', async () => {
     // Charged directly, without invariant checks.
     const { sim, usage } = account({ check: false })
     await sim.clock.advanceTo('2026-02-01T00:00:00Z')
+    const { owed } = accountBalance(sim.world)
     sim.world.ledger.chargeTokens(model, 5_000_000)
-    await sim.clock.advance('1h')
-    expect((await usage('2026.01')).months).toMatchObject([{ total_cost: 5, items: [{ cost: 5 }] }])
-    expect((await usage('current')).months).toMatchObject([{ total_cost: 0, items: [] }])
+    for (const later of ['0s', '1h'] as const) {
+      await sim.clock.advance(later)
+      expect((await usage('2026.01')).months).toMatchObject([{ total_cost: 0, items: [], invoice_id: 'EMPTY' }])
+      expect((await usage('current')).months).toMatchObject([{ total_cost: 5, items: [{ cost: 5 }] }])
+      expect(accountBalance(sim.world).owed).toBe(owed)
+    }
   })
 
   test('usage of tokens has no rent, and usage of one token has its requests and batches only', {

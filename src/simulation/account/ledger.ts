@@ -173,7 +173,6 @@ export class Ledger extends Part<void, AccountObserver> {
   ): void {
     if (microcents === 0) return
     this.#tokens += microcents
-    this.spending.onCharged(microcents)
     this.#postings.push(this.context.clock.now, kind, subject, -microcents, charged)
     this.#scheduleCrossing()
   }

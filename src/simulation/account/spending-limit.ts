@@ -69,14 +69,9 @@ export class SpendingLimit extends Part<SpendingLimitParts> {
   /** Begins the next period. */
   onPeriodEnded(spent: Microcents): void {
     this.#periodStart = this.context.clock.now
-    this.#spentBefore = spent
+    // A charge of this moment belongs to the new period, also if it came before this event.
+    this.#spentBefore = spent - this.#useSince(this.#periodStart)
     this.#schedulePeriodEnd()
-  }
-
-  /** Counts a charge at the moment at which a period begins to the period before, as invoices do. */
-  onCharged(microcents: Microcents): void {
-    const { now } = this.context.clock
-    if (this.#limit !== undefined && now === this.#periodStart && now > 0) this.#spentBefore += microcents
   }
 
   /** The use of the period. */
@@ -108,7 +103,7 @@ export class SpendingLimit extends Part<SpendingLimitParts> {
     if (now > 0) for (const { microcents } of meters.meteredUsage(Math.max(0, from), now)) use += microcents
     for (const { kind, time, microcents } of postings) {
       const isCharge = kind === 'tokens' || kind === 'units'
-      if (isCharge && (time > from || from <= 0)) use -= microcents
+      if (isCharge && time >= from) use -= microcents
     }
     return use
   }

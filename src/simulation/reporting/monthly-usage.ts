@@ -99,7 +99,7 @@ export function usageItems(world: World, from: Micros, to: Micros, filter: Usage
 
 function rentItems(world: World, from: Micros, to: Micros): UsageItem[] {
   const sums = new Map<string, { gpu: GpuType; gpuMicros: number; microcents: Microcents }>()
-  const recorded = isAfterEpoch(from, to) ? world.ledger.meters.meteredUsage(Math.max(0, from), to) : []
+  const recorded = to > 0 ? world.ledger.meters.meteredUsage(Math.max(0, from), to) : []
   for (const { id, gpu, gpuMicros, microcents } of [...world.ledger.past.rentUsage(from, to), ...recorded]) {
     const sum = sums.get(id)
     sums.set(id, {
@@ -130,21 +130,17 @@ function requestItems(world: World, from: Micros, to: Micros, tokenId: string | 
   for (const past of world.ledger.past.tokenUsage(from, to)) {
     if (tokenId === undefined || past.tokenId === tokenId) add(past.model, 'tokens', past.tokens, past.microcents)
   }
-  const entries = isAfterEpoch(from, to) ? world.ledger.entries() : []
-  for (const { kind, time, subject, microcents, tokens = 0, units = tokens, pricing_type, token_id } of entries) {
-    // A window includes its end and excludes its start, except a window that begins at the epoch.
-    if ((kind !== 'tokens' && kind !== 'units') || time > to || (time <= from && from > 0)) continue
+  // A window excludes its end, unless it is open: then its end is now, and no month begins now.
+  const isOpen = to === world.clock.now && (from === to || to !== startOfMonth(world, monthOf(world, to)))
+  for (const row of world.ledger.entries()) {
+    const { kind, time, subject, microcents, tokens = 0, units = tokens, pricing_type, token_id } = row
+    if ((kind !== 'tokens' && kind !== 'units') || time < from || (isOpen ? time > to : time >= to)) continue
     if (tokenId !== undefined && token_id !== tokenId) continue
     add(world.batches.modelOf(subject) ?? subject, pricing_type ?? 'tokens', units, -microcents)
   }
   return Array.from(sums.values(), ({ model, pricingType, units, microcents }) => {
     return { type: 'requests' as const, pricingType, id: model, name: model, gpu: null, units, microcents }
   })
-}
-
-/** Whether a window has times of the ledger. A window that ends at the epoch has none, so no charge counts twice. */
-function isAfterEpoch(from: Micros, to: Micros): boolean {
-  return to > 0 || from === 0
 }
 
 /** Returns the id of the invoice of a month that is over; null if nothing was used in it. */
