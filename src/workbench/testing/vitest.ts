@@ -64,6 +64,12 @@ export const test = base.extend<SimulatorFixtures & ServedFixture>({
     async ({ simOptions, task }, use) => {
       const { baseUrl } = simOptions
       if (baseUrl === undefined) return use(undefined)
+      if (task.concurrent) {
+        throw new Error(
+          `Failed to serve ${baseUrl}: the test '${task.name}' is concurrent, and MSW answers for the whole process. ` +
+            'Leave out concurrent, or leave out baseUrl and give the client sim.fetch.',
+        )
+      }
       const { setupServer, handlers, listenOptions } = await loadMsw()
       return useSimulator(simOptions, task, async sim => {
         const server = setupServer(...handlers(sim, { baseUrl }))

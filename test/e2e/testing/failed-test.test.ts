@@ -13,6 +13,15 @@ beforeAll(() => {
 })
 afterAll(() => folder.remove())
 
+/** Runs the tests of the folder whose files have a name. */
+function runTests(name: string) {
+  const env = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('VITEST')))
+  return spawnSync(process.execPath, [VITEST, 'run', name, '--root', folder.path], {
+    ...{ cwd: folder.path, encoding: 'utf8', timeout: 100_000 },
+    env: { ...env, NO_COLOR: '1' },
+  })
+}
+
 test('a failed test keeps its recording, a passed one does not, and the command of the report replays it', async () => {
   folder.write('vitest.config.mjs', 'export default { test: { watch: false } }')
   folder.write(
@@ -30,11 +39,7 @@ test('a failed test keeps its recording, a passed one does not, and the command 
       expect(answer.status).toBe(200)
     })`,
   )
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST')))
-  const { status, stderr } = spawnSync(process.execPath, [VITEST, 'run', '--root', folder.path], {
-    ...{ cwd: folder.path, encoding: 'utf8', timeout: 100_000 },
-    env: { ...env, NO_COLOR: '1' },
-  })
+  const { status, stderr } = runTests('client')
   expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining('expected 503 to be 200') })
   const [, path] = /recording \(with prompts\): (.*)\n/.exec(stderr) ?? []
   expect(readdirSync(join(folder.path, 'kept'))).toEqual([
@@ -47,4 +52,21 @@ test('a failed test keeps its recording, a passed one does not, and the command 
     ...{ code: 0, stderr: '' },
     stdout: `${path}: 1 request replayed, every answer is the same.\n`,
   })
+})
+
+test('a concurrent test with a baseUrl is refused, because MSW answers the whole process by one world', () => {
+  folder.write(
+    'concurrent.test.mjs',
+    `import { expect, test } from 'modelhost-sim/vitest'
+    test.override('simOptions', { fixtures: 'empty', baseUrl: 'https://api.example.test' })
+    for (const name of ['one', 'another']) test.concurrent(name, ({ sim }) => expect(sim.requests).toEqual([]))
+    test('alone', ({ sim }) => expect(sim.requests).toEqual([]))`,
+  )
+  const { status, stdout, stderr } = runTests('concurrent')
+  expect(status).toBe(1)
+  expect(stdout).toContain('2 failed | 1 passed')
+  expect(stderr).toContain(
+    "Failed to serve https://api.example.test: the test 'one' is concurrent, and MSW answers for the whole process. " +
+      'Leave out concurrent, or leave out baseUrl and give the client sim.fetch.',
+  )
 })
