@@ -36,8 +36,11 @@ function generateNumber(schemas: readonly SchemaObject[], type: string, effort: 
   const times = (count: number) => (Number.isInteger(step) ? step * count : Number((step * count).toPrecision(15)))
   const above = Math.max(...schemas.map(one => one.exclusiveMinimum ?? Number.NEGATIVE_INFINITY))
   const below = Math.min(...schemas.map(one => one.exclusiveMaximum ?? Number.POSITIVE_INFINITY))
-  const least = Math.max(above, ...schemas.map(one => one.minimum ?? Number.NEGATIVE_INFINITY))
-  const most = Math.min(below, ...schemas.map(one => one.maximum ?? Number.POSITIVE_INFINITY))
+  // An integer without bounds has the largest ones in a schema of zod.
+  const bounds = (values: readonly (number | undefined)[]) =>
+    values.filter(value => value !== undefined && Math.abs(value) !== Number.MAX_SAFE_INTEGER) as number[]
+  const least = Math.max(above, ...bounds(schemas.map(({ minimum }) => minimum)))
+  const most = Math.min(below, ...bounds(schemas.map(({ maximum }) => maximum)))
   const low = Number.isFinite(least) ? least : Number.isFinite(most) ? most - effort.span * step : 0
   const high = Number.isFinite(most) ? most : low + effort.span * step
   const first = Math.ceil(low / step) + (Math.ceil(low / step) * step <= above ? 1 : 0)

@@ -57,6 +57,16 @@ describe('a schema', () => {
     expect(JSON.stringify(body)).toContain(`at most ${most} characters`)
   })
 
+  test('of an integer without bounds, as zod writes it, has a small answer', async () => {
+    const { ask } = openaiWorld({ check: false })
+    for (const schema of [z.int(), z.int().min(3), z.int().max(-5)]) {
+      const { body } = await ask('/v1/chat/completions', asked(z.toJSONSchema(schema)))
+      const value = Number(body.choices[0].message.content)
+      expect(schema.parse(value)).toBe(value)
+      expect(Math.abs(value)).toBeLessThan(1_000_000)
+    }
+  })
+
   test('of everyday use has four valid answers and valid tool arguments', async () => {
     const { ask } = openaiWorld({ check: false })
     for (const schema of FITTED) {
