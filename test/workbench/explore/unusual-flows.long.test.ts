@@ -131,6 +131,18 @@ test.each<[string, string[], (context: FlowContext) => unknown]>([
   expect(await signaturesOf(run)).toEqual(signatures)
 })
 
+test('a request whose body fails is an error of its fetch, as in Node', async () => {
+  const errors: unknown[] = []
+  const sending = async (context: FlowContext) => {
+    const body = new ReadableStream({ pull: controller => controller.error(new Error('the disk is gone')) })
+    const init = { method: 'POST', headers: headersOf(context), body, duplex: 'half' }
+    await context.fetch(`${context.url}/deploy/llm`, init as RequestInit).catch(error => errors.push(error.message))
+    expect(context.sim.world.deployments.list()).toEqual([])
+  }
+  expect(await signaturesOf(sending)).toEqual([])
+  expect([...new Set(errors)]).toEqual(['fetch failed'])
+})
+
 test('a flow may fork its world, and read what it is', async () => {
   const flow = async (context: FlowContext) => {
     const { sim } = context

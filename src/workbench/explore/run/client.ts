@@ -6,7 +6,9 @@ import {
   asFetched,
   createInProcessRequest,
   fetchContent,
+  mayWait,
   signalOf,
+  withWatchedBody,
 } from '../../../service/client/in-process-request.ts'
 import { beginUnlessAborted, NoResponseError } from '../../../service/http/pipeline.ts'
 import { markAsOfWorld } from '../../../simulator/clock/fetch-tracker.ts'
@@ -149,7 +151,8 @@ export class Client {
     const leave = new AbortController()
     const signal = signalOf(input, init)
     signal?.throwIfAborted()
-    const request = createInProcessRequest(input, { ...init, signal: leave.signal })
+    const created = createInProcessRequest(input, { ...init, signal: leave.signal })
+    const request = mayWait(input, init) && created.body !== null ? withWatchedBody(created, leave) : created
     const path = request.url.slice(request.url.indexOf('/', request.url.indexOf('://') + 3)).split('#', 1)[0]!
     const operation = sim.api.findOperationId(request.method, path.split('?', 1)[0]!) ?? ''
     const record = recorder.begin({ start, operation, method: request.method, path, sentAt: sim.clock.elapsed })
@@ -176,6 +179,7 @@ export class Client {
         this.#limit(record, leave, answered, signal ? undefined : sim.clock.now.getTime())
       }
       const response = await answer
+      leave.signal.throwIfAborted()
       // A request of a process that has ended stays without an answer.
       if (this.#hasCrashed) return new Promise(() => {})
       if (!this.#isStopped && this.end === undefined && this.#options.endsWith(record)) {
