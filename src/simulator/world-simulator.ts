@@ -103,15 +103,13 @@ export class WorldSimulator implements Simulator {
       get world() {
         return simulator.world
       },
-      get present() {
-        return simulator.#present
-      },
       ...{ operations: this.api.operations, operationOf: this.api.findOperationId },
       kinds: JOURNAL_KINDS,
       requestFaults: options.requestFaults ?? false,
       get faults() {
         return simulator.faults
       },
+      catchUp: () => this.clock.catchUpNow(),
       perform: this.perform,
       onRuleAdded: (rule: FaultRule) => report({ do: 'addFault', rule }),
       onRuleRemoved: (id: string) => report({ do: 'removeFault', id }),
@@ -205,7 +203,7 @@ export class WorldSimulator implements Simulator {
 
   snapshot(): Snapshot {
     const { setting, pausedBy } = this.clock
-    return new Snapshot({ ...this.#inheritable, world: this.#present.fork(), clock: setting, pausedBy })
+    return new Snapshot({ ...this.#inheritable, world: this.world.fork(), clock: setting, pausedBy })
   }
 
   get #inheritable(): InheritedState {
@@ -255,7 +253,7 @@ export class WorldSimulator implements Simulator {
   fork(forkOptions: ForkOptions = {}): Simulator {
     assertForkOptions(forkOptions)
     const { clock = this.clock.setting, fresh = false } = forkOptions
-    const world = (fresh ? this.#initialWorld : this.#present).fork()
+    const world = (fresh ? this.#initialWorld : this.world).fork()
     const state = fresh ? this.#inherited : this.#inheritable
     return new WorldSimulator(world, { ...this.options, clock }, this.#names, state)
   }

@@ -29,8 +29,8 @@ export const EMPTY_STATE: FaultsState = { rules: NO_RULES, past: [] }
 /** What the fault rules need of a simulator. */
 export interface FaultsHost extends Omit<RuleContext, 'clock'> {
   readonly world: World
-  /** The world at the present time of its clock. */
-  readonly present: World
+  /** Moves the world to the present time of its clock. */
+  catchUp(): void
   /** Called after a change of the rules. */
   onRuleAdded?(rule: FaultRule): void
   onRuleRemoved?(id: string): void

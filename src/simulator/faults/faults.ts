@@ -56,7 +56,7 @@ export class Faults implements FaultControls {
     this.#subscribe(initialState.past)
     for (const [index, rule] of initialRules.entries()) {
       try {
-        this.add(rule)
+        this.#add(rule)
       } catch (error) {
         if (!(error instanceof FaultError)) throw error
         throw new FaultError(error.message.replace('the fault', `faults[${index}]`))
@@ -75,9 +75,9 @@ export class Faults implements FaultControls {
 
   /** Returns the parsed rule. Throws FaultError for a rule that cannot be added now. */
   validate(rule: FaultRule): ParsedRule {
-    const { present, operations, kinds } = this.#host
+    const { world, operations, kinds } = this.#host
     const operationOf = (method: string, path: string) => this.#host.operationOf(method, path)
-    const parsed = ruleParser.parseRule(rule, { operations, operationOf, kinds, clock: present.clock })
+    const parsed = ruleParser.parseRule(rule, { operations, operationOf, kinds, clock: world.clock })
     const { name } = parsed.rule
     if (name !== undefined && this.rules.rules.some(one => one.id === name)) {
       throw new FaultError(`Failed to add the fault: $.name: duplicate name '${name}'. Give another name.`)
@@ -86,6 +86,11 @@ export class Faults implements FaultControls {
   }
 
   add(rule: FaultRule): FaultHandle {
+    this.#host.catchUp()
+    return this.#add(rule)
+  }
+
+  #add(rule: FaultRule): FaultHandle {
     const parsed = this.validate(rule)
     const { rules, unnamed, added } = this.rules
     const { name } = parsed.rule
@@ -130,7 +135,7 @@ export class Faults implements FaultControls {
   /** Returns to the initial rules, for a world that was reset. */
   reset(): void {
     this.restore(this.#initialState)
-    for (const rule of this.#initialRules) this.add(rule)
+    for (const rule of this.#initialRules) this.#add(rule)
   }
 
   /** The state from which another simulator, or this one after a restore, continues. */

@@ -441,7 +441,7 @@ test('a fork has the same rules with their counts and continues independently', 
   const rule: FaultRule = { on: 'listDeployments', chance: 0.5, fault: DOWN }
   const host = (of: Simulator) => ({
     world: of.world,
-    present: of.world,
+    catchUp: () => of.clock.catchUpNow(),
     operations: of.api.operations,
     operationOf: of.api.findOperationId,
     kinds: [],
