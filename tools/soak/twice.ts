@@ -26,6 +26,8 @@ const DEPENDS_ON_REAL_TIME: Readonly<Record<string, string>> = {
   'test/simulator/history/past/past.property.long.test.ts > a world':
     'A checkpoint comes at a turn of the event loop, and is a further world.',
   'test/server/http/world-replaced.test.ts > a move is refused': 'The reset comes at a real moment of the move.',
+  'test/simulator/history/replay.property.long.test.ts > a replay gives the same answers':
+    'A restore replaces a world within a move, whose work comes in slices of real time.',
   'test/cli/simulate.test.ts > simulate prints the report so far': 'A signal comes at a real moment.',
   'test/simulator/faults/transports.test.ts > latency > in a process': 'The mode scaled follows real time.',
   'test/service/openai/waiting.long.test.ts > ': 'The mode scaled and latency in real time follow it.',
