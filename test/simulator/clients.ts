@@ -3,6 +3,7 @@ import type { Observation } from '../../src/simulator/judge/observation.ts'
 import type { Violation } from '../../src/simulator/judge/rule.ts'
 import { RULES, type RuleName } from '../../src/simulator/judge/rules/index.ts'
 import { batchFile, rowsOf } from '../setup/batches.ts'
+import { sendTo } from '../setup/send-to.ts'
 import type { ClientContext } from './observe.ts'
 
 export const MODEL = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -12,18 +13,8 @@ export const CHAT_MODEL = 'aurora-labs/aurora-8b-instruct'
 export type Answer = any
 
 /** Sends a request and returns its JSON. Throws for an error answer, with the method and path alone. */
-export async function call(
-  { fetch, url, token }: ClientContext,
-  method: string,
-  path: string,
-  body?: unknown,
-): Promise<Answer> {
-  const isForm = body instanceof FormData
-  const response = await fetch(url + path, {
-    method,
-    headers: { authorization: `Bearer ${token}`, ...(!isForm && { 'content-type': 'application/json' }) },
-    ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
-  })
+export async function call(client: ClientContext, method: string, path: string, body?: unknown): Promise<Answer> {
+  const response = await sendTo(client, `${method} ${path}`, body)
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status}`)
   return response.json()
 }
@@ -57,9 +48,8 @@ export async function awaitBatch(context: ClientContext, id: string): Promise<An
 }
 
 /** Downloads the rows of a file. */
-export async function rows({ fetch, url, token }: ClientContext, fileId: string): Promise<Answer[]> {
-  const response = await fetch(`${url}/v1/files/${fileId}/content`, { headers: { authorization: `Bearer ${token}` } })
-  return rowsOf(await response.text())
+export async function rows(client: ClientContext, fileId: string): Promise<Answer[]> {
+  return rowsOf(await (await sendTo(client, `GET /v1/files/${fileId}/content`)).text())
 }
 
 /** Returns what a row answers. */

@@ -50,23 +50,12 @@ function contextOf(sim: ExplorableSimulator, token: string): JudgedContext {
 }
 
 /** Returns the `send` of a client. */
-export function sendTo({ fetch, url, token }: Pick<JudgedContext, 'fetch' | 'url' | 'token'>): JudgedContext['send'] {
-  return async (method, path, body) => {
+export function sendTo(client: Pick<JudgedContext, 'fetch' | 'token'>): JudgedContext['send'] {
+  return async (method, path, sent) => {
     try {
-      const isForm = body instanceof FormData
-      const response = await fetch(url + path, {
-        method,
-        headers: { authorization: `Bearer ${token}`, ...(!isForm && { 'content-type': 'application/json' }) },
-        ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
-      })
-      const text = await response.text()
-      const wait = response.headers.get('retry-after')
-      const retryAfter = wait === null ? undefined : Number(wait)
-      return {
-        status: response.status,
-        body: text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : text,
-        retryAfter,
-      }
+      const { status, headers, body } = await askTo(client, `${method} ${path}`, sent)
+      const wait = headers.get('retry-after')
+      return { status, body, retryAfter: wait === null ? undefined : Number(wait) }
     } catch {
       return { status: 0, body: undefined, retryAfter: undefined }
     }

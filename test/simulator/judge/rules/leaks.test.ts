@@ -1,5 +1,6 @@
 /** noLeak and cleansUpOnThrow: each thing that a client leaves behind is reported by one of them. */
 import { expect, test } from 'vitest'
+import { SECOND } from '../../../../src/kernel/duration.ts'
 import type { FaultRule } from '../../../../src/simulator/faults/rules.ts'
 import { awaitBatch, call, createBatch, MODEL, onlyWords, upload, violationsOf } from '../../clients.ts'
 import { type Client, observe } from '../../observe.ts'
@@ -109,7 +110,7 @@ test('while a client waits, what it knows is not a leak, but what it does not kn
         await call(context, 'POST', '/deploy/llm', MODEL).catch(() => undefined)
         await call(context, 'GET', '/v1/models')
       },
-      { faults: [{ on: 'GET /v1/models', fault: { kind: 'hang' } }, ...fault] },
+      { faults: [{ on: 'GET /v1/models', fault: { kind: 'hang' } }, ...fault], settings: { settles: 60 * SECOND } },
     )
   const known = await create([])
   expect(violationsOf('noLeak', known)).toEqual([])
