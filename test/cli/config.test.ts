@@ -1,17 +1,16 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { flags } from '../../src/cli/commands/serve.ts'
 import { type Config, configSchema, defineConfig } from '../../src/cli/config.ts'
 import { exploreFlows } from '../../src/cli/explore/explore-flows.ts'
 import { createSimulator } from '../../src/index.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { commandOutput } from './command-output.ts'
 import { commanded } from './commanded.ts'
 
 function fileOf(name: string, text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'config-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   writeFileSync(join(folder, name), text)
   return join(folder, name)
 }

@@ -1,15 +1,14 @@
 /** Texts of clients with control characters, on which a terminal would act. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { exploreFlows } from '../../src/cli/explore/explore-flows.ts'
 import { formatFinding } from '../../src/cli/shards/play.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { commandOutput } from './command-output.ts'
 
 function fileOf(name: string, text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'controls-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   writeFileSync(join(folder, name), text)
   return join(folder, name)
 }

@@ -1,24 +1,9 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { commanded } from './commanded.ts'
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'fixture-command-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  return folder
-}
 
 test('fixture new writes a world that passes check and serves', async () => {
   const folder = join(temporaryFolder(), 'deep/my world')

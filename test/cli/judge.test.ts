@@ -1,15 +1,14 @@
 /** `modelhost-sim judge`: its report, what fails, rules of the user, and mistakes. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSimulator } from '../../src/index.ts'
 import { running } from '../server/http/running-server.ts'
+import { temporaryFolderOfTests } from '../setup/temporary-folder.ts'
 import { commanded } from './commanded.ts'
 
 const NEW = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
-const folder = mkdtempSync(join(tmpdir(), 'judge-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolderOfTests()
 
 const RULES = `
 export const namesItsTeam = {

@@ -1,6 +1,5 @@
 /** The tools of an AI assistant, called by the client of the protocol's own SDK. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -13,6 +12,7 @@ import { eventLoopTurn } from '../../src/lib/real-time.ts'
 import { controlOperations } from '../../src/server/control/index.ts'
 import type { SimulatorOptions } from '../../src/simulator/options.ts'
 import { running } from '../server/http/running-server.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { commanded } from './commanded.ts'
 
 /** Returns a client of the tools of a served world. */
@@ -45,8 +45,7 @@ test.each([
   ],
   ['broken.mjs', 'export default (', 'Failed to load broken.mjs: '],
 ])('--explore %s is refused at the start', async (name, text, message) => {
-  const folder = mkdtempSync(join(tmpdir(), 'mcp-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   if (text !== undefined) writeFileSync(join(folder, name), text)
   vi.spyOn(process, 'cwd').mockReturnValue(folder)
   onTestFinished(() => void vi.restoreAllMocks())

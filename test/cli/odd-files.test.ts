@@ -1,12 +1,11 @@
 /** What commands say of files that nothing can be read from. */
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryFolderOfTests } from '../setup/temporary-folder.ts'
 import { commanded } from './commanded.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'odd-files-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolderOfTests()
 
 const circle = join(folder, 'circle')
 symlinkSync(circle, circle)

@@ -1,16 +1,15 @@
 /** Pages of commands, refused before anything runs. test/e2e/pages opens those that are written. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../src/cli/commands/run.ts'
 import { simulate } from '../../src/cli/commands/simulate.ts'
 import { exploreFlows } from '../../src/cli/explore/explore-flows.ts'
 import { HOUR } from '../../src/kernel/duration.ts'
+import { temporaryFolderOfTests } from '../setup/temporary-folder.ts'
 import { commandOutput } from './command-output.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'pages-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolderOfTests()
 
 /** Returns what a command says, whether it throws it or writes it. */
 async function refusalOf(command: (io: ReturnType<typeof commandOutput>['output']) => Promise<number>) {

@@ -1,18 +1,17 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { plotStep, type SimulateArguments, simulate } from '../../src/cli/commands/simulate.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/duration.ts'
 import { drawFigure } from '../../src/server/page/plots/figure.ts'
 import { captionOf, reportCharts } from '../../src/server/page/plots/report-charts.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { commandOutput } from './command-output.ts'
 import { commanded } from './commanded.ts'
 
 function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'plot-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  const path = temporaryFolder()
   return path
 }
 

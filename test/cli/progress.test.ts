@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { run } from '../../src/cli/commands/run.ts'
 import { Progress } from '../../src/cli/progress.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { wall } from '../setup/wall-clock.ts'
 
 beforeEach(() => {
@@ -50,8 +50,7 @@ test('progress without an end has no bar', () => {
 })
 
 test('run removes its progress before each result', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'progress-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   writeFileSync(join(folder, 'a.yaml'), 'title: one\ngiven: { fixtures: empty }\nsteps:\n  - advance: 1m\n')
   const shown: string[] = []
   const code = await run(

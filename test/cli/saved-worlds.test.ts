@@ -1,15 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { handler } from '../../src/cli/commands/fixture.ts'
 import { loadSnapshot } from '../../src/index.ts'
 import { running } from '../server/http/running-server.ts'
+import { temporaryFolderOfTests } from '../setup/temporary-folder.ts'
 
 const save = async (url: string, path: string) => handler({ action: 'save', url, path })
 const restore = async (url: string, path: string) => handler({ action: 'restore', url, path })
-const folder = mkdtempSync(join(tmpdir(), 'snapshot-command-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolderOfTests()
 
 async function printed(command: Promise<void>): Promise<string> {
   let text = ''

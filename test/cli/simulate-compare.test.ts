@@ -1,7 +1,6 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type SimulateArguments, simulate } from '../../src/cli/commands/simulate.ts'
 import type { Comparison } from '../../src/cli/simulate/comparison.ts'
 import { parseSetting, withSetting } from '../../src/cli/simulate/setting.ts'
@@ -9,12 +8,12 @@ import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { loadProfile, type ProfileInput } from '../../src/data/profiles/load.ts'
 import { MINUTE } from '../../src/kernel/duration.ts'
 import type { Report } from '../../src/simulation/reporting/report-types.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { commandOutput } from './command-output.ts'
 import { commanded } from './commanded.ts'
 
 function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'compare-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  const path = temporaryFolder()
   return path
 }
 

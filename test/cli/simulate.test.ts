@@ -1,6 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { type SimulateArguments, simulate } from '../../src/cli/commands/simulate.ts'
@@ -8,12 +7,12 @@ import { formatReport } from '../../src/cli/report-text.ts'
 import { DAY, HOUR, MINUTE } from '../../src/kernel/duration.ts'
 import type { Report } from '../../src/simulation/reporting/report-types.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { commandOutput } from './command-output.ts'
 import { commanded } from './commanded.ts'
 
 function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'simulate-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  const path = temporaryFolder()
   return path
 }
 

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   compareRow,
   engineOfSetUp,
@@ -17,6 +16,7 @@ import { Chance, purpose } from '../../src/kernel/random.ts'
 import { groupBy } from '../../src/lib/lists.ts'
 import { InstanceEngine, throughputBand } from '../../src/simulation/load/engine.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { type TimedRequest, timesByEvents } from '../simulation/engine-events.ts'
 import { commanded } from './commanded.ts'
 
@@ -27,12 +27,6 @@ const ROW = {
   value: 2,
   setup: { parameters: 8e9, precision: 'bf16', gpu: 'NVIDIA H100 SXM', promptTokens: 500, outputTokens: 200, rate: 1 },
 } as const
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'validate-command-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  return folder
-}
 
 /** Prints the comparison of rows in a file. */
 async function validated(rows: unknown) {

@@ -1,12 +1,12 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { openFixture as openInBrowser } from '../../src/data/fixtures/files.browser.ts'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { FixtureError } from '../../src/data/fixtures/problem-report.ts'
 import type { FixtureInput, FixturePatch } from '../../src/data/records/fixture.ts'
 import { parseJsonText } from '../../src/lib/json-text.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 
 const account = { uid: 'user_1', email: 'a@acme.example', display_name: 'acme', funds_cents: 100 }
 
@@ -146,11 +146,9 @@ test('a browser requires an object', () => {
 describe('a folder', () => {
   let folder = ''
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'fixture-'))
+    folder = temporaryFolder()
     cpSync('fixtures/worlds/default', folder, { recursive: true })
   })
-  afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
   const read = (file: string) => JSON.parse(readFileSync(join(folder, file), 'utf8'))
   const write = (file: string, text: string) => writeFileSync(join(folder, file), text)
   // biome-ignore lint/suspicious/noExplicitAny: the point is to write what the types forbid

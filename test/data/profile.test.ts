@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openProfile as openInBrowser } from '../../src/data/fixtures/files.browser.ts'
 import { GPUS } from '../../src/data/gpu-specs.ts'
 import { draw, NO_CAP } from '../../src/data/profiles/distribution.ts'
@@ -12,6 +11,7 @@ import { NamedSections, type ProfileSection, ProfileSetting } from '../../src/da
 import { duration, period } from '../../src/data/profiles/setting-kinds.ts'
 import { DAY, MINUTE, SECOND } from '../../src/kernel/duration.ts'
 import { Chance, purpose } from '../../src/kernel/random.ts'
+import { temporaryFolderOfTests } from '../setup/temporary-folder.ts'
 
 const SHIPPED = ['realistic', 'quick', 'rough']
 
@@ -167,11 +167,7 @@ describe('a profile that extends another', () => {
 })
 
 describe('the file of a profile', () => {
-  let folder = ''
-  beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'profile-'))
-  })
-  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolderOfTests()
   const write = (name: string, profile: unknown): string => {
     const path = join(folder, name)
     writeFileSync(path, typeof profile === 'string' ? profile : JSON.stringify(profile))

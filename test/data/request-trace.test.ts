@@ -1,12 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { compileLoad, OfferedLoad, parseLoadTrace, tracePeriod } from '../../src/data/offered-load.ts'
 import { isRequestTrace, readRequestTrace } from '../../src/data/request-trace.ts'
 import { micros } from '../../src/kernel/duration.ts'
 import { commanded } from '../cli/commanded.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { curveOf } from '../simulation/any-load.ts'
 
 /** Three requests, the last 20 s after the first. */
@@ -22,8 +22,7 @@ const JSONL = `{"timestamp": 27000, "input_length": 400, "output_length": 10, "h
 
 /** Returns the folder of a fixture whose deployment has the load of a trace. */
 function folderWith(trace: string, options: object): string {
-  const folder = mkdtempSync(join(tmpdir(), 'trace-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const deployments = [{ model_name: 'acme/chat', status: 'running', load: { trace: 'requests.csv', ...options } }]
   const { account, nodes } = loadFixture('two-nodes')
   for (const [name, content] of Object.entries({ account, nodes, deployments }))

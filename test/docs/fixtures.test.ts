@@ -1,15 +1,15 @@
 /** docs/fixtures.md lists every field of a fixture. `npx vitest run test/docs/fixtures.test.ts -u` writes its tables. */
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { FIXTURE_KEYS } from '../../src/data/fixtures/problem-report.ts'
 import { createSimulator } from '../../src/simulator/simulator.ts'
 import { jsonSchemas } from '../../tools/scaffold/schemas.ts'
 import { commanded } from '../cli/commanded.ts'
 import { blocksOf, blockWith } from '../e2e/docs/page-blocks.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { fixtureFields, VALUE_LISTS } from './fixture-fields.ts'
 import { rowsWithoutMeaning, withTables } from './kept-cells.ts'
 
@@ -18,8 +18,7 @@ const blocks = blocksOf('docs/fixtures.md')
 
 /** Returns the path of a copy of `two-nodes` with other deployments, in a folder of its own. */
 function worldWith(deployments: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'fixture-page-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   cpSync('fixtures/worlds/two-nodes', folder, { recursive: true })
   writeFileSync(join(folder, 'deployments.json'), deployments)
   return folder

@@ -1,8 +1,8 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { pass, stage } from './small-world.ts'
 
 const group = (about: object) => ({
@@ -92,14 +92,8 @@ describe('a fixture that makes no sense is refused, with its place and what to d
 })
 
 describe('a trace of load in a fixture of files', () => {
-  const folders: string[] = []
-  afterEach(() => {
-    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
-  })
-
   function folder(trace: string | undefined, load: object = {}): string {
-    const path = mkdtempSync(join(tmpdir(), 'fixture-'))
-    folders.push(path)
+    const path = temporaryFolder()
     cpSync('fixtures/worlds/empty', path, { recursive: true })
     const deployments = [base('running', { load: { kind: 'trace', path: 'traffic.csv', ...load } })]
     writeFileSync(join(path, 'deployments.json'), JSON.stringify(deployments))

@@ -1,12 +1,12 @@
 /** Simulators with equal options share the world with which they begin, and nothing else. */
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { MICROCENTS_PER_CENT } from '../../src/simulation/account/money.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { sendTo } from '../setup/send-to.ts'
+import { temporaryFolder } from '../setup/temporary-folder.ts'
 
 /** Lets a day pass and breaks a node, which writes rows of most tables. */
 async function live(sim: Simulator) {
@@ -79,8 +79,7 @@ describe('simulators with other seeds find the world as if they had lived alone'
   test.each(['empty', 'default', 'two-nodes', 'full'])('in the world %s', { tags: 'slow' }, compare)
 
   test('in a world whose load comes in random bursts', { tags: 'slow' }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'initial-worlds-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     cpSync('fixtures/worlds/two-nodes', folder, { recursive: true })
     const load = { kind: 'burst', base: 1, peak: 40, every: '2h', lasts: '10m' }
     const model = { model_name: 'acme/bursts', gpu: 'H100-80GB', weights: { repo: 'acme/chat-8b' } }
@@ -110,8 +109,7 @@ test('only a simulator with check is checked', { tags: 'slow' }, async () => {
 })
 
 test('a fixture that is edited is read again', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'initial-worlds-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   cpSync('fixtures/worlds/empty', folder, { recursive: true })
   const fundsOf = () => createSimulator({ fixtures: folder }).ledger.balance / MICROCENTS_PER_CENT
   const before = fundsOf()

@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import {
   assertWritable,
@@ -11,6 +10,7 @@ import {
   writeScenarios,
 } from '../../../src/cli/explore/scenario-files.ts'
 import type { ExplainedFinding } from '../../../src/workbench/explore/explore-flow.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const finding = { plan: [], invariant: 'settles', why: 'It waits.' } as unknown as ExplainedFinding
 
@@ -44,8 +44,7 @@ test.each([
 })
 
 test('the file of a finding of a shell begins with the line that plays it', () => {
-  const home = mkdtempSync(join(tmpdir(), 'scenario-'))
-  onTestFinished(() => rmSync(home, { recursive: true }))
+  const home = temporaryFolder()
   vi.stubEnv('PATH', '/opt/clients/shell')
   const found = { ...finding, signature: 'settles@/ok' }
   const file = writeScenarios(SHELL, [found], { folder: 'found', language: 'yaml', home }).get('settles@/ok')!

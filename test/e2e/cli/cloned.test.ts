@@ -1,17 +1,16 @@
 /** The program as a user starts it who cloned the project and built nothing. */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const NOT_COPIED = ['.git', '.tmp', 'dist', 'docs', 'node_modules', 'test']
 
 /** Returns a clone in a folder of its own. */
 function cloneProject(): { folder: string; clone: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'cloned-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const clone = join(folder, 'clone')
   for (const name of readdirSync('.').filter(name => !NOT_COPIED.includes(name))) {
     cpSync(name, join(clone, name), { recursive: true })

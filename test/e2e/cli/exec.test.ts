@@ -1,10 +1,10 @@
 /** `exec`: a server for one command. Each program is small, so the starts are the cost. */
 import type { ChildProcess } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { isAlive, run, start } from './process.ts'
 
 /** Sends one request with the token, and ends with a code. Prints the address first. */
@@ -45,8 +45,7 @@ test('a command of the package works below exec, which sets variables of its own
 })
 
 test('a signal reaches the command, and what the command leaves behind is killed', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'exec-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const record = join(folder, "it's.ndjson")
   const left = start(['exec', '--record', record, '--', 'sh', '-c', 'trap "exit 9" TERM; sleep 600 & echo $!; wait'])
   // Its server answers, so exec has gone on since it started the command.

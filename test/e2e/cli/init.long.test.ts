@@ -1,14 +1,14 @@
 /** What `init` writes passes at once, in a project of each test runner. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { BIN, PROJECT } from './process.ts'
 
 /** Returns a project beside the installed package, which has the packages and files that are given. */
 function project(files: Readonly<Record<string, string>>): (command: string, ...args: string[]) => string {
-  const folder = mkdtempSync(join(PROJECT, 'init-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(PROJECT)
   mkdirSync(join(folder, 'node_modules'))
   for (const name of ['vitest', 'jest']) symlinkSync(resolve('node_modules', name), join(folder, 'node_modules', name))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)

@@ -1,11 +1,11 @@
 /** `modelhost-sim mcp` as an assistant starts it: a process whose stdin and stdout speak the protocol. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect, onTestFinished, test } from 'vitest'
 import { running } from '../../server/http/running-server.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { installed } from '../installed-package.ts'
 
 async function started(args: readonly string[]) {
@@ -60,8 +60,7 @@ const CLIENT = `export default async function read({ fetch, url, token }) {
 `
 
 test('a tool explores the client that --explore names, and returns its card', { timeout: 60_000 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mcp-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const file = join(folder, 'client.mjs')
   writeFileSync(file, CLIENT)
   const { call, client } = await started(['--explore', file])

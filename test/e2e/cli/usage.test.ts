@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { BIN, run, start } from './process.ts'
 
 test('a mistake ends the program with 2 and one line', async () => {
@@ -27,8 +28,7 @@ test('--version and --help exit with 0', async () => {
 })
 
 test('--help prints no credential, and a mistake in the configuration does not hide it', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'help-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   writeFileSync(join(folder, 'config.yaml'), 'sede: 1\n')
   const env = { MODELHOST_SIM_CONTROL_TOKEN: 'geheim' }
   const help = await run(['serve', '--config', join(folder, 'config.yaml'), '--help'], env)
@@ -54,8 +54,7 @@ test.each([
   ],
   ['that ends the process', '\nprocess.exit(0)\n', /:2:9: it calls process\.exit while .* loaded\. Fix that line\./],
 ])('a module %s is refused with 2 and one line', async (_, source, reason) => {
-  const folder = mkdtempSync(join(tmpdir(), 'loads-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const file = join(folder, 'never.mjs')
   writeFileSync(file, source)
   const starts = [

@@ -1,14 +1,14 @@
 /** docs/explore-command.md: its blocks run, and its tables are those of the code. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createCommandRunner } from '../../../src/workbench/explore/command/command-runner.ts'
 import { commandFlow } from '../../../src/workbench/explore/declare-flow.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { blocksOf, blockWith } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/explore-command.md')
@@ -45,8 +45,7 @@ test.skipIf(!hasPython)('its command deploys a model, and moves the time of its 
 })
 
 test('its first client of a shell leaves a deployment behind', async () => {
-  const cwd = mkdtempSync(join(tmpdir(), 'start-'))
-  onTestFinished(() => rmSync(cwd, { recursive: true }))
+  const cwd = temporaryFolder()
   const written = blockWith(blocks, 'cat > client.sh').split('PATH=')[0]!
   expect(spawnSync('bash', ['-c', written], { cwd }).status).toBe(0)
   const runner = createCommandRunner(commandFlow(['bash', 'client.sh'], { options: { fixtures: 'empty' }, cwd }))
@@ -60,8 +59,7 @@ test.skipIf(!hasPython).each([
   ['client.py', 1],
   ['-m modelhost_sim.run client.py', 2],
 ])('its shell gives a client the variables that it reads: python3 %s', async (words, reads) => {
-  const cwd = mkdtempSync(join(tmpdir(), 'variables-'))
-  onTestFinished(() => rmSync(cwd, { recursive: true }))
+  const cwd = temporaryFolder()
   const [, script = ''] = /'(.*)'/.exec(blockWith(blocks, `exec python3 ${words}`))!
   const calls = ['read()', 'time.sleep(600)', 'read()'].slice(0, 2 * reads - 1).join('; ')
   writeFileSync(join(cwd, 'client.py'), `${PYTHON.replaceAll('MODELHOST_', 'SERVICE_').split('begin =')[0]}${calls}`)
@@ -114,8 +112,7 @@ test.for([
   ],
 ] as const)('%s that sleeps moves the time of its world, unchanged', async ([, canRun, command, script], { skip }) => {
   if (!canRun) skip()
-  const cwd = mkdtempSync(join(tmpdir(), 'sleeps-'))
-  onTestFinished(() => rmSync(cwd, { recursive: true }))
+  const cwd = temporaryFolder()
   writeFileSync(join(cwd, command.at(-1)!.split(' ').at(-1)!), script)
   const env = {
     ...process.env,

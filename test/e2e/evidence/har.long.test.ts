@@ -1,15 +1,14 @@
 /** HAR files in a process of its own, whose code is loaded while it plays. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
 import { batchFile } from '../../setup/batches.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { run } from '../cli/process.ts'
 
 test('replay plays requests of a HAR file in their order, also an upload and a request that needs it', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'har-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
   const headers = { authorization: `Bearer ${sim.token}` }
   const upload = new Request('http://sim/v1/files', { method: 'POST', headers, body: batchFile('{}\n') })

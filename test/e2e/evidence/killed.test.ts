@@ -1,13 +1,12 @@
 /** A recording of a server that ends by SIGKILL. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { run, started } from '../cli/process.ts'
 
 test('a recording of a killed server has every request but those of the last moment, and replays up to there', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'killed-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const file = join(folder, 'run.ndjson')
   const { url, child, end } = await started(['serve', '--port', '0', '--clock', 'manual', '--record', file])
   const headers = { authorization: 'Bearer sim_default_token' }

@@ -1,7 +1,6 @@
 /** A received request as code of other tools: each form sends the same request. */
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
@@ -10,6 +9,7 @@ import { createSimulator } from '../../../src/index.ts'
 import { commandOutput } from '../../cli/command-output.ts'
 import { running } from '../../server/http/running-server.ts'
 import { batchFile } from '../../setup/batches.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const json = { 'content-type': 'application/json' }
 const AsyncFunction = (async () => {}).constructor as new (
@@ -70,8 +70,7 @@ test.each(REQUESTS)(
       [original.operation, original.body],
     ])
 
-    const folder = mkdtempSync(join(tmpdir(), 'code-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     writeFileSync(
       join(folder, 'one.yaml'),
       `title: one request\ngiven: { fixtures: two-nodes }\nsteps:\n${code['scenario step'].replaceAll(/^/gm, '  ')}\n`,

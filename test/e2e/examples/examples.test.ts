@@ -1,10 +1,10 @@
 /** The examples are run as they are copied: each in a folder of its own, with the built package, by its own command. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import manifest from '../../../package.json' with { type: 'json' }
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { freePort, Installed, runIn, start } from './installed.ts'
 
 const installed = new Installed()
@@ -150,8 +150,7 @@ test('examples/github-actions: the steps of its workflow, as a runner runs them'
   // A variable that the job does not set would be read from nowhere.
   expect(env).toEqual({ MODELHOST_SIM_PORT: 4010 })
   const environment: Record<string, string> = { MODELHOST_SIM_PORT: await freePort() }
-  const scratch = mkdtempSync(join(tmpdir(), 'modelhost-sim-runner-'))
-  onTestFinished(() => rmSync(scratch, { recursive: true, force: true }))
+  const scratch = temporaryFolder()
 
   const said: Record<string, string> = {}
   for (const { name = '', run } of steps) {

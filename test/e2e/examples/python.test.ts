@@ -1,15 +1,14 @@
 /** The Python package: its own tests, its example, and the code of its page, with the built package. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { temporaryFolderOfTests } from '../../setup/temporary-folder.ts'
 import { installed } from '../installed-package.ts'
 import { runIn } from './installed.ts'
 
 const hasPytest = spawnSync('python3', ['-c', 'import sys, pytest; sys.exit(sys.version_info < (3, 11))']).status === 0
-const folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-python-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolderOfTests()
 
 describe(`clients/python${hasPytest ? '' : ' (skipped: there is no pytest for Python 3.11 on this machine)'}`, () => {
   test.skipIf(!hasPytest)(

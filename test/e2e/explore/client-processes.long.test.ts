@@ -1,17 +1,16 @@
 /** Processes of clients end: those that leave a child, and those that hang when their command is stopped or killed. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { isAlive, run, start } from '../cli/process.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'client-processes-'))
+  folder = temporaryFolder()
 })
 afterEach(() => {
   for (const pid of pids().filter(isAlive)) process.kill(pid, 'SIGKILL')
-  rmSync(folder, { recursive: true })
 })
 
 const pathOf = (name: string) => join(folder, name)

@@ -1,9 +1,8 @@
 /** Commands as clients: each run is a process with a world of its own. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createCommandRunner } from '../../../src/workbench/explore/command/command-runner.ts'
 import { commandFlow } from '../../../src/workbench/explore/declare-flow.ts'
 import { exploreRuns } from '../../../src/workbench/explore/explore.ts'
@@ -12,16 +11,13 @@ import type { FaultClassName } from '../../../src/workbench/explore/plan/classes
 import type { PlanItem } from '../../../src/workbench/explore/plan/plan.ts'
 import type { FlowRunner } from '../../../src/workbench/explore/run/runner.ts'
 import { createShrinker } from '../../../src/workbench/explore/shrink/shrink.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { isAlive } from '../cli/process.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'command-'))
+  folder = temporaryFolder()
 })
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
-
 /** What every client of these tests begins with. */
 const HEAD = `
 import { appendFileSync } from 'node:fs'

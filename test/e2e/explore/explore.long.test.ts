@@ -1,18 +1,15 @@
 /** `modelhost-sim explore` as a process: a finding becomes a scenario, and what ends the command early. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { PROJECT, run } from '../cli/process.ts'
 
 let folder: string
 beforeEach(() => {
   // In a project that has the package, so that its name leads to it.
-  folder = mkdtempSync(join(PROJECT, 'explored-'))
+  folder = temporaryFolder(PROJECT)
 })
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
-
 const write = (name: string, text: string): string => {
   writeFileSync(join(folder, name), text)
   return join(folder, name)

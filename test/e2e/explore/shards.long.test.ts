@@ -1,18 +1,15 @@
 /** Shards as launchers start them: a process each, some of which are killed. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { PROJECT, run } from '../cli/process.ts'
 
 let folder: string
 beforeEach(() => {
   // In a project that has the package, so that its name leads to it.
-  folder = mkdtempSync(join(PROJECT, 'shards-'))
+  folder = temporaryFolder(PROJECT)
 })
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
-
 /**
  * Fails with some seeds. At its fifth play in a process, that process is killed unless the file `spared` exists. It is in
  * JavaScript, because the loader of TypeScript takes more than twice as long as the plays of a process.

@@ -1,15 +1,15 @@
 /** The pages that commands, failed tests and servers write. Each opens from its file with the world of its run. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Connection } from '../../../src/server/page/store/ask.ts'
+import { temporaryFolderOfTests } from '../../setup/temporary-folder.ts'
 import { pageSuite } from '../chromium.ts'
 import { run, started } from '../cli/process.ts'
 import { Installed, runIn } from '../examples/installed.ts'
 import { digestIn, openFile } from './page-browser.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'pages-of-commands-'))
+const folder = temporaryFolderOfTests()
 const page = join(folder, 'page.html')
 const STORY = `title: a story
 given: { fixtures: two-nodes }
@@ -18,8 +18,6 @@ steps:
     as: made
   - advance: 40m
 `
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 pageSuite('a page', () => {
   /** Opens the page, which must have no problem. Returns the digest of a world in it, and its title. */

@@ -1,8 +1,7 @@
 /** Saved pages: they run again from a file, and nothing in them does anything else. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { withoutPause } from '../../../src/lib/slices.ts'
 import type { Connection } from '../../../src/server/page/store/ask.ts'
 import type { SavedContent } from '../../../src/server/saved-page/content.ts'
@@ -14,10 +13,11 @@ import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { LineWriter } from '../../../src/simulator/history/line-writer.ts'
 import { recordSimulator } from '../../../src/simulator/history/record.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { temporaryFolderOfTests } from '../../setup/temporary-folder.ts'
 import { pageSuite } from '../chromium.ts'
 import { digestIn, openFile } from './page-browser.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'saved-pages-'))
+const folder = temporaryFolderOfTests()
 
 pageSuite('a saved page', () => {
   /** The parts of pages: from the source, each reading of them builds them. */
@@ -32,10 +32,6 @@ pageSuite('a saved page', () => {
     const usedParts = prepared.needsTokenizer ? parts : { ...parts, tokenizer: undefined }
     return withoutPause(savedPage(usedParts, prepared.content))
   }
-
-  afterAll(async () => {
-    rmSync(folder, { recursive: true, force: true })
-  })
 
   const open = (html: string) => {
     const file = join(folder, 'page.html')

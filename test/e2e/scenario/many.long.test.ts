@@ -1,25 +1,22 @@
 /** Many seeds, many processes, tags, dry runs, and what the command lists. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../../src/cli/commands/run.ts'
 import { list } from '../../../src/cli/run/list.ts'
 import { seedList } from '../../../src/cli/values.ts'
 import { formatJsonValue } from '../../../src/lib/differences.ts'
 import { commandOutput } from '../../cli/command-output.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { BIN, PROJECT } from '../cli/process.ts'
 
 let folder: string
 
 beforeEach(() => {
   // In a project that has the package, so that its name leads to it in a process of its own.
-  folder = mkdtempSync(join(PROJECT, 'many-'))
+  folder = temporaryFolder(PROJECT)
 })
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
-
 const STORY = (title: string, more = '') => `
 import { scenario } from 'modelhost-sim/scenario'
 export default scenario('${title}', { fixtures: 'two-nodes', seed: 7, ${more} }, async ({ api, clock, check }) => {

@@ -1,13 +1,13 @@
 /** Another HTTP stack than Node's: one curl process drives every operation by its example, on one server. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { AnyEndpoint } from '../../../src/service/endpoint.ts'
 import { operations } from '../../../src/service/index.ts'
 import { createExampleRequest } from '../../../src/service/openapi/examples.ts'
 import { running } from '../../server/http/running-server.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const declared: Readonly<Record<string, AnyEndpoint>> = operations
 
@@ -54,8 +54,7 @@ function contentOf({ example, upload, consumes }: AnyEndpoint, sample: string): 
 
 test('every operation answers curl as it is declared to', async () => {
   const { sim, server } = await running()
-  const folder = mkdtempSync(join(tmpdir(), 'curl-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const address = { baseUrl: server.url, token: sim.token }
   const transfers: Transfer[] = []
   const asked: string[] = []

@@ -1,6 +1,5 @@
 /** The past of a world over HTTP: kept, read, and gone back to. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { endpoints } from '../../../examples/own-endpoints/pods.ts'
@@ -8,6 +7,7 @@ import { run } from '../../../src/cli/commands/run.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { replayRecording } from '../../../src/simulator/history/replay/perform-lines.ts'
 import { commandOutput } from '../../cli/command-output.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { recordMinute } from '../../simulator/recorded-minute.ts'
 import { running } from '../http/running-server.ts'
 
@@ -175,8 +175,7 @@ test('clicks become a scenario that passes, and requests can be left out of it',
   await command('/_sim/faults', { on: 'listDeployments', times: 1, fault: { kind: 'status', status: 503 } })
   await command('/_sim/clock/advance', { by: '5m' })
   const whole = await (await ask('/_sim/past/scenario')).text()
-  const folder = mkdtempSync(join(tmpdir(), 'past-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const play = async (text: string) => {
     writeFileSync(join(folder, 'past.yaml'), text)
     const { written, output } = commandOutput()

@@ -1,10 +1,10 @@
 /** Timelines of scenarios beside a live client: started, looked at, stopped, in the world of the request. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { ScenarioLibrary } from '../../../src/workbench/scenario/runner/library.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { running } from '../http/running-server.ts'
 
 const OUTAGE = `title: an outage
@@ -19,8 +19,7 @@ steps:
 `
 
 function library(files: Readonly<Record<string, string>>): ScenarioLibrary {
-  const folder = mkdtempSync(join(tmpdir(), 'library-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   return new ScenarioLibrary([folder])
 }

@@ -1,6 +1,5 @@
 /** Names profiles: what is asked in the user's words is answered in them, and is the same world. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { serve } from '../../../src/server/http/server.ts'
@@ -14,6 +13,7 @@ import { handlers } from '../../../src/workbench/testing/msw.ts'
 import { ask, ROWS, WORLDS, type WorldName } from '../../server/request-table.ts'
 import { batchFile } from '../../setup/batches.ts'
 import { sendTo } from '../../setup/send-to.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { namedBody, namedHeaders, namedTarget, neutralNames, neutralText, PROFILE } from './renamed-words.ts'
 
 const onBug = (error: unknown) => {
@@ -441,8 +441,7 @@ describe('invalid names', () => {
     expect(() => readNames('README.md')).toThrow(
       /Failed to read the names 'README\.md': line 1, column 1: expected a value/,
     )
-    const folder = mkdtempSync(join(tmpdir(), 'names-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     const file = join(folder, 'names.json')
     writeFileSync(file, '{"fields":{"hub":"a","hub":"b"}}')
     expect(() => readNames(file)).toThrow(/line 1, column 22: the key "hub" is there twice/)

@@ -1,11 +1,11 @@
 /** Faults in scenarios, on the control plane and on the command line. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Play, runScenario, type ScenarioOptions, scenario } from '../../../src/workbench/scenario/index.ts'
 import { commanded } from '../../cli/commanded.ts'
 import { running } from '../../server/http/running-server.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const CHAT = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } } as const
 
@@ -77,8 +77,7 @@ test('on the control plane a rule is added, seen, and removed', async () => {
 
 describe('on the command line', () => {
   const file = (text: string) => {
-    const folder = mkdtempSync(join(tmpdir(), 'faults-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     const path = join(folder, 'faults.json')
     writeFileSync(path, text)
     return path

@@ -1,18 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { endpoints } from '../../../examples/own-endpoints/pods.ts'
 import { createSimulator, type SimulatorOptions } from '../../../src/index.ts'
 import { createCrc32, formatCrc32 } from '../../../src/simulator/history/line-writer.ts'
 import { commanded } from '../../cli/commanded.ts'
 import { sendTo } from '../../setup/send-to.ts'
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'recording-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  return folder
-}
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 async function recordPlay(file: string): Promise<void> {
   const sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })

@@ -1,19 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createSimulator, type ExplorableSimulator, replay } from '../../../src/index.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { ReplayedRequest } from '../../../src/simulator/history/replay/replayed-request.ts'
 import { listExchanges } from '../../../src/simulator/history/timeline.ts'
 import { sendTo } from '../../setup/send-to.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 let file: string
 let sim: ExplorableSimulator
 
 beforeEach(() => {
-  const folder = mkdtempSync(join(tmpdir(), 'replay-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   file = join(folder, 'run.ndjson')
   sim = createSimulator({ fixtures: 'two-nodes', seed: 3 })
 })

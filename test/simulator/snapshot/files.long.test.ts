@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process'
 import * as nodeFs from 'node:fs'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { hostname, tmpdir } from 'node:os'
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { transformSync } from 'esbuild'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSimulator, loadSnapshot, saveSnapshot } from '../../../src/index.ts'
 import { type FileSystem, writeFileAtomically } from '../../../src/lib/atomic-write.ts'
+import { temporaryFolderOfTests } from '../../setup/temporary-folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'snapshots-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolderOfTests()
 
 test('a snapshot is written to a file that only its owner can read, and is read again', async () => {
   const path = join(folder, 'before.snapshot')

@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { collectPages, mapLinks, ROOT } from '../../../tools/site/pages.ts'
 import { sidebarOf } from '../../../tools/site/sidebar.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 function repository(files: Readonly<Record<string, string>>): string {
-  const root = mkdtempSync(join(tmpdir(), 'site-'))
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  const root = temporaryFolder()
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), text)

@@ -1,26 +1,22 @@
 /** `modelhost-sim explore` in this process: what it prints, its files, its exit codes, and mistakes. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { merge } from '../../../src/cli/commands/merge.ts'
 import { type ExploreArguments, exploreFlows } from '../../../src/cli/explore/explore-flows.ts'
 import { runFiles } from '../../../src/workbench/scenario/index.ts'
 import { commandOutput } from '../../cli/command-output.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const LEAKY = resolve('test/workbench/explore/flows/leaky.ts')
 const QUIET = resolve('test/workbench/explore/flows/quiet.ts')
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-explore-'))
+  folder = temporaryFolder()
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
 })
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
-
 async function explore(args: Partial<ExploreArguments>, signal?: AbortSignal, playing?: (name: string) => void) {
   const { written, output } = commandOutput()
   const io = { ...output, folder, playing, ...(signal && { signal }) }

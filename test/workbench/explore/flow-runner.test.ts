@@ -1,7 +1,6 @@
 /** Runs of a flow: what the flow sees, what is recorded, and what remains. */
 import { pbkdf2, randomBytes } from 'node:crypto'
-import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -10,6 +9,7 @@ import { DeployClient } from '../../../examples/vitest/client.ts'
 import type { FlowFunction, FlowOptions } from '../../../src/workbench/explore/flow.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const MODEL = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 const LOST_CREATE: Plan = [{ fault: { on: 'createLlmDeployment', nth: 1, fault: { kind: 'reset', effect: 'done' } } }]
@@ -149,8 +149,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
 })
 
 test('no time of the world passes while a flow writes files, although a limit of an earlier request is left', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'flow-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const flow: FlowFunction = async ({ fetch, url, token }) => {
     const init = { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(50_000) }
     for (let line = 0; line < 10; line++) {

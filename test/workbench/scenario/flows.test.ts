@@ -1,8 +1,7 @@
 /** Scenarios that play a flow under a plan: as files and as `survives`. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import * as z from 'zod'
 import type { FlowFunction } from '../../../src/workbench/explore/flow.ts'
@@ -13,6 +12,7 @@ import { type FileResult, runFiles, runScenario, survives } from '../../../src/w
 import { loadScenarios } from '../../../src/workbench/scenario/runner/files.ts'
 import { ScenarioLibrary } from '../../../src/workbench/scenario/runner/library.ts'
 import { reporter } from '../../../src/workbench/scenario/runner/reporters.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 /** A client that sends its create once more if the answer is lost. A mended one looks for the first deployment before. */
 const client = (isMended: boolean) => `
@@ -47,14 +47,10 @@ const WORDS = 'onlyOne does not hold: 2 deployments were created.'
 let folder: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'flows-'))
+  folder = temporaryFolder()
   writeFileSync(join(folder, 'client.mjs'), client(false))
   writeFileSync(join(folder, 'mended.mjs'), client(true))
 })
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
-
 async function run(name: string, text: string, options = {}): Promise<FileResult> {
   writeFileSync(join(folder, name), text)
   const [result] = await runFiles([name], { folder, ...options })

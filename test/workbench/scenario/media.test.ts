@@ -1,10 +1,10 @@
 /** Media in scenarios: many requests at once, served by the fleet and charged by the pricing types of their models. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Result, runScenario, type Scenario, scenario } from '../../../src/workbench/scenario/index.ts'
 import { loadScenarios } from '../../../src/workbench/scenario/runner/files.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const IMAGES = 'inkfold/canvas-fast'
 const SPEECH = 'larkspur-audio/lark-tts-2'
@@ -17,13 +17,9 @@ async function passes(story: Scenario): Promise<Result> {
 }
 
 async function fromYaml(text: string): Promise<Scenario> {
-  const folder = mkdtempSync(join(tmpdir(), 'media-'))
-  try {
-    writeFileSync(join(folder, 'media.yaml'), text)
-    return (await loadScenarios(join(folder, 'media.yaml'), folder))[0]!
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'media.yaml'), text)
+  return (await loadScenarios(join(folder, 'media.yaml'), folder))[0]!
 }
 
 test('a script sends a batch of media requests, which wait for places on the fleet', { tags: 'slow' }, async () => {

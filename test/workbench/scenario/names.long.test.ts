@@ -1,8 +1,7 @@
 /** Scenarios under a names profile: the names for clients of a script, for the script itself, and in reports. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../../src/cli/commands/run.ts'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { runScenario } from '../../../src/workbench/scenario/index.ts'
@@ -10,6 +9,7 @@ import { loadScenarios } from '../../../src/workbench/scenario/runner/files.ts'
 import { withResolvedPaths } from '../../../src/workbench/scenario/runner/paths.ts'
 import type { Scenario } from '../../../src/workbench/scenario/scenario.ts'
 import { commandOutput } from '../../cli/command-output.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const NAMES = JSON.stringify({ paths: { hosted: 'machines' }, fields: { account_balance: 'owed' } })
 /** One client of its own, which speaks the words of its provider, and the typed one beside it. */
@@ -36,11 +36,9 @@ steps:
 let folder: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'scenario-names-'))
+  folder = temporaryFolder()
   write('names.json', NAMES)
 })
-afterEach(() => rmSync(folder, { recursive: true }))
-
 function write(name: string, text: string): void {
   writeFileSync(join(folder, name), text)
 }

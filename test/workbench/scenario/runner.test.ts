@@ -1,22 +1,19 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../../src/cli/commands/run.ts'
 import { createSimulator, saveSnapshot } from '../../../src/index.ts'
 import type { ReporterName } from '../../../src/workbench/scenario/runner/reporters.ts'
 import { commandOutput } from '../../cli/command-output.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 import { BROKEN, STORY } from './stories.ts'
 
 let folder: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'scenarios-'))
+  folder = temporaryFolder()
 })
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
-
 /** As seen from the folder of a test. */
 const SHIPPED = relative(join(tmpdir(), 'any'), 'scenarios')
 

@@ -1,11 +1,11 @@
 /** Requests that a script sends as they are, and answers that it takes later. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Play, runScenario, scenario } from '../../../src/workbench/scenario/index.ts'
 import { loadScenarios } from '../../../src/workbench/scenario/runner/files.ts'
 import type { ScenarioOptions } from '../../../src/workbench/scenario/scenario.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const WORLD: ScenarioOptions = {
   fixtures: 'two-nodes',
@@ -105,8 +105,7 @@ test('inference adds and removes scripted answers', () =>
   }))
 
 async function loadYaml(steps: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'send-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   writeFileSync(join(folder, 'a.yaml'), `title: a story\ngiven: { seed: 1 }\nsteps:\n${steps}`)
   const [loaded] = await loadScenarios(join(folder, 'a.yaml'), folder)
   return loaded!

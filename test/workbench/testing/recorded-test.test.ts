@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
 import { beginRecording, keepRecording } from '../../../src/workbench/testing/recorded-test.ts'
 import { commanded } from '../../cli/commanded.ts'
 import { sendTo } from '../../setup/send-to.ts'
+import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 test('a failed test keeps its recording, and the report has the file and the command that replays it', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'failed-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const sim = createSimulator({ seed: 4 })
   const recording = beginRecording(sim)
   await sendTo(sim, 'GET /deploy/list')

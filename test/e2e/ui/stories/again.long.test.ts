@@ -1,12 +1,10 @@
 /** Files that run again: the page of a failed test, and a recording that is opened beside the world of a server. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { recordSimulator } from '../../../../src/simulator/history/record.ts'
 import { createSimulator, type Simulator } from '../../../../src/simulator/simulator.ts'
 import { beginRecording, keepPage } from '../../../../src/workbench/testing/recorded-test.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 import { pageTest } from '../../chromium.ts'
 import { dragTimeTo, openControlRoom, openPage } from '../control-room.ts'
 
@@ -23,8 +21,7 @@ async function deploy(sim: Simulator): Promise<void> {
 
 describe('a file', () => {
   pageTest('of a failed test shows its world as it ended, and as it was', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'again-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     const sim = createSimulator({ fixtures: 'two-nodes', seed: 7 })
     const recording = beginRecording(sim)
     await deploy(sim)

@@ -1,9 +1,9 @@
 /** What a person breaks, and where it leads: from a click on a node to the money, and to a scenario that repeats it. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { runFiles } from '../../../../src/workbench/scenario/index.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 import { pageTest } from '../../chromium.ts'
 import { openControlRoom, sendAsClient } from '../control-room.ts'
 
@@ -95,8 +95,7 @@ describe('breaking', () => {
       await expect.poll(() => scenario.textContent()).toContain(isAlone ? 'node.crash' : 'GET /deploy/list')
       const download = page.waitForEvent('download')
       await did.getByRole('button', { name: 'Save as scenario.yaml' }).click()
-      const folder = mkdtempSync(join(tmpdir(), 'story-'))
-      onTestFinished(() => rmSync(folder, { recursive: true }))
+      const folder = temporaryFolder()
       const file = join(folder, 'scenario.yaml')
       await (await download).saveAs(file)
       expect(readFileSync(file, 'utf8')).toBe(await scenario.textContent())
@@ -126,8 +125,7 @@ describe('breaking', () => {
     await did.getByRole('button', { name: 'Record as scenario' }).click()
     const text = await did.getByRole('region', { name: 'Scenario in TypeScript' }).textContent()
     await did.getByRole('button', { name: 'Save as scenario.ts' }).waitFor()
-    const folder = mkdtempSync(join(tmpdir(), 'story-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     const file = join(folder, 'scenario.ts')
     writeFileSync(file, text!)
     for (const update of [true, false]) {

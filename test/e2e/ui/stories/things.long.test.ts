@@ -1,9 +1,9 @@
 /** What a person finds by its kind, in a run of a scenario, and in a comparison with a snapshot. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { ScenarioLibrary } from '../../../../src/workbench/scenario/runner/library.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 import { pageTest } from '../../chromium.ts'
 import { openControlRoom, sendAsClient } from '../control-room.ts'
 
@@ -64,8 +64,7 @@ describe('the worlds', () => {
 
 describe('a scenario', () => {
   pageTest('is run in the page, says why it fails, and shows its world at a step', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'scenarios-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder()
     writeFileSync(join(folder, 'start.yaml'), SCENARIO)
     const { page, sim, server, problems } = await openControlRoom({
       ...{ fixtures: 'empty', view: 'faults' },

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
@@ -10,6 +9,7 @@ import { parseHar, playHar } from '../../../../src/simulator/history/replay/har.
 import { listExchanges } from '../../../../src/simulator/history/timeline.ts'
 import { commanded } from '../../../cli/commanded.ts'
 import { sendTo } from '../../../setup/send-to.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 
 let folder: string
 let file: string
@@ -21,7 +21,7 @@ const entry = (url: string, more: object = {}) => ({
 })
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'formats-'))
+  folder = temporaryFolder()
   file = join(folder, 'run.ndjson')
   const sim = createSimulator({ fixtures: 'two-nodes', seed: 3, inferencePace: 'clock' })
   const recording = sim.record({ file })
@@ -38,7 +38,6 @@ beforeEach(async () => {
   sim.cluster.node('h100-0').crash()
   await sim.clock.advance('1h')
   recording.stop()
-  return () => rmSync(folder, { recursive: true })
 })
 
 test('replay plays a HAR file into a world that answers the same, and names what differs', {

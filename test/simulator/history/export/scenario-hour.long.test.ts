@@ -1,17 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSimulator } from '../../../../src/index.ts'
 import { type ScenarioFormat, toScenario } from '../../../../src/simulator/history/export/scenario.ts'
 import { parseRecording } from '../../../../src/simulator/history/file.ts'
 import { runScenario } from '../../../../src/workbench/scenario/index.ts'
 import { loadScenarios } from '../../../../src/workbench/scenario/runner/files.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 import { playMixedHour } from '../mixed-hour.ts'
 
 test('the scenarios of a mixed hour pass at once', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'scenario-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const sim = createSimulator({ seed: 5, weather: 'bad-week', inferencePace: 'clock' })
   const recording = sim.record()
   await playMixedHour(sim, (input, init) => sim.fetch(input, init), 'http://sim')

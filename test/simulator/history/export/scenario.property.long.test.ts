@@ -1,14 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { eventLoopTurn } from '../../../../src/lib/real-time.ts'
 import { loadTokenizer } from '../../../../src/service/openai/tokenizer.ts'
 import { toScenario } from '../../../../src/simulator/history/export/scenario.ts'
 import { parseRecording } from '../../../../src/simulator/history/file.ts'
 import { runScenario } from '../../../../src/workbench/scenario/index.ts'
 import { loadScenarios } from '../../../../src/workbench/scenario/runner/files.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 import { clock, Player, play } from '../plays.ts'
 
 const RUNS = Number(process.env.INVARIANT_RUNS ?? 10)
@@ -16,8 +16,7 @@ const RUNS = Number(process.env.INVARIANT_RUNS ?? 10)
 await loadTokenizer()
 
 test('a scenario of a recording passes at once when plays and paces are random', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'scenarios-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   let files = 0
   await fc.assert(
     fc.asyncProperty(

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type RunArguments, run } from '../../../../src/cli/commands/run.ts'
@@ -9,12 +8,12 @@ import { parseRecording } from '../../../../src/simulator/history/file.ts'
 import { commandOutput } from '../../../cli/command-output.ts'
 import { commanded } from '../../../cli/commanded.ts'
 import { sendTo } from '../../../setup/send-to.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 
 let folder: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'scenario-'))
-  return () => rmSync(folder, { recursive: true })
+  folder = temporaryFolder()
 })
 
 interface Recorded {

@@ -1,14 +1,14 @@
 /** Findings with one cause are one finding, and those that do more harm come first. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { KnownFindings } from '../../../../src/cli/explore/known.ts'
 import { type ExploredFlow, formatFlow, formatFlowJson, formatFlowsJunit } from '../../../../src/cli/explore/report.ts'
 import { explore, type FlowReport, replayPlan } from '../../../../src/workbench/explore/explore-flow.ts'
 import type { FlowFunction } from '../../../../src/workbench/explore/flow.ts'
 import { mergeFindings } from '../../../../src/workbench/explore/report/merged-findings.ts'
 import { type SurviveOptions, toSurvive } from '../../../../src/workbench/testing/to-survive.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 
 /** Reads two lists. Its one loop for retries does not wait as long as the service asks. */
 const hasty: FlowFunction = async ({ fetch, url, token, sleep }) => {
@@ -36,8 +36,7 @@ beforeAll(async () => {
 
 /** Returns a report as the command line prints it, with some signatures in its file of known findings. */
 async function sorted(report: FlowReport, known: readonly string[] = []): Promise<ExploredFlow> {
-  const folder = mkdtempSync(join(tmpdir(), 'known-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder()
   const entries = known.map(signature => ({ flow: 'hasty', signature, reason: 'a nightly job', date: '2026-11-30' }))
   writeFileSync(join(folder, 'known.yaml'), JSON.stringify({ findings: entries }))
   const findings = (await KnownFindings.read('known.yaml', folder)).sort(report)

@@ -1,10 +1,10 @@
 /** Results files: they grow line by line, survive their process, and are joined. */
 import { spawnSync } from 'node:child_process'
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { hostname, tmpdir } from 'node:os'
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { merge } from '../../../../src/cli/commands/merge.ts'
 import { mergeResults } from '../../../../src/workbench/explore/shards/merge.ts'
 import { playShard, type RunnableTest, type SeedOutcome } from '../../../../src/workbench/explore/shards/play-shard.ts'
@@ -15,16 +15,13 @@ import {
   type TestSeed,
 } from '../../../../src/workbench/explore/shards/results.ts'
 import { commandOutput } from '../../../cli/command-output.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 import { wall } from '../../../setup/wall-clock.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-results-'))
+  folder = temporaryFolder()
 })
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
-
 const RANGE = { from: 1, to: 60 }
 
 /** Fails with every seventh seed. The plan of a finding is shrunk only once in a shard, to a size that the seed gives. */

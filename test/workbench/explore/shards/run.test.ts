@@ -1,15 +1,15 @@
 /** The flags of `run` with which a process plays a part of the seeds. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type RunArguments, run } from '../../../../src/cli/commands/run.ts'
 import { seedList } from '../../../../src/cli/values.ts'
 import { commandOutput } from '../../../cli/command-output.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'modelhost-sim-run-'))
+  folder = temporaryFolder()
   const json = (status: string) =>
     JSON.stringify({
       title: 'a deployment starts',
@@ -21,7 +21,6 @@ beforeEach(() => {
 })
 afterEach(() => {
   vi.unstubAllEnvs()
-  rmSync(folder, { recursive: true })
 })
 
 async function play(args: RunArguments) {

@@ -1,24 +1,20 @@
 /** What operations take, durations and names in YAML and JSON: judged when a file is loaded, as far as can be known then. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { operations } from '../../../../src/service/index.ts'
 import { OPERATION_INPUTS } from '../../../../src/workbench/scenario/documents/operation-input.ts'
 import { scenarioJsonSchema } from '../../../../src/workbench/scenario/documents/schema.ts'
 import { loadScenarios } from '../../../../src/workbench/scenario/runner/files.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 
 let folder: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'inputs-'))
+  folder = temporaryFolder()
 })
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
-
 /** What is said to a file, without its name. */
 async function said(text: string): Promise<string> {
   writeFileSync(join(folder, 'story.yaml'), text)

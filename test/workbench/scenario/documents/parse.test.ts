@@ -1,10 +1,10 @@
 /** Scenarios as YAML and JSON: the same as scripts, and their mistakes reported by line and column. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { runScenario } from '../../../../src/workbench/scenario/index.ts'
 import { loadScenarios } from '../../../../src/workbench/scenario/runner/files.ts'
+import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 
 const FORMS = 'test/workbench/scenario/forms'
 
@@ -29,12 +29,8 @@ describe('a scenario is the same as data and as a script', () => {
 let folder: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'documents-'))
+  folder = temporaryFolder()
 })
-afterEach(() => {
-  rmSync(folder, { recursive: true })
-})
-
 async function mistake(text: string, name = 'story.yaml'): Promise<string> {
   writeFileSync(join(folder, name), text)
   return loadScenarios(join(folder, name), folder).then(
