@@ -4,6 +4,7 @@ import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { IndexError, Store } from '../../src/simulation/store.ts'
 import { DataError, type UserWrite } from '../../src/simulator/collection-sync.ts'
 import { createData } from '../../src/simulator/msw-collections.ts'
+import { forAllAsync } from '../setup/for-all.ts'
 
 const NEW_VOICE = {
   user_id: 'user_1',
@@ -152,8 +153,10 @@ test('both sides are equal at the end of concurrent writes of users and endpoint
   const key = fc.constantFrom('a', 'b')
   const action = fc.constantFrom('create', 'update', 'delete')
   const step = fc.record({ by: fc.constantFrom('user', 'endpoint'), action, key, turns: fc.nat(12) })
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async steps => {
+  await forAllAsync(
+    [fc.array(step, { maxLength: 12 })],
+    { numRuns: 5 * Number(process.env.INVARIANT_RUNS ?? 8) },
+    async steps => {
       const store = new Store(loadFixture('empty'))
       const data = await createData(store)
       const asked: Promise<unknown>[] = []
@@ -177,8 +180,7 @@ test('both sides are equal at the end of concurrent writes of users and endpoint
       await Promise.allSettled(asked)
       await data.whenIdle()
       expect(byKey(rows(data.voices))).toEqual(byKey(store.voices.all()))
-    }),
-    { numRuns: 5 * Number(process.env.INVARIANT_RUNS ?? 8) },
+    },
   )
 })
 

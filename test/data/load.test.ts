@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LoadTraceError, OfferedLoad, parseLoadTrace } from '../../src/data/offered-load.ts'
 import { jsonPath, problemsOf } from '../../src/lib/zod-problems.ts'
+import { forAll } from '../setup/for-all.ts'
 
 function complaints(load: unknown): string[] {
   const result = OfferedLoad.safeParse(load)
@@ -137,21 +138,17 @@ describe('a trace of load', () => {
   })
 
   test('reads written traces, and each error has a line number', () => {
-    fc.assert(
-      fc.property(fc.uniqueArray(fc.nat(1e9)), fc.nat(), (times, seed) => {
-        const points = [...times, 1e9 + 1].sort((a, b) => a - b).map(at => ({ at, rps: (at * seed) % 1009 }))
-        expect(parseLoadTrace(points.map(({ at, rps }) => `${at / 1e6},${rps}`).join('\n'))).toEqual(points)
-      }),
-    )
-    fc.assert(
-      fc.property(fc.array(fc.constantFrom('0', '1', '-', ',', '\n', '.', 'e', 'x'), { maxLength: 30 }), letters => {
-        try {
-          parseLoadTrace(letters.join(''))
-        } catch (error) {
-          expect(error).toBeInstanceOf(LoadTraceError)
-          expect((error as LoadTraceError).line).toBeGreaterThan(0)
-        }
-      }),
-    )
+    forAll([fc.uniqueArray(fc.nat(1e9)), fc.nat()], (times, seed) => {
+      const points = [...times, 1e9 + 1].sort((a, b) => a - b).map(at => ({ at, rps: (at * seed) % 1009 }))
+      expect(parseLoadTrace(points.map(({ at, rps }) => `${at / 1e6},${rps}`).join('\n'))).toEqual(points)
+    })
+    forAll([fc.array(fc.constantFrom('0', '1', '-', ',', '\n', '.', 'e', 'x'), { maxLength: 30 })], letters => {
+      try {
+        parseLoadTrace(letters.join(''))
+      } catch (error) {
+        expect(error).toBeInstanceOf(LoadTraceError)
+        expect((error as LoadTraceError).line).toBeGreaterThan(0)
+      }
+    })
   })
 })

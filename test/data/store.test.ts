@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { loadFixture } from '../../src/data/fixtures/load.ts'
 import { Voice } from '../../src/data/records/account.ts'
 import { Index, IndexError, type IndexWrite, Store } from '../../src/simulation/store.ts'
+import { forAll } from '../setup/for-all.ts'
 
 const voice = (voice_id: string, name = voice_id): Voice => ({
   user_id: 'user_1',
@@ -92,33 +93,31 @@ test('forks of forks are independent worlds in any order of writes', () => {
     fc.record({ do: fc.constant('fork' as const), on: fc.nat(7) }),
     fc.record({ do: fc.constant('list' as const), on: fc.nat(7) }),
   )
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 40 }), steps => {
-      const indexes = [voices([voice('a')])]
-      const plain = [new Map([['a', voice('a')]])]
-      for (const each of steps) {
-        const at = each.on % indexes.length
-        const index = indexes[at]!
-        const model = plain[at]!
-        if (each.do === 'put') {
-          index.put(voice(each.key, each.name))
-          model.set(each.key, voice(each.key, each.name))
-        } else if (each.do === 'delete') {
-          expect(index.delete(each.key)).toBe(model.delete(each.key))
-        } else if (each.do === 'fork' && indexes.length < 8) {
-          indexes.push(index.fork())
-          plain.push(new Map(model))
-        } else {
-          index.all()
-        }
+  forAll([fc.array(step, { maxLength: 40 })], steps => {
+    const indexes = [voices([voice('a')])]
+    const plain = [new Map([['a', voice('a')]])]
+    for (const each of steps) {
+      const at = each.on % indexes.length
+      const index = indexes[at]!
+      const model = plain[at]!
+      if (each.do === 'put') {
+        index.put(voice(each.key, each.name))
+        model.set(each.key, voice(each.key, each.name))
+      } else if (each.do === 'delete') {
+        expect(index.delete(each.key)).toBe(model.delete(each.key))
+      } else if (each.do === 'fork' && indexes.length < 8) {
+        indexes.push(index.fork())
+        plain.push(new Map(model))
+      } else {
+        index.all()
       }
-      for (const [at, index] of indexes.entries()) {
-        expect(index.all()).toEqual([...plain[at]!.values()])
-        expect(index.size).toBe(plain[at]!.size)
-        for (const each of ['a', 'b', 'c']) expect(index.get(each)).toEqual(plain[at]!.get(each))
-      }
-    }),
-  )
+    }
+    for (const [at, index] of indexes.entries()) {
+      expect(index.all()).toEqual([...plain[at]!.values()])
+      expect(index.size).toBe(plain[at]!.size)
+      for (const each of ['a', 'b', 'c']) expect(index.get(each)).toEqual(plain[at]!.get(each))
+    }
+  })
 })
 
 test('a write to a fork of a store does not change the store', () => {

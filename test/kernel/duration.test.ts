@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DURATION_PATTERN, formatDuration, micros } from '../../src/kernel/duration.ts'
+import { forAll } from '../setup/for-all.ts'
 
 describe('durations', () => {
   test.each([
@@ -67,17 +68,14 @@ describe('durations', () => {
       fc.integer({ min: 0, max: 99 }).map(String),
     )
     const anyText = fc.array(piece, { maxLength: 7 }).map(pieces => pieces.join(''))
-    fc.assert(
-      fc.property(anyText, text => {
-        let reason = ''
-        try {
-          micros(text)
-        } catch (error) {
-          reason = (error as Error).message
-        }
-        expect(pattern.test(text)).toBe(reason === '' || /longer than/.test(reason))
-      }),
-      { numRuns: 2_000 },
-    )
+    forAll([anyText], { numRuns: 2_000 }, text => {
+      let reason = ''
+      try {
+        micros(text)
+      } catch (error) {
+        reason = (error as Error).message
+      }
+      expect(pattern.test(text)).toBe(reason === '' || /longer than/.test(reason))
+    })
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { formatTraceLine } from '../../src/kernel/entry.ts'
 import { Journal } from '../../src/kernel/journal.ts'
 import { Generation, Row } from '../../src/kernel/row.ts'
+import { forAll } from '../setup/for-all.ts'
 
 class Thing extends Row {}
 
@@ -12,27 +13,21 @@ const kinds = ['thing.made', 'thing.moved', 'thing.gone']
 describe('the digest', () => {
   test('depends on the order of the events of one subject, and not on the order of subjects', () => {
     const event = fc.record({ thing: fc.nat(4), kind: fc.constantFrom(...kinds), value: fc.integer() })
-    fc.assert(
-      fc.property(
-        fc.array(event, { minLength: 1, maxLength: 40 }),
-        fc.infiniteStream(fc.nat(1000)),
-        (events, order) => {
-          // Shuffled, but what happens to one thing keeps its order.
-          const queues = new Map<number, typeof events>()
-          for (const one of events) queues.set(one.thing, [...(queues.get(one.thing) ?? []), one])
-          const shuffled: typeof events = []
-          while (queues.size > 0) {
-            const things = [...queues.keys()]
-            const thing = things[order.next().value! % things.length]!
-            const [first, ...rest] = queues.get(thing)!
-            shuffled.push(first!)
-            if (rest.length > 0) queues.set(thing, rest)
-            else queues.delete(thing)
-          }
-          expect(digestOf(shuffled)).toBe(digestOf(events))
-        },
-      ),
-    )
+    forAll([fc.array(event, { minLength: 1, maxLength: 40 }), fc.infiniteStream(fc.nat(1000))], (events, order) => {
+      // Shuffled, but what happens to one thing keeps its order.
+      const queues = new Map<number, typeof events>()
+      for (const one of events) queues.set(one.thing, [...(queues.get(one.thing) ?? []), one])
+      const shuffled: typeof events = []
+      while (queues.size > 0) {
+        const things = [...queues.keys()]
+        const thing = things[order.next().value! % things.length]!
+        const [first, ...rest] = queues.get(thing)!
+        shuffled.push(first!)
+        if (rest.length > 0) queues.set(thing, rest)
+        else queues.delete(thing)
+      }
+      expect(digestOf(shuffled)).toBe(digestOf(events))
+    })
     const one = { thing: 1, kind: 'thing.made', value: 1 }
     const other = { thing: 1, kind: 'thing.moved', value: 1 }
     expect(digestOf([one, other])).not.toBe(digestOf([other, one]))
@@ -75,30 +70,24 @@ describe('the journal', () => {
     const value = fc.oneof(fc.string(), fc.integer(), fc.double({ noNaN: true }), fc.boolean(), fc.constant(null))
     const name = fc.constantFrom('gpu', 'node', 'reason', 'from', 'to', 'image', 'weights')
     const fields = fc.option(fc.dictionary(name, value, { maxKeys: 7, noNullPrototype: true }), { nil: undefined })
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.constantFrom(...kinds), fields), { maxLength: 60 }),
-        fc.nat(60),
-        (events, kept) => {
-          const journal = new Journal(kept + 1)
-          const thing = new Thing(generation, 'a')
-          const heard: unknown[] = []
-          journal.listen(entry => heard.push([entry.kind, entry.fields]))
-          const watched: number[] = []
-          const stop = journal.watch(seq => watched.push(seq))
-          for (const [i, [kind, given]] of events.entries()) journal.record(thing, i, kind, given)
-          const entries = journal.entries().map(entry => [entry.kind, entry.fields])
-          expect(entries).toEqual(events.slice(-(kept + 1)))
-          expect(heard).toEqual(events)
-          expect(watched).toEqual(events.map((_, i) => i + 1))
-          stop()
-          journal.record(thing, events.length, 'thing.moved')
-          expect(watched).toHaveLength(events.length)
-          const names = (of: readonly unknown[]) => of.map(one => Object.keys((one as [string, object])[1] ?? {}))
-          expect(names(entries)).toEqual(names(events.slice(-(kept + 1))))
-        },
-      ),
-    )
+    forAll([fc.array(fc.tuple(fc.constantFrom(...kinds), fields), { maxLength: 60 }), fc.nat(60)], (events, kept) => {
+      const journal = new Journal(kept + 1)
+      const thing = new Thing(generation, 'a')
+      const heard: unknown[] = []
+      journal.listen(entry => heard.push([entry.kind, entry.fields]))
+      const watched: number[] = []
+      const stop = journal.watch(seq => watched.push(seq))
+      for (const [i, [kind, given]] of events.entries()) journal.record(thing, i, kind, given)
+      const entries = journal.entries().map(entry => [entry.kind, entry.fields])
+      expect(entries).toEqual(events.slice(-(kept + 1)))
+      expect(heard).toEqual(events)
+      expect(watched).toEqual(events.map((_, i) => i + 1))
+      stop()
+      journal.record(thing, events.length, 'thing.moved')
+      expect(watched).toHaveLength(events.length)
+      const names = (of: readonly unknown[]) => of.map(one => Object.keys((one as [string, object])[1] ?? {}))
+      expect(names(entries)).toEqual(names(events.slice(-(kept + 1))))
+    })
   })
 
   test('shows the outcome of a request that ended after it was recorded, until its place has another entry', () => {

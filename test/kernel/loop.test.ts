@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Agenda, PRIORITY } from '../../src/kernel/agenda.ts'
 import { Clock } from '../../src/kernel/clock.ts'
 import { DEFAULT_EVENT_LIMITS, Loop } from '../../src/kernel/loop.ts'
+import { forAll } from '../setup/for-all.ts'
 
 /** A world of chains: each event schedules the next of its chain after the chain's step. */
 function chains(steps: readonly number[], bounds = DEFAULT_EVENT_LIMITS) {
@@ -20,24 +21,24 @@ function chains(steps: readonly number[], bounds = DEFAULT_EVENT_LIMITS) {
 
 describe('advancing', () => {
   test('is additive: every division into advances gives the same events at the same times', () => {
-    fc.assert(
-      fc.property(
+    forAll(
+      [
         fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 }),
         fc.array(fc.nat(20), { minLength: 1, maxLength: 12 }),
-        (steps, slices) => {
-          const whole = chains(steps)
-          const sliced = chains(steps)
-          const total = slices.reduce((sum, slice) => sum + slice, 0)
-          whole.loop.runTo(total)
-          let at = 0
-          for (const slice of slices) {
-            at += slice
-            sliced.loop.runTo(at)
-          }
-          expect(sliced.log).toEqual(whole.log)
-          expect([sliced.clock.now, whole.clock.now]).toEqual([total, total])
-        },
-      ),
+      ],
+      (steps, slices) => {
+        const whole = chains(steps)
+        const sliced = chains(steps)
+        const total = slices.reduce((sum, slice) => sum + slice, 0)
+        whole.loop.runTo(total)
+        let at = 0
+        for (const slice of slices) {
+          at += slice
+          sliced.loop.runTo(at)
+        }
+        expect(sliced.log).toEqual(whole.log)
+        expect([sliced.clock.now, whole.clock.now]).toEqual([total, total])
+      },
     )
   })
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { exp, ln, normalQuantile } from '../../src/kernel/exact-math.ts'
 import { ByteHash, Chance, hash32, hash32Pair, philox, purpose, TextHasher } from '../../src/kernel/random.ts'
 import { anyText } from '../lib/any-text.ts'
+import { forAll } from '../setup/for-all.ts'
 
 const DRAW = purpose('test.draw')
 
@@ -35,18 +36,16 @@ describe('chance', () => {
   })
 
   test('hash32Pair and keys are equal to hash32 by each seed', () => {
-    fc.assert(
-      fc.property(anyText, fc.nat(), fc.nat(), (text, hi, lo) => {
-        expect(hash32Pair(text, hi, lo)).toEqual({ hi: hash32(text, hi), lo: hash32(text, lo) })
-        const hasher = new TextHasher(hi, lo)
-        hasher.hash('another text')
-        hasher.hash(text)
-        expect([hasher.hi >>> 0, hasher.lo >>> 0]).toEqual([hash32(text, hi), hash32(text, lo)])
-        const joined = `kind\u0000${text}\u00003`
-        const key = { hi: hash32(joined, 0x243f6a88) | 0, lo: hash32(joined, 0x85a308d3) | 0 }
-        expect(new Chance(1).key('kind', text, 3)).toEqual(key)
-      }),
-    )
+    forAll([anyText, fc.nat(), fc.nat()], (text, hi, lo) => {
+      expect(hash32Pair(text, hi, lo)).toEqual({ hi: hash32(text, hi), lo: hash32(text, lo) })
+      const hasher = new TextHasher(hi, lo)
+      hasher.hash('another text')
+      hasher.hash(text)
+      expect([hasher.hi >>> 0, hasher.lo >>> 0]).toEqual([hash32(text, hi), hash32(text, lo)])
+      const joined = `kind\u0000${text}\u00003`
+      const key = { hi: hash32(joined, 0x243f6a88) | 0, lo: hash32(joined, 0x85a308d3) | 0 }
+      expect(new Chance(1).key('kind', text, 3)).toEqual(key)
+    })
   })
 
   test('is uniform: 100,000 draws fill ten bins within 3 %', () => {
@@ -87,16 +86,12 @@ describe('chance', () => {
 
 describe('portable arithmetic', () => {
   test('exp and ln differ from those of the engine by at most 1e-12', () => {
-    fc.assert(
-      fc.property(fc.double({ min: -30, max: 30, noNaN: true }), x => {
-        expect(Math.abs(exp(x) / Math.exp(x) - 1)).toBeLessThan(1e-12)
-      }),
-    )
-    fc.assert(
-      fc.property(fc.double({ min: 1e-12, max: 1e12, noNaN: true }), x => {
-        expect(Math.abs(ln(x) - Math.log(x))).toBeLessThan(1e-11)
-      }),
-    )
+    forAll([fc.double({ min: -30, max: 30, noNaN: true })], x => {
+      expect(Math.abs(exp(x) / Math.exp(x) - 1)).toBeLessThan(1e-12)
+    })
+    forAll([fc.double({ min: 1e-12, max: 1e12, noNaN: true })], x => {
+      expect(Math.abs(ln(x) - Math.log(x))).toBeLessThan(1e-11)
+    })
   })
 
   test('the normal quantile has its known values', () => {
@@ -109,21 +104,19 @@ describe('portable arithmetic', () => {
 
 describe('the hash of bytes', () => {
   test('does not depend on the division of the bytes into calls', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), fc.array(fc.nat(200), { maxLength: 6 }), (bytes, cuts) => {
-        const whole = new ByteHash()
-        whole.update(bytes)
-        const pieces = new ByteHash()
-        let from = 0
-        for (const cut of [...cuts].sort((a, b) => a - b)) {
-          const to = Math.min(bytes.length, cut)
-          pieces.update(bytes.subarray(from, Math.max(from, to)))
-          from = Math.max(from, to)
-        }
-        pieces.update(bytes.subarray(from))
-        expect(pieces.digest()).toBe(whole.digest())
-      }),
-    )
+    forAll([fc.uint8Array({ maxLength: 200 }), fc.array(fc.nat(200), { maxLength: 6 })], (bytes, cuts) => {
+      const whole = new ByteHash()
+      whole.update(bytes)
+      const pieces = new ByteHash()
+      let from = 0
+      for (const cut of [...cuts].sort((a, b) => a - b)) {
+        const to = Math.min(bytes.length, cut)
+        pieces.update(bytes.subarray(from, Math.max(from, to)))
+        from = Math.max(from, to)
+      }
+      pieces.update(bytes.subarray(from))
+      expect(pieces.digest()).toBe(whole.digest())
+    })
   })
 
   test('changes with each bit', () => {

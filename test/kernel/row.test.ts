@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { describeRow, Generation, Row, type RowClass } from '../../src/kernel/row.ts'
 import { Table } from '../../src/kernel/table.ts'
 import { ROW_CLASSES } from '../../src/simulation/archived-classes.ts'
+import { forAll } from '../setup/for-all.ts'
 
 const HASH_WORDS = ['h0', 'h1', 'h2', 'h3']
 
@@ -131,20 +132,17 @@ test.each(Object.entries(ROW_CLASSES) as [string, RowClass<Row>][])(
       owned: fc.integer().map(value => new Tally(value)),
     })
     const rows = fc.tuple(...layout.fields.map(({ storage }) => values.map(value => value[storage])))
-    fc.assert(
-      fc.property(rows, fieldValues => {
-        const fields = Object.fromEntries(layout.names.map((name, i) => [name, fieldValues[i]])) as unknown as Row
-        const restored = layout.restore(fields)
-        const generation = new Generation()
-        const copy = layout.copy(restored, generation)
-        expect(restored).toBeInstanceOf(rowClass)
-        expect(copy).toBeInstanceOf(rowClass)
-        expect(layout.valuesOf(restored)).toEqual(fieldValues)
-        expect(layout.valuesOf(copy)).toEqual(fieldValues)
-        expect(copy.generation).toBe(generation)
-        layout.assertStorage(copy)
-      }),
-      { numRuns: 20 },
-    )
+    forAll([rows], { numRuns: 20 }, fieldValues => {
+      const fields = Object.fromEntries(layout.names.map((name, i) => [name, fieldValues[i]])) as unknown as Row
+      const restored = layout.restore(fields)
+      const generation = new Generation()
+      const copy = layout.copy(restored, generation)
+      expect(restored).toBeInstanceOf(rowClass)
+      expect(copy).toBeInstanceOf(rowClass)
+      expect(layout.valuesOf(restored)).toEqual(fieldValues)
+      expect(layout.valuesOf(copy)).toEqual(fieldValues)
+      expect(copy.generation).toBe(generation)
+      layout.assertStorage(copy)
+    })
   },
 )

@@ -2,6 +2,7 @@ import { isIPv4, isIPv6 } from 'node:net'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isAddressAllowed, isIpRange } from '../../src/lib/ip-ranges.ts'
+import { forAll } from '../setup/for-all.ts'
 
 test.each([
   ['203.0.113.7', '203.0.113.7', true],
@@ -76,21 +77,11 @@ const v4 = fc.ipV4()
 const v6 = fc.ipV6()
 
 test('an address is in its own range of any length, and only parses when Node agrees', () => {
-  fc.assert(
-    fc.property(v4, fc.integer({ min: 0, max: 32 }), (address, bits) =>
-      isAddressAllowed(address, [`${address}/${bits}`]),
-    ),
-  )
-  fc.assert(
-    fc.property(v6, fc.integer({ min: 0, max: 128 }), (address, bits) =>
-      isAddressAllowed(address, [`${address}/${bits}`]),
-    ),
-  )
-  fc.assert(
-    fc.property(fc.stringMatching(/^[0-9a-f:.]{0,24}$/), text => {
-      expect(isIpRange(text)).toBe(isIPv4(text) || isIPv6(text))
-    }),
-  )
+  forAll([v4, fc.integer({ min: 0, max: 32 })], (address, bits) => isAddressAllowed(address, [`${address}/${bits}`]))
+  forAll([v6, fc.integer({ min: 0, max: 128 })], (address, bits) => isAddressAllowed(address, [`${address}/${bits}`]))
+  forAll([fc.stringMatching(/^[0-9a-f:.]{0,24}$/)], text => {
+    expect(isIpRange(text)).toBe(isIPv4(text) || isIPv6(text))
+  })
 })
 
 test('a text is an address exactly when Node says so, near valid addresses too', { tags: 'slow' }, () => {
@@ -105,29 +96,22 @@ test('a text is an address exactly when Node says so, near valid addresses too',
       const place = at % (text.length + 1)
       return text.slice(0, place) + piece + text.slice(place + cut)
     })
-  fc.assert(
-    fc.property(mutated, text => {
-      expect(isIpRange(text)).toBe(isIPv4(text) || isIPv6(text))
-    }),
-    { numRuns: 2000 },
-  )
+  forAll([mutated], { numRuns: 2000 }, text => {
+    expect(isIpRange(text)).toBe(isIPv4(text) || isIPv6(text))
+  })
 })
 
 test('a prefix decides by exactly its bits', () => {
   const number = fc.nat({ max: 0xffff_ffff })
   const dotted = (value: number) => [24, 16, 8, 0].map(shift => (value >>> shift) & 255).join('.')
-  fc.assert(
-    fc.property(number, number, fc.integer({ min: 1, max: 32 }), (a, b, bits) => {
-      const expected = a >>> (32 - bits) === b >>> (32 - bits)
-      expect(isAddressAllowed(dotted(a), [`${dotted(b)}/${bits}`])).toBe(expected)
-    }),
-  )
+  forAll([number, number, fc.integer({ min: 1, max: 32 })], (a, b, bits) => {
+    const expected = a >>> (32 - bits) === b >>> (32 - bits)
+    expect(isAddressAllowed(dotted(a), [`${dotted(b)}/${bits}`])).toBe(expected)
+  })
 })
 
 test('an IPv4 address is the same when it comes wrapped', () => {
-  fc.assert(
-    fc.property(v4, v4, fc.integer({ min: 0, max: 32 }), (a, b, bits) => {
-      expect(isAddressAllowed(`::ffff:${a}`, [`${b}/${bits}`])).toBe(isAddressAllowed(a, [`${b}/${bits}`]))
-    }),
-  )
+  forAll([v4, v4, fc.integer({ min: 0, max: 32 })], (a, b, bits) => {
+    expect(isAddressAllowed(`::ffff:${a}`, [`${b}/${bits}`])).toBe(isAddressAllowed(a, [`${b}/${bits}`]))
+  })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { findSshKeyProblem, sshKeyIdentity } from '../../src/lib/ssh-public-key.ts'
+import { forAll } from '../setup/for-all.ts'
 
 // Written by ssh-keygen of OpenSSH.
 const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIExrXI5xj8Uk2P4xobchZMNsLgRmsx1lppx7hduKbLwl x@y'
@@ -74,15 +75,13 @@ describe('a public SSH key', () => {
   test('is not valid any more when a byte of its length or type is missing', () => {
     const [type, base64] = ED25519.split(' ') as [string, string]
     const whole = Buffer.from(base64, 'base64')
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: whole.length - 1 }), cut => {
-        expect(findSshKeyProblem(`${type} ${whole.subarray(0, cut).toString('base64')}`)).toBeDefined()
-      }),
-    )
+    forAll([fc.integer({ min: 0, max: whole.length - 1 })], cut => {
+      expect(findSshKeyProblem(`${type} ${whole.subarray(0, cut).toString('base64')}`)).toBeDefined()
+    })
   })
 
   test('of any text is an answer, never an error', () => {
-    fc.assert(fc.property(fc.string(), text => void findSshKeyProblem(text)))
-    fc.assert(fc.property(fc.base64String(), text => void findSshKeyProblem(`ssh-rsa ${text}`)))
+    forAll([fc.string()], text => void findSshKeyProblem(text))
+    forAll([fc.base64String()], text => void findSshKeyProblem(`ssh-rsa ${text}`))
   })
 })

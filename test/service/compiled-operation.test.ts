@@ -1,8 +1,10 @@
 /** What is prepared of an operation before its requests. */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CompiledOperation } from '../../src/service/http/compiled-operation.ts'
 import { operations } from '../../src/service/index.ts'
+import { forAll } from '../setup/for-all.ts'
 
 const withBody = Object.entries(operations).filter(([, { body }]) => body !== undefined)
 
@@ -26,14 +28,12 @@ describe('the parser of a body, compiled after many requests', () => {
           value: fc.oneof(fc.jsonValue(), fc.constantFrom(undefined, 0, 1.5, '', 'x', null, [], {})),
         })
         .map(({ field, value }) => ({ ...(example as object), [field]: value }))
-      fc.assert(
-        fc.property(fc.oneof(fc.constant(example), changed, fc.jsonValue()), value => {
-          const { success, data } = parser.safeParse(value)
-          const expected = schema.safeParse(value)
-          expect(success).toBe(expected.success)
-          expect(JSON.stringify(data)).toBe(JSON.stringify(expected.data))
-        }),
-      )
+      forAll([fc.oneof(fc.constant(example), changed, fc.jsonValue())], value => {
+        const { success, data } = parser.safeParse(value)
+        const expected = schema.safeParse(value)
+        expect(success).toBe(expected.success)
+        expect(JSON.stringify(data)).toBe(JSON.stringify(expected.data))
+      })
     },
   )
 })

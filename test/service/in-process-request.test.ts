@@ -1,7 +1,9 @@
 /** Requests that stay in the process are as `Request` makes them. */
+
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createInProcessRequest } from '../../src/service/client/in-process-request.ts'
+import { forAllAsync } from '../setup/for-all.ts'
 
 const create = (input: URL | string, init?: RequestInit) => new Request(input, init)
 
@@ -61,13 +63,11 @@ const Usual = fc.oneof(
 const Read = fc.constantFrom('text', 'text', 'json', 'formData', 'clone')
 
 test('a request in the process shows the same as a Request, without creating one', async () => {
-  await fc.assert(
-    fc.asyncProperty(Url, fc.option(Usual, { nil: undefined, freq: 9 }), Read, async (url, usual, read) => {
-      const init = usual as RequestInit | undefined
-      expect(createInProcessRequest(url, init) instanceof Request).toBe(false)
-      expect(await shown(createInProcessRequest, url, init, read)).toEqual(await shown(create, url, init, read))
-    }),
-  )
+  await forAllAsync([Url, fc.option(Usual, { nil: undefined, freq: 9 }), Read], async (url, usual, read) => {
+    const init = usual as RequestInit | undefined
+    expect(createInProcessRequest(url, init) instanceof Request).toBe(false)
+    expect(await shown(createInProcessRequest, url, init, read)).toEqual(await shown(create, url, init, read))
+  })
 })
 
 test.each<[string, URL | string, object?]>([

@@ -1,4 +1,5 @@
 /** Endpoints of a user: the pods of examples/own-endpoints. */
+
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
@@ -15,6 +16,7 @@ import { MoneyTracker, moneySeries } from '../../src/simulator/explain/money-tra
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts'
 import { explore, flow } from '../../src/workbench/explore/index.ts'
 import { matchers } from '../../src/workbench/testing/matchers.ts'
+import { forAllAsync } from '../setup/for-all.ts'
 import { askTo, refusalOf, sendTo } from '../setup/send-to.ts'
 
 const made = (options: SimulatorOptions = {}) => createSimulator({ endpoints, fixtures: 'empty', seed: 1, ...options })
@@ -479,8 +481,10 @@ test('reports and money equal the ledger for random prices of records, and for k
     act: fc.oneof(put, put, fc.constantFrom('x', 'y')),
     minutes: fc.integer({ min: 1, max: 90 }),
   })
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async steps => {
+  await forAllAsync(
+    [fc.array(step, { minLength: 1, maxLength: 12 })],
+    { numRuns: Number(process.env.INVARIANT_RUNS ?? 10) },
+    async steps => {
       const sim = made({ endpoints: { putThing: putThing(), drop: dropThing }, check: true })
       const tracker = new MoneyTracker(sim)
       let seconds = 0
@@ -513,8 +517,7 @@ test('reports and money equal the ledger for random prices of records, and for k
       }
       const billed = (await askTo(sim, 'GET /payment/usage/rent?from=0')).body.id_to_duration
       expect(Object.values<number>(billed).reduce((sum, one) => sum + one, 0)).toBe(seconds)
-    }),
-    { numRuns: Number(process.env.INVARIANT_RUNS ?? 10) },
+    },
   )
 })
 

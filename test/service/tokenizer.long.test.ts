@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { CountedTexts, countTokens, decodeTokens, loadTokenizer } from '../../src/service/openai/tokenizer.ts'
 import { type BytePairCore, mergeBytePairs } from '../../src/service/tokens/byte-pairs.ts'
 import { loadEncoding } from '../../src/service/tokens/encoding.ts'
+import { forAll } from '../setup/for-all.ts'
 
 await loadTokenizer()
 
@@ -47,12 +48,9 @@ test('any text has the tokens of gpt-tokenizer, with marks of the byte order and
     '\udc00',
     '\ufffd',
   )
-  fc.assert(
-    fc.property(fc.string({ unit, maxLength: 60 }), text => {
-      expect(core.encodeNative(text, new Set())).toEqual(reference.encodeNative(text, new Set()))
-    }),
-    { numRuns: 2_000 },
-  )
+  forAll([fc.string({ unit, maxLength: 60 })], { numRuns: 2_000 }, text => {
+    expect(core.encodeNative(text, new Set())).toEqual(reference.encodeNative(text, new Set()))
+  })
 })
 
 test('ordinary text of any length is counted exactly', () => {
@@ -75,13 +73,10 @@ test.each(['a', '🙂', '中', ' ', '!'])(
 test('countTokens equals the count of the tokenizer when a text has long words of any script', () => {
   const unit = fc.constantFrom(...'abcdeXYZ019-_=', 'é', 'ß', '中', '文', '字', 'ก', '🙂', '\u0301')
   const word = fc.string({ unit, minLength: 1, maxLength: 900 })
-  fc.assert(
-    fc.property(fc.array(word, { minLength: 1, maxLength: 4 }), words => {
-      const text = words.join(' ')
-      expect(countTokens(text)).toBe(exactly(text))
-    }),
-    { numRuns: 60 },
-  )
+  forAll([fc.array(word, { minLength: 1, maxLength: 4 })], { numRuns: 60 }, words => {
+    const text = words.join(' ')
+    expect(countTokens(text)).toBe(exactly(text))
+  })
 })
 
 test('texts that spell special tokens are counted as plain text', () => {

@@ -1,4 +1,5 @@
 /** What the lines of a batch run on: what live load leaves, what is lost and run again, and the wait for capacity. */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OfferedLoadInput } from '../../src/data/offered-load.ts'
@@ -6,6 +7,7 @@ import type { FixturePatch } from '../../src/data/records/fixture.ts'
 import { type Micros, SECOND } from '../../src/kernel/duration.ts'
 import { EMPTY_FLOW, FlowState } from '../../src/simulation/load/request-flow.ts'
 import { findSpareTime, spareSeconds } from '../../src/simulation/load/serving.ts'
+import { forAll } from '../setup/for-all.ts'
 import { anyLoad, anyStretch, curveOf } from './any-load.ts'
 import { batchOf, linesIn, many } from './batch-world.ts'
 import { runs, SLOWEST, SMALLEST } from './shared-capacity.ts'
@@ -137,30 +139,25 @@ describe('spare capacity', () => {
 
   test('and what was served are together what the instances can do', () => {
     const speed = { requestsPerSecond: 40 } as Parameters<FlowState['advance']>[1]
-    fc.assert(
-      fc.property(anyLoad(), anyStretch(), fc.nat(80), (load, [from, to], backlog) => {
-        const curve = curveOf(load)
-        const state = { ...EMPTY_FLOW, arrived: backlog, backlog }
-        const { served } = new FlowState(state).advance(curve, speed, 1, 50, from, to)
-        const spared = spareSeconds({ curve, capacity: 40, backlog, queueLimit: 50 }, from, to)
-        expect(served / 40 + spared).toBeCloseTo((to - from) / SECOND, 5)
-      }),
-    )
+    forAll([anyLoad(), anyStretch(), fc.nat(80)], (load, [from, to], backlog) => {
+      const curve = curveOf(load)
+      const state = { ...EMPTY_FLOW, arrived: backlog, backlog }
+      const { served } = new FlowState(state).advance(curve, speed, 1, 50, from, to)
+      const spared = spareSeconds({ curve, capacity: 40, backlog, queueLimit: 50 }, from, to)
+      expect(served / 40 + spared).toBeCloseTo((to - from) / SECOND, 5)
+    })
   })
 
   test('is found at the first microsecond that has it', () => {
-    fc.assert(
-      // Not all of it: whether the last bit of a sum is reached is a matter of rounding.
-      fc.property(anyLoad(), anyStretch(), fc.integer({ min: 1, max: 999 }), (load, [from, to], part) => {
-        const live = { curve: curveOf(load), capacity: 40, backlog: 10, queueLimit: 50 }
-        const wanted = (spareSeconds(live, from, to) * part) / 1000
-        fc.pre(wanted > 1e-3)
-        const at = findSpareTime(live, wanted, from, to)
-        expect(at).toBeLessThanOrEqual(to)
-        expect(spareSeconds(live, from, at)).toBeGreaterThanOrEqual(wanted - 1e-9)
-        expect(spareSeconds(live, from, at - 1)).toBeLessThan(wanted + 1e-9)
-      }),
-    )
+    forAll([anyLoad(), anyStretch(), fc.integer({ min: 1, max: 999 })], (load, [from, to], part) => {
+      const live = { curve: curveOf(load), capacity: 40, backlog: 10, queueLimit: 50 }
+      const wanted = (spareSeconds(live, from, to) * part) / 1000
+      fc.pre(wanted > 1e-3)
+      const at = findSpareTime(live, wanted, from, to)
+      expect(at).toBeLessThanOrEqual(to)
+      expect(spareSeconds(live, from, at)).toBeGreaterThanOrEqual(wanted - 1e-9)
+      expect(spareSeconds(live, from, at - 1)).toBeLessThan(wanted + 1e-9)
+    })
   })
 })
 

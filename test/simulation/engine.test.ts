@@ -14,6 +14,7 @@ import {
   type ModelFigures,
   throughputBand,
 } from '../../src/simulation/load/engine.ts'
+import { forAll } from '../setup/for-all.ts'
 import { anyWork } from './any-engine.ts'
 
 const dense = { experts: 0, expertsPerToken: 0 }
@@ -119,14 +120,12 @@ describe('laws of the model', () => {
   const requests = fc.double({ min: 1, max: 2000, noNaN: true })
   const more = fc.double({ min: 1, max: 5, noNaN: true })
   const holds = (law: (work: InstanceWorkload, b: number, factor: number) => readonly [number, number]) =>
-    fc.assert(
-      fc.property(anyWork(), requests, more, (work, b, factor) => {
-        const [less, notLess] = law(work, b, factor)
-        expect(less).toBeGreaterThan(0)
-        expect(notLess).toBeLessThan(Number.POSITIVE_INFINITY)
-        expect(less).toBeLessThanOrEqual(notLess * (1 + 1e-9))
-      }),
-    )
+    forAll([anyWork(), requests, more], (work, b, factor) => {
+      const [less, notLess] = law(work, b, factor)
+      expect(less).toBeGreaterThan(0)
+      expect(notLess).toBeLessThan(Number.POSITIVE_INFINITY)
+      expect(less).toBeLessThanOrEqual(notLess * (1 + 1e-9))
+    })
   const timeOf = (work: InstanceWorkload, b: number) => new InstanceEngine(work).at(b).tokenTime
 
   test('more requests in work never have a shorter token time', () =>
@@ -168,16 +167,14 @@ describe('laws of the model', () => {
     }))
 
   test('a rate and its requests in work are inverse', () => {
-    fc.assert(
-      fc.property(anyWork(), fc.double({ min: 0.001, max: 0.999, noNaN: true }), (work, share) => {
-        const engine = new InstanceEngine(work)
-        const rate = engine.requestsPerSecond * share
-        expect(engine.rateWith(engine.atRate(rate).concurrency) / rate).toBeCloseTo(1, 6)
-        const [low, high] = engine.linearAround(rate)
-        expect(rate).toBeGreaterThan(low)
-        expect(rate).toBeLessThan(high)
-      }),
-    )
+    forAll([anyWork(), fc.double({ min: 0.001, max: 0.999, noNaN: true })], (work, share) => {
+      const engine = new InstanceEngine(work)
+      const rate = engine.requestsPerSecond * share
+      expect(engine.rateWith(engine.atRate(rate).concurrency) / rate).toBeCloseTo(1, 6)
+      const [low, high] = engine.linearAround(rate)
+      expect(rate).toBeGreaterThan(low)
+      expect(rate).toBeLessThan(high)
+    })
   })
 })
 

@@ -4,6 +4,7 @@ import { type OfferedLoad, parseLoadTrace } from '../../src/data/offered-load.ts
 import { DAY, HOUR, MINUTE, type Micros, micros, SECOND } from '../../src/kernel/duration.ts'
 import { Chance } from '../../src/kernel/random.ts'
 import { LoadCurve } from '../../src/simulation/load/load-curve.ts'
+import { forAll } from '../setup/for-all.ts'
 import { anyLoad, anyStretch, curveOf } from './any-load.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
@@ -46,62 +47,58 @@ const anyLevel = () => fc.double({ min: -1, max: 101, noNaN: true })
 
 describe('laws of a load curve', () => {
   test('the rate is what the load says', () => {
-    fc.assert(
-      fc.property(anyLoad(), anyStretch(), (load, [t]) => {
-        const plain = plainRate(load, t)
-        const rate = curveOf(load).rateAt(t)
-        if (plain === undefined) return
-        const swing = load.kind === 'wave' ? load.high - load.low : 0
-        expect(Math.abs(rate - plain)).toBeLessThanOrEqual(1e-9 + 0.0011 * swing)
-      }),
-    )
+    forAll([anyLoad(), anyStretch()], (load, [t]) => {
+      const plain = plainRate(load, t)
+      const rate = curveOf(load).rateAt(t)
+      if (plain === undefined) return
+      const swing = load.kind === 'wave' ? load.high - load.low : 0
+      expect(Math.abs(rate - plain)).toBeLessThanOrEqual(1e-9 + 0.0011 * swing)
+    })
   })
 
   test('between two breaks it is a straight line', () => {
-    fc.assert(
-      fc.property(anyLoad(), anyStretch(), (load, [t]) => {
-        const curve = curveOf(load)
-        const next = curve.nextBreakpoint(t)
-        expect(next).toBeGreaterThan(t)
-        const last = Math.min(next - 1, t + DAY)
-        const middle = Math.floor((t + last) / 2)
-        const [a, b, c] = [curve.rateAt(t), curve.rateAt(middle), curve.rateAt(last)]
-        const straight = last === t ? a : a + ((c - a) * (middle - t)) / (last - t)
-        expect(Math.abs(b - straight)).toBeLessThan(1e-9)
-      }),
-    )
+    forAll([anyLoad(), anyStretch()], (load, [t]) => {
+      const curve = curveOf(load)
+      const next = curve.nextBreakpoint(t)
+      expect(next).toBeGreaterThan(t)
+      const last = Math.min(next - 1, t + DAY)
+      const middle = Math.floor((t + last) / 2)
+      const [a, b, c] = [curve.rateAt(t), curve.rateAt(middle), curve.rateAt(last)]
+      const straight = last === t ? a : a + ((c - a) * (middle - t)) / (last - t)
+      expect(Math.abs(b - straight)).toBeLessThan(1e-9)
+    })
   })
 
   test('the integral is the sum of the rates at fine steps', () => {
-    fc.assert(
-      fc.property(anyLoad(), anyStretch(), (load, [from, to]) => {
-        const curve = curveOf(load)
-        const steps = 2000
-        const step = (to - from) / steps
-        // A burst shorter than a step would come and go unseen, and so would half a wave.
-        const period = load.kind === 'wave' ? micros(load.period) / 100 : load.kind === 'burst' ? 0 : NEVER
-        fc.pre(step < period)
-        let sum = 0
-        let change = 0
-        for (let i = 0; i < steps; i++) {
-          const [a, b, c] = [from + step * i, from + step * (i + 0.5), from + step * (i + 1)].map(t => curve.rateAt(t))
-          sum += (b! * step) / SECOND
-          change += ((Math.abs(b! - a!) + Math.abs(c! - b!)) * step) / SECOND
-        }
-        // What lasts less than a step may go unseen, and a jump lies somewhere within its step.
-        let unseen = 0
-        for (let t = curve.nextBreakpoint(from - 1); t < to; t = curve.nextBreakpoint(t)) {
-          const lasts = curve.nextBreakpoint(t) - t
-          if (lasts < step) unseen += (100 * lasts) / SECOND
-        }
-        expect(Math.abs(curve.integral(from, to) - sum)).toBeLessThanOrEqual(1e-6 + change + unseen + 1e-6 * sum)
-      }),
-    )
+    forAll([anyLoad(), anyStretch()], (load, [from, to]) => {
+      const curve = curveOf(load)
+      const steps = 2000
+      const step = (to - from) / steps
+      // A burst shorter than a step would come and go unseen, and so would half a wave.
+      const period = load.kind === 'wave' ? micros(load.period) / 100 : load.kind === 'burst' ? 0 : NEVER
+      fc.pre(step < period)
+      let sum = 0
+      let change = 0
+      for (let i = 0; i < steps; i++) {
+        const [a, b, c] = [from + step * i, from + step * (i + 0.5), from + step * (i + 1)].map(t => curve.rateAt(t))
+        sum += (b! * step) / SECOND
+        change += ((Math.abs(b! - a!) + Math.abs(c! - b!)) * step) / SECOND
+      }
+      // What lasts less than a step may go unseen, and a jump lies somewhere within its step.
+      let unseen = 0
+      for (let t = curve.nextBreakpoint(from - 1); t < to; t = curve.nextBreakpoint(t)) {
+        const lasts = curve.nextBreakpoint(t) - t
+        if (lasts < step) unseen += (100 * lasts) / SECOND
+      }
+      expect(Math.abs(curve.integral(from, to) - sum)).toBeLessThanOrEqual(1e-6 + change + unseen + 1e-6 * sum)
+    })
   })
 
   test('the integral is the sum of its pieces, wherever it is cut', () => {
-    fc.assert(
-      fc.property(anyLoad(), anyStretch(), fc.double({ min: 0, max: 1, noNaN: true }), (load, [from, to], share) => {
+    forAll(
+      [anyLoad(), anyStretch(), fc.double({ min: 0, max: 1, noNaN: true })],
+      { numRuns: 200 },
+      (load, [from, to], share) => {
         const curve = curveOf(load)
         const whole = curve.integral(from, to)
         let sum = 0
@@ -115,29 +112,28 @@ describe('laws of a load curve', () => {
         const middle = Math.floor(from + (to - from) * share)
         const halves = curve.integral(from, middle) + curve.integral(middle, to)
         expect(Math.abs(whole - halves)).toBeLessThanOrEqual(1e-12 + 1e-9 * whole)
-      }),
-      { numRuns: 200 },
+      },
     )
   })
 
   test('an answer does not depend on the questions before it', () => {
-    fc.assert(
-      fc.property(anyLoad(), fc.array(anyStretch(), { minLength: 2, maxLength: 20 }), (load, stretches) => {
-        const asked = curveOf(load)
-        for (const [from, to] of stretches) {
-          const fresh = () => curveOf(load)
-          expect(asked.integral(from, to)).toBe(fresh().integral(from, to))
-          expect(asked.nextBreakpoint(to)).toBe(fresh().nextBreakpoint(to))
-          expect(asked.rateAt(from)).toBe(fresh().rateAt(from))
-          expect(asked.firstOutside(20, 60, from)).toBe(fresh().firstOutside(20, 60, from))
-        }
-      }),
-    )
+    forAll([anyLoad(), fc.array(anyStretch(), { minLength: 2, maxLength: 20 })], (load, stretches) => {
+      const asked = curveOf(load)
+      for (const [from, to] of stretches) {
+        const fresh = () => curveOf(load)
+        expect(asked.integral(from, to)).toBe(fresh().integral(from, to))
+        expect(asked.nextBreakpoint(to)).toBe(fresh().nextBreakpoint(to))
+        expect(asked.rateAt(from)).toBe(fresh().rateAt(from))
+        expect(asked.firstOutside(20, 60, from)).toBe(fresh().firstOutside(20, 60, from))
+      }
+    })
   })
 
   test('the first above and the first at most are really the first', () => {
-    fc.assert(
-      fc.property(anyLoad(), anyStretch(), fc.double({ min: -1, max: 101, noNaN: true }), (load, [from, to], any) => {
+    forAll(
+      [anyLoad(), anyStretch(), fc.double({ min: -1, max: 101, noNaN: true })],
+      { numRuns: 300 },
+      (load, [from, to], any) => {
         const curve = curveOf(load)
         const until = Math.min(to, from + 10 * MINUTE)
         // Levels that the load takes, too: there a rounding shows.
@@ -154,22 +150,18 @@ describe('laws of a load curve', () => {
             expect(holds(found)).toBe(true)
           }
         }
-      }),
-      { numRuns: 300 },
+      },
     )
   })
 })
 
 test('the first outside two levels is the earlier of the two, however far either is', () => {
-  fc.assert(
-    fc.property(anyLoad(), anyStretch(), anyLevel(), anyLevel(), (load, [from], one, other) => {
-      const curve = curveOf(load)
-      const [low, high] = [Math.min(one, other), Math.max(one, other)]
-      const earlier = Math.min(curve.firstAtMost(low, from, NEVER), curve.firstAbove(high, from, NEVER))
-      expect(curve.firstOutside(low, high, from)).toBe(earlier)
-    }),
-    { numRuns: 300 },
-  )
+  forAll([anyLoad(), anyStretch(), anyLevel(), anyLevel()], { numRuns: 300 }, (load, [from], one, other) => {
+    const curve = curveOf(load)
+    const [low, high] = [Math.min(one, other), Math.max(one, other)]
+    const earlier = Math.min(curve.firstAtMost(low, from, NEVER), curve.firstAbove(high, from, NEVER))
+    expect(curve.firstOutside(low, high, from)).toBe(earlier)
+  })
 })
 
 test('between a moment and itself nothing is found', () => {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { ArchiveReader, ArchiveWriter, forkState } from '../../src/kernel/archive.ts'
 import type { LedgerEntry } from '../../src/simulation/account/ledger-types.ts'
 import { PostingLog } from '../../src/simulation/account/posting-log.ts'
+import { forAll } from '../setup/for-all.ts'
 
 const base = { time: fc.nat(100), subject: fc.string(), microcents: fc.integer() }
 const posting: fc.Arbitrary<LedgerEntry> = fc.oneof(
@@ -23,23 +24,20 @@ function add(log: PostingLog, { time, kind, subject, microcents, ...charge }: Le
 
 test('postings are read as they were added, on both sides of a fork and after a snapshot', () => {
   const some = fc.array(posting, { maxLength: 300 })
-  fc.assert(
-    fc.property(some, some, some, fc.nat(100), fc.nat(100), (before, mine, theirs, from, to) => {
-      const log = new PostingLog()
-      for (const one of before) add(log, one)
-      const fork = new PostingLog()
-      forkState([log], [fork])
-      for (const one of mine) add(log, one)
-      for (const one of theirs) add(fork, one)
-      expect([...log]).toEqual([...before, ...mine])
-      expect([...fork]).toEqual([...before, ...theirs])
-      expect(log.between(from, to)).toEqual([...log].filter(({ time }) => time >= from && time <= to))
-      const archive = new ArchiveWriter()
-      log.archive(archive)
-      const restored = new PostingLog()
-      restored.archive(new ArchiveReader(archive.values))
-      expect([restored.length, ...restored]).toEqual([log.length, ...log])
-    }),
-    { numRuns: 30 },
-  )
+  forAll([some, some, some, fc.nat(100), fc.nat(100)], { numRuns: 30 }, (before, mine, theirs, from, to) => {
+    const log = new PostingLog()
+    for (const one of before) add(log, one)
+    const fork = new PostingLog()
+    forkState([log], [fork])
+    for (const one of mine) add(log, one)
+    for (const one of theirs) add(fork, one)
+    expect([...log]).toEqual([...before, ...mine])
+    expect([...fork]).toEqual([...before, ...theirs])
+    expect(log.between(from, to)).toEqual([...log].filter(({ time }) => time >= from && time <= to))
+    const archive = new ArchiveWriter()
+    log.archive(archive)
+    const restored = new PostingLog()
+    restored.archive(new ArchiveReader(archive.values))
+    expect([restored.length, ...restored]).toEqual([log.length, ...log])
+  })
 })

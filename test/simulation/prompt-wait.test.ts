@@ -4,6 +4,7 @@ import { Chance, purpose } from '../../src/kernel/random.ts'
 import { estimateWeights, instanceHardware } from '../../src/simulation/fleet/weights.ts'
 import { InstanceEngine } from '../../src/simulation/load/engine.ts'
 import { type Arrivals, NO_WAIT, promptWait, waitQuantile } from '../../src/simulation/load/prompt-wait.ts'
+import { forAll } from '../setup/for-all.ts'
 import { type Arrival, timesByEvents } from './engine-events.ts'
 
 const DRAW = purpose('test.arrivals')
@@ -95,20 +96,18 @@ describe('the law of waits', () => {
   test('grows with the rate, the burstiness and the spread, and falls with instances', () => {
     const share = fc.double({ min: 0.01, max: 0.9, noNaN: true })
     const more = fc.double({ min: 1, max: 50, noNaN: true })
-    fc.assert(
-      fc.property(share, more, more, fc.integer({ min: 1, max: 20 }), (use, burstiness, spread, ready) => {
-        const rate = use * ready * engine.requestsPerSecond
-        const arrivals = { burstiness, promptSpread: spread - 1 }
-        const { mean, share: waiting } = promptWait(rate, engine, ready, arrivals)
-        expect(mean).toBeGreaterThan(0)
-        expect(waiting).toBeGreaterThan(0)
-        expect(waiting).toBeLessThan(1)
-        expect(promptWait(rate * 1.1, engine, ready, arrivals).mean).toBeGreaterThan(mean)
-        expect(promptWait(rate, engine, ready, { ...arrivals, burstiness: burstiness + 1 }).mean).toBeGreaterThan(mean)
-        expect(promptWait(rate, engine, ready, { ...arrivals, promptSpread: spread }).mean).toBeGreaterThan(mean)
-        expect(promptWait(rate, engine, ready + 1, arrivals).mean).toBeLessThan(mean)
-      }),
-    )
+    forAll([share, more, more, fc.integer({ min: 1, max: 20 })], (use, burstiness, spread, ready) => {
+      const rate = use * ready * engine.requestsPerSecond
+      const arrivals = { burstiness, promptSpread: spread - 1 }
+      const { mean, share: waiting } = promptWait(rate, engine, ready, arrivals)
+      expect(mean).toBeGreaterThan(0)
+      expect(waiting).toBeGreaterThan(0)
+      expect(waiting).toBeLessThan(1)
+      expect(promptWait(rate * 1.1, engine, ready, arrivals).mean).toBeGreaterThan(mean)
+      expect(promptWait(rate, engine, ready, { ...arrivals, burstiness: burstiness + 1 }).mean).toBeGreaterThan(mean)
+      expect(promptWait(rate, engine, ready, { ...arrivals, promptSpread: spread }).mean).toBeGreaterThan(mean)
+      expect(promptWait(rate, engine, ready + 1, arrivals).mean).toBeLessThan(mean)
+    })
   })
 
   test('has quantiles whose mean is its mean', () => {

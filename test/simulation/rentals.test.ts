@@ -1,9 +1,11 @@
 /** Hosted instances on their machines, and containers as tenants of the fleet. */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MICROCENTS_PER_CENT as CENT } from '../../src/simulation/account/money.ts'
 import { countsAgainstQuota } from '../../src/simulation/rentals/rental-row.ts'
 import type { Simulator } from '../../src/simulator/simulator.ts'
+import { forAll } from '../setup/for-all.ts'
 import { pass, passUntil, spec, stage, story } from './small-world.ts'
 
 /** Half of the random sequences of each law. */
@@ -453,8 +455,10 @@ test('a hosted instance costs its price times the time that it ran, however ofte
     do: fc.constantFrom('stop', 'start', 'crash', 'pass'),
     seconds: fc.double({ min: 0, max: 4000, noNaN: true }),
   })
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 20 }), fc.constantFrom('small', 'large'), (steps, planId) => {
+  forAll(
+    [fc.array(step, { maxLength: 20 }), fc.constantFrom('small', 'large')],
+    { numRuns: 2 * RUNS },
+    (steps, planId) => {
       const sim = stage([], {}, { profile: { policies: { hosted_host_lost: 'restarted' } } })
       const { clock, store } = sim.world
       const plan = store.plans.get(planId)!
@@ -480,8 +484,7 @@ test('a hosted instance costs its price times the time that it ran, however ofte
       expect(sim.report().money.rent_microcents).toBe(microcents)
       const billed = sim.world.ledger.secondsBilled(clock.unix(0), clock.unix() + 1)[one.id] ?? 0
       expect(billed).toBe(Math.floor(ran / 1e6))
-    }),
-    { numRuns: 2 * RUNS },
+    },
   )
 })
 
@@ -498,31 +501,28 @@ const deed = fc.oneof(
 test('mixed tenants: no GPU is held twice or lost, and nothing is billed twice, whatever comes', {
   tags: 'slow',
 }, () => {
-  fc.assert(
-    fc.property(fc.array(deed, { maxLength: 25 }), fc.boolean(), (deeds, restarted) => {
-      const profile = {
-        extends: 'quick',
-        policies: { hosted_host_lost: restarted ? ('restarted' as const) : ('failed' as const) },
-      }
-      const sim = stage([{ count: 3 }], { funds_cents: 3000, gpu_limits: { 'H100-80GB': null } }, { profile })
-      for (const one of deeds) perform(sim, one)
-      // `pass` counts every invariant at its end; the small world checks them after every event.
-      pass(sim, '1h')
-      const held = new Map<number, number[]>()
-      for (const [, { node, gpus }] of [...sim.world.rentals.entries(), ...sim.world.instances.entries()]) {
-        if (node >= 0) held.set(node, [...(held.get(node) ?? []), gpus])
-      }
-      for (const [node, { state, allocated: taken }] of sim.world.nodes.entries()) {
-        const all = held.get(node) ?? []
-        const either = all.reduce((sum, bits) => sum | bits, 0)
-        // Bits that no two share sum to their union.
-        expect(all.reduce((sum, bits) => sum + bits, 0)).toBe(either)
-        expect(taken).toBe(either)
-        if (state === 'down') expect(either).toBe(0)
-      }
-    }),
-    { numRuns: 2 * RUNS },
-  )
+  forAll([fc.array(deed, { maxLength: 25 }), fc.boolean()], { numRuns: 2 * RUNS }, (deeds, restarted) => {
+    const profile = {
+      extends: 'quick',
+      policies: { hosted_host_lost: restarted ? ('restarted' as const) : ('failed' as const) },
+    }
+    const sim = stage([{ count: 3 }], { funds_cents: 3000, gpu_limits: { 'H100-80GB': null } }, { profile })
+    for (const one of deeds) perform(sim, one)
+    // `pass` counts every invariant at its end; the small world checks them after every event.
+    pass(sim, '1h')
+    const held = new Map<number, number[]>()
+    for (const [, { node, gpus }] of [...sim.world.rentals.entries(), ...sim.world.instances.entries()]) {
+      if (node >= 0) held.set(node, [...(held.get(node) ?? []), gpus])
+    }
+    for (const [node, { state, allocated: taken }] of sim.world.nodes.entries()) {
+      const all = held.get(node) ?? []
+      const either = all.reduce((sum, bits) => sum | bits, 0)
+      // Bits that no two share sum to their union.
+      expect(all.reduce((sum, bits) => sum + bits, 0)).toBe(either)
+      expect(taken).toBe(either)
+      if (state === 'down') expect(either).toBe(0)
+    }
+  })
 })
 
 function perform(sim: Simulator, one: { do: string; gpus?: number; which?: number; seconds?: number }): void {

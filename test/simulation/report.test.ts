@@ -7,6 +7,7 @@ import { promptWait } from '../../src/simulation/load/prompt-wait.ts'
 import { createReport } from '../../src/simulation/reporting/report.ts'
 import type { Report } from '../../src/simulation/reporting/report-types.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { forAllAsync } from '../setup/for-all.ts'
 import { sendTo } from '../setup/send-to.ts'
 import { action, perform } from './invariants/actions.ts'
 import { pass, passUntil, spec, stage } from './small-world.ts'
@@ -445,58 +446,57 @@ describe('laws of every report', () => {
   test('adjoining windows add up, money is the ledger’s, requests are conserved, and no more is used than there is', {
     tags: 'slow',
   }, async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(action, { maxLength: 15 }),
-        fc.array(fc.nat(1000), { minLength: 1, maxLength: 3 }),
-        async (actions, shares) => {
-          const sim = world()
-          for (const one of actions) await perform(sim, one)
-          await sim.clock.advance('9h')
-          const now = sim.clock.elapsed
-          const cuts = [0, ...shares.map(share => Math.floor((now * share) / 1000)).sort((a, b) => a - b), now]
-          const parts = cuts.slice(1).map((to, i) => sim.report({ from: cuts[i]!, to }))
-          const whole = sim.report()
-          for (const read of ADDITIVE) {
-            // The first window of a life holds its first moment, so one of no time before it would count that twice.
-            if (cuts[1] === 0) continue
-            const sum = parts.reduce((all, part) => all + read(part), 0)
-            expect(Math.abs(sum - read(whole)), String(read)).toBeLessThanOrEqual(Math.abs(read(whole)) * 1e-12)
-          }
-          for (const [i, part] of parts.entries()) {
-            const { money } = part
-            if (i > 0 && cuts[i] !== 0)
-              expect(money.opening_balance_microcents).toBe(parts[i - 1]!.money.closing_balance_microcents)
-          }
-          expect(whole.money.closing_balance_microcents).toBe(sim.ledger.balance)
-          for (const kind of ['rent', 'tokens'] as const) {
-            const posted = sim.ledger.entries().filter(entry => entry.kind === kind)
-            expect(posted.reduce((sum, entry) => sum - entry.microcents, 0)).toBe(whole.money[`${kind}_microcents`])
-          }
-          for (const { requests, held_gpu_hours, used_gpu_hours, mean_utilisation } of whole.deployments) {
-            const { waiting_before, arrived, served, refused, failed, left, waiting } = requests
-            expect(waiting_before + arrived).toBe(served + refused + failed + left + waiting)
-            expect(used_gpu_hours).toBeLessThanOrEqual(held_gpu_hours * (1 + 1e-9))
-            expect(mean_utilisation ?? 0).toBeLessThanOrEqual(1)
-          }
-          for (const { utilisation } of whole.gpus) expect(utilisation ?? 0).toBeLessThanOrEqual(1 + 1e-9)
-          const { series = [], deployments } = sim.report({ from: cuts[1]!, step: '13m' })
-          for (const one of deployments) {
-            const rows = series.filter(row => row.deploy_id === one.deploy_id)
-            expect(rows.reduce((sum, row) => sum + row.held_gpu_hours, 0)).toBeCloseTo(one.held_gpu_hours, 6)
-            expect(rows.reduce((sum, row) => sum + row.used_gpu_hours, 0)).toBeCloseTo(one.used_gpu_hours, 6)
-          }
-        },
-      ),
+    await forAllAsync(
+      [fc.array(action, { maxLength: 15 }), fc.array(fc.nat(1000), { minLength: 1, maxLength: 3 })],
       { numRuns: RUNS },
+      async (actions, shares) => {
+        const sim = world()
+        for (const one of actions) await perform(sim, one)
+        await sim.clock.advance('9h')
+        const now = sim.clock.elapsed
+        const cuts = [0, ...shares.map(share => Math.floor((now * share) / 1000)).sort((a, b) => a - b), now]
+        const parts = cuts.slice(1).map((to, i) => sim.report({ from: cuts[i]!, to }))
+        const whole = sim.report()
+        for (const read of ADDITIVE) {
+          // The first window of a life holds its first moment, so one of no time before it would count that twice.
+          if (cuts[1] === 0) continue
+          const sum = parts.reduce((all, part) => all + read(part), 0)
+          expect(Math.abs(sum - read(whole)), String(read)).toBeLessThanOrEqual(Math.abs(read(whole)) * 1e-12)
+        }
+        for (const [i, part] of parts.entries()) {
+          const { money } = part
+          if (i > 0 && cuts[i] !== 0)
+            expect(money.opening_balance_microcents).toBe(parts[i - 1]!.money.closing_balance_microcents)
+        }
+        expect(whole.money.closing_balance_microcents).toBe(sim.ledger.balance)
+        for (const kind of ['rent', 'tokens'] as const) {
+          const posted = sim.ledger.entries().filter(entry => entry.kind === kind)
+          expect(posted.reduce((sum, entry) => sum - entry.microcents, 0)).toBe(whole.money[`${kind}_microcents`])
+        }
+        for (const { requests, held_gpu_hours, used_gpu_hours, mean_utilisation } of whole.deployments) {
+          const { waiting_before, arrived, served, refused, failed, left, waiting } = requests
+          expect(waiting_before + arrived).toBe(served + refused + failed + left + waiting)
+          expect(used_gpu_hours).toBeLessThanOrEqual(held_gpu_hours * (1 + 1e-9))
+          expect(mean_utilisation ?? 0).toBeLessThanOrEqual(1)
+        }
+        for (const { utilisation } of whole.gpus) expect(utilisation ?? 0).toBeLessThanOrEqual(1 + 1e-9)
+        const { series = [], deployments } = sim.report({ from: cuts[1]!, step: '13m' })
+        for (const one of deployments) {
+          const rows = series.filter(row => row.deploy_id === one.deploy_id)
+          expect(rows.reduce((sum, row) => sum + row.held_gpu_hours, 0)).toBeCloseTo(one.held_gpu_hours, 6)
+          expect(rows.reduce((sum, row) => sum + row.used_gpu_hours, 0)).toBeCloseTo(one.used_gpu_hours, 6)
+        }
+      },
     )
   })
 
   test('the closing balance of any moment is the balance that a world which stops then has', {
     tags: 'slow',
   }, async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(action, { maxLength: 10 }), fc.nat(5 * HOUR), async (actions, moment) => {
+    await forAllAsync(
+      [fc.array(action, { maxLength: 10 }), fc.nat(5 * HOUR)],
+      { numRuns: RUNS },
+      async (actions, moment) => {
         const [sim, twin] = [world(), world()]
         for (const one of actions) {
           await perform(sim, one)
@@ -509,35 +509,31 @@ describe('laws of every report', () => {
         const then = sim.report({ to: at })
         expect(then.money.closing_balance_microcents).toBe(twin.ledger.balance)
         expect(then.deployments).toEqual(twin.report().deployments)
-      }),
-      { numRuns: RUNS },
+      },
     )
   })
 
   test('reading changes nothing, a fork reports the same, and both continue as without the read', {
     tags: 'slow',
   }, async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(action, { maxLength: 12 }), async actions => {
-        const [sim, twin] = [world(), world()]
-        for (const one of actions) {
-          await perform(sim, one)
-          await perform(twin, one)
-          const before = [sim.digest, sim.journal.entries(), sim.ledger.entries(), sim.world.agenda.size]
-          sim.report({ step: '10m' })
-          expect([sim.digest, sim.journal.entries(), sim.ledger.entries(), sim.world.agenda.size]).toEqual(before)
-        }
-        const fork = sim.world.fork()
-        expect(createReport(fork, { from: 0, to: fork.clock.now }, sim.report().fixture)).toEqual(sim.report())
-        const report = sim.report()
-        await sim.clock.advance('4h')
-        await twin.clock.advance('4h')
-        expect(createReport(fork, { from: 0, to: fork.clock.now }, sim.report().fixture)).toEqual(report)
-        expect(sim.digest).toBe(twin.digest)
-        expect(sim.report()).toEqual(twin.report())
-      }),
-      { numRuns: RUNS },
-    )
+    await forAllAsync([fc.array(action, { maxLength: 12 })], { numRuns: RUNS }, async actions => {
+      const [sim, twin] = [world(), world()]
+      for (const one of actions) {
+        await perform(sim, one)
+        await perform(twin, one)
+        const before = [sim.digest, sim.journal.entries(), sim.ledger.entries(), sim.world.agenda.size]
+        sim.report({ step: '10m' })
+        expect([sim.digest, sim.journal.entries(), sim.ledger.entries(), sim.world.agenda.size]).toEqual(before)
+      }
+      const fork = sim.world.fork()
+      expect(createReport(fork, { from: 0, to: fork.clock.now }, sim.report().fixture)).toEqual(sim.report())
+      const report = sim.report()
+      await sim.clock.advance('4h')
+      await twin.clock.advance('4h')
+      expect(createReport(fork, { from: 0, to: fork.clock.now }, sim.report().fixture)).toEqual(report)
+      expect(sim.digest).toBe(twin.digest)
+      expect(sim.report()).toEqual(twin.report())
+    })
   })
 })
 

@@ -5,6 +5,7 @@ import { estimateWeights, instanceHardware } from '../../src/simulation/fleet/we
 import { InstanceEngine, type InstanceWorkload } from '../../src/simulation/load/engine.ts'
 import { EMPTY_FLOW, type RequestFlow, toWholeRequests } from '../../src/simulation/load/request-flow.ts'
 import { estimateServing, maxRateFor, requiredInstances } from '../../src/simulation/load/serving.ts'
+import { forAll } from '../setup/for-all.ts'
 import { anyWork } from './any-engine.ts'
 import { advanceFlow, anyLoad, anyStretch, curveOf } from './any-load.ts'
 
@@ -31,29 +32,23 @@ describe('instances for a rate', () => {
 
   test('never fall as the rate grows', () => {
     const rate = fc.double({ min: 0, max: 1e6, noNaN: true })
-    fc.assert(
-      fc.property(anyWork(), anyShare(), rate, rate, (work, share, a, b) => {
-        const one = rateOfEach(new InstanceEngine(work), share)
-        expect(requiredInstances(Math.min(a, b), one)).toBeLessThanOrEqual(requiredInstances(Math.max(a, b), one))
-      }),
-    )
+    forAll([anyWork(), anyShare(), rate, rate], (work, share, a, b) => {
+      const one = rateOfEach(new InstanceEngine(work), share)
+      expect(requiredInstances(Math.min(a, b), one)).toBeLessThanOrEqual(requiredInstances(Math.max(a, b), one))
+    })
   })
 
   test('and rates for instances are inverse to the last digit', () => {
-    fc.assert(
-      fc.property(anyWork(), anyShare(), fc.nat(10_000), (work, share, instances) => {
-        const one = rateOfEach(new InstanceEngine(work), share)
-        const most = maxRateFor(instances, one)
-        expect(requiredInstances(most, one)).toBe(instances)
-        expect(requiredInstances(instances === 0 ? 1e-300 : most * (1 + Number.EPSILON), one)).toBe(instances + 1)
-      }),
-    )
-    fc.assert(
-      fc.property(anyShare(), fc.nat(50), fc.double({ min: 0, max: 1000, noNaN: true }), (share, instances, rate) => {
-        const one = rateOfEach(speedOf(), share)
-        expect(requiredInstances(rate, one) > instances).toBe(rate > maxRateFor(instances, one))
-      }),
-    )
+    forAll([anyWork(), anyShare(), fc.nat(10_000)], (work, share, instances) => {
+      const one = rateOfEach(new InstanceEngine(work), share)
+      const most = maxRateFor(instances, one)
+      expect(requiredInstances(most, one)).toBe(instances)
+      expect(requiredInstances(instances === 0 ? 1e-300 : most * (1 + Number.EPSILON), one)).toBe(instances + 1)
+    })
+    forAll([anyShare(), fc.nat(50), fc.double({ min: 0, max: 1000, noNaN: true })], (share, instances, rate) => {
+      const one = rateOfEach(speedOf(), share)
+      expect(requiredInstances(rate, one) > instances).toBe(rate > maxRateFor(instances, one))
+    })
   })
 
   test('tell an autoscaler when a day next changes its mind', () => {
@@ -115,46 +110,44 @@ describe('serving', () => {
   })
 
   test('nothing is lost: arrived = served + refused + waiting, and each lies in its bounds', { tags: 'slow' }, () => {
-    fc.assert(
-      fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), (load, [from, to], ready, limit) => {
-        const curve = curveOf(load)
-        const after = advanceFlow(EMPTY_FLOW, curve, speed, ready, limit, from, to)
-        const size = 1e-12 + 1e-9 * after.arrived
-        expect(Math.abs(after.arrived - curve.integral(from, to))).toBeLessThanOrEqual(size)
-        expect(Math.abs(after.arrived - after.served - after.refused - after.backlog)).toBeLessThanOrEqual(size)
-        expect(after.backlog).toBeGreaterThanOrEqual(0)
-        expect(after.backlog).toBeLessThanOrEqual(limit)
-        expect(after.refused).toBeGreaterThanOrEqual(0)
-        const possible = (ready * speed.requestsPerSecond * (to - from)) / SECOND
-        expect(after.served).toBeLessThanOrEqual(possible * (1 + 1e-9))
-      }),
-    )
+    forAll([anyLoad(), anyStretch(), anyReady(), anyQueueLimit()], (load, [from, to], ready, limit) => {
+      const curve = curveOf(load)
+      const after = advanceFlow(EMPTY_FLOW, curve, speed, ready, limit, from, to)
+      const size = 1e-12 + 1e-9 * after.arrived
+      expect(Math.abs(after.arrived - curve.integral(from, to))).toBeLessThanOrEqual(size)
+      expect(Math.abs(after.arrived - after.served - after.refused - after.backlog)).toBeLessThanOrEqual(size)
+      expect(after.backlog).toBeGreaterThanOrEqual(0)
+      expect(after.backlog).toBeLessThanOrEqual(limit)
+      expect(after.refused).toBeGreaterThanOrEqual(0)
+      const possible = (ready * speed.requestsPerSecond * (to - from)) / SECOND
+      expect(after.served).toBeLessThanOrEqual(possible * (1 + 1e-9))
+    })
   })
 
   test('is the same however it is cut', () => {
     const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 30 })
-    fc.assert(
-      fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), cuts, (load, [from, to], ready, limit, at) => {
-        const curve = curveOf(load)
-        const whole = advanceFlow(EMPTY_FLOW, curve, speed, ready, limit, from, to)
-        const moments = [...at.map(share => Math.floor(from + (to - from) * share)).sort((a, b) => a - b), to]
-        let state: RequestFlow = EMPTY_FLOW
-        let before = from
-        for (const moment of moments) {
-          state = advanceFlow(state, curve, speed, ready, limit, before, moment)
-          before = moment
-        }
-        const size = 1e-9 * Math.max(1, whole.arrived)
-        for (const field of ['arrived', 'served', 'refused', 'backlog'] as const) {
-          expect(Math.abs(state[field] - whole[field])).toBeLessThanOrEqual(size)
-        }
-      }),
-    )
+    forAll([anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), cuts], (load, [from, to], ready, limit, at) => {
+      const curve = curveOf(load)
+      const whole = advanceFlow(EMPTY_FLOW, curve, speed, ready, limit, from, to)
+      const moments = [...at.map(share => Math.floor(from + (to - from) * share)).sort((a, b) => a - b), to]
+      let state: RequestFlow = EMPTY_FLOW
+      let before = from
+      for (const moment of moments) {
+        state = advanceFlow(state, curve, speed, ready, limit, before, moment)
+        before = moment
+      }
+      const size = 1e-9 * Math.max(1, whole.arrived)
+      for (const field of ['arrived', 'served', 'refused', 'backlog'] as const) {
+        expect(Math.abs(state[field] - whole[field])).toBeLessThanOrEqual(size)
+      }
+    })
   })
 
   test('is what thousands of small steps give', () => {
-    fc.assert(
-      fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), (load, [from, to], ready, limit) => {
+    forAll(
+      [anyLoad(), anyStretch(), anyReady(), anyQueueLimit()],
+      { numRuns: 40 },
+      (load, [from, to], ready, limit) => {
         const curve = curveOf(load)
         const capacity = ready * speed.requestsPerSecond
         const stretch = Math.min(to - from, 5 * MINUTE)
@@ -172,8 +165,7 @@ describe('serving', () => {
         const slack = 1 + 0.03 * exact.arrived
         expect(Math.abs(exact.backlog - backlog)).toBeLessThan(slack)
         expect(Math.abs(exact.refused - refused)).toBeLessThan(slack)
-      }),
-      { numRuns: 40 },
+      },
     )
   })
 
@@ -186,25 +178,23 @@ describe('serving', () => {
   })
 
   test('counts in whole requests only grow, and add up over any window', () => {
-    fc.assert(
-      fc.property(anyLoad(), anyStretch(), anyReady(), anyQueueLimit(), (load, [from, to], ready, limit) => {
-        const curve = curveOf(load)
-        let state: RequestFlow = EMPTY_FLOW
-        let before = toWholeRequests(state)
-        const broken: unknown[] = []
-        for (let i = 0; i < 20; i++) {
-          const [a, b] = [from + Math.floor(((to - from) * i) / 20), from + Math.floor(((to - from) * (i + 1)) / 20)]
-          state = advanceFlow(state, curve, speed, ready, limit, a, b)
-          const now = toWholeRequests(state)
-          const addsUp = now.arrived === now.served + now.refused + now.backlog
-          const isClose = Math.abs(now.arrived - state.arrived) < 2.001 && Math.abs(now.backlog - state.backlog) < 1.001
-          const grows = (['arrived', 'served', 'refused'] as const).every(field => now[field] >= before[field])
-          if (!addsUp || !isClose || !grows) broken.push({ i, before, now, state })
-          before = now
-        }
-        expect(broken).toEqual([])
-      }),
-    )
+    forAll([anyLoad(), anyStretch(), anyReady(), anyQueueLimit()], (load, [from, to], ready, limit) => {
+      const curve = curveOf(load)
+      let state: RequestFlow = EMPTY_FLOW
+      let before = toWholeRequests(state)
+      const broken: unknown[] = []
+      for (let i = 0; i < 20; i++) {
+        const [a, b] = [from + Math.floor(((to - from) * i) / 20), from + Math.floor(((to - from) * (i + 1)) / 20)]
+        state = advanceFlow(state, curve, speed, ready, limit, a, b)
+        const now = toWholeRequests(state)
+        const addsUp = now.arrived === now.served + now.refused + now.backlog
+        const isClose = Math.abs(now.arrived - state.arrived) < 2.001 && Math.abs(now.backlog - state.backlog) < 1.001
+        const grows = (['arrived', 'served', 'refused'] as const).every(field => now[field] >= before[field])
+        if (!addsUp || !isClose || !grows) broken.push({ i, before, now, state })
+        before = now
+      }
+      expect(broken).toEqual([])
+    })
   })
 })
 
@@ -246,15 +236,13 @@ describe('a snapshot', () => {
 
   test('gets no better as the rate grows', () => {
     const rate = fc.double({ min: 0, max: 500, noNaN: true })
-    fc.assert(
-      fc.property(anyWork(), fc.integer({ min: 1, max: 9 }), rate, rate, (work, ready, a, b) => {
-        const one = new InstanceEngine(work)
-        const [less, more] = [Math.min(a, b), Math.max(a, b)].map(each => estimateServing(each, one, ready, 0))
-        for (const field of ['concurrency', 'timeToFirstToken', 'tokensPerSecond', 'utilisation'] as const) {
-          expect(more![field]).toBeGreaterThanOrEqual(less![field] * (1 - 1e-12))
-        }
-        expect(more!.concurrency).toBeLessThanOrEqual(ready * work.maxBatchSize * (1 + 1e-12))
-      }),
-    )
+    forAll([anyWork(), fc.integer({ min: 1, max: 9 }), rate, rate], (work, ready, a, b) => {
+      const one = new InstanceEngine(work)
+      const [less, more] = [Math.min(a, b), Math.max(a, b)].map(each => estimateServing(each, one, ready, 0))
+      for (const field of ['concurrency', 'timeToFirstToken', 'tokensPerSecond', 'utilisation'] as const) {
+        expect(more![field]).toBeGreaterThanOrEqual(less![field] * (1 - 1e-12))
+      }
+      expect(more!.concurrency).toBeLessThanOrEqual(ready * work.maxBatchSize * (1 + 1e-12))
+    })
   })
 })

@@ -1,9 +1,11 @@
 /** The spending limit: the moment at which it suspends the account, and what ends that. */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { FixturePatch } from '../../src/data/records/fixture.ts'
 import { accountBalance } from '../../src/simulation/reporting/monthly-usage.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { forAllAsync } from '../setup/for-all.ts'
 import { sendTo } from '../setup/send-to.ts'
 
 const MICROCENTS_PER_USD = 100_000_000
@@ -155,8 +157,10 @@ describe('a spending limit', () => {
       }),
       { minLength: 1, maxLength: 8 },
     )
-    await fc.assert(
-      fc.asyncProperty(actions, async steps => {
+    await forAllAsync(
+      [actions],
+      { numRuns: Number(process.env.INVARIANT_RUNS ?? 10), seed: Number(process.env.FUZZ_SEED ?? 7) },
+      async steps => {
         const sim = rented({ funds_cents: 10_000_000 }, [2, 1])
         for (const { hours, limit } of steps) {
           await limitTo(sim, limit)
@@ -170,8 +174,7 @@ describe('a spending limit', () => {
             )
           expect(profile.policies.suspensionGrace).toBeGreaterThan(0)
         }
-      }),
-      { numRuns: Number(process.env.INVARIANT_RUNS ?? 10), seed: Number(process.env.FUZZ_SEED ?? 7) },
+      },
     )
   })
 })

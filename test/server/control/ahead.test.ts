@@ -1,6 +1,8 @@
 /** What will happen next, from a copy of the world that runs ahead. */
+
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAllAsync } from '../../setup/for-all.ts'
 import { type Running, running } from '../http/running-server.ts'
 
 const MODEL = { model_name: 'acme/new', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -53,18 +55,15 @@ test('a scheduled command is part of what comes, and limit and visible shorten t
 })
 
 test('the first visible entry comes when the clock moves to the next visible change', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 0, max: 1200 }), async seconds => {
-      const server = await running({ fixtures: 'two-nodes' })
-      await create(server)
-      await server.sim.clock.advance(`${seconds}s`)
-      const [first] = (await lookAhead(server, 'by=1h&visible=true&limit=1')).entries
-      await server.sim.clock.next({ visible: true, within: '1h' })
-      // A change of a count is visible, and has no entry of its own.
-      if (first !== undefined) expect(server.sim.clock.iso <= first.at).toBe(true)
-    }),
-    { numRuns: 5 },
-  )
+  await forAllAsync([fc.integer({ min: 0, max: 1200 })], { numRuns: 5 }, async seconds => {
+    const server = await running({ fixtures: 'two-nodes' })
+    await create(server)
+    await server.sim.clock.advance(`${seconds}s`)
+    const [first] = (await lookAhead(server, 'by=1h&visible=true&limit=1')).entries
+    await server.sim.clock.next({ visible: true, within: '1h' })
+    // A change of a count is visible, and has no entry of its own.
+    if (first !== undefined) expect(server.sim.clock.iso <= first.at).toBe(true)
+  })
 })
 
 test('an invalid duration or limit is refused, and nothing planned is said', async () => {

@@ -1,4 +1,5 @@
 /** The fleet as the page draws it, and where it draws it. */
+
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -11,6 +12,7 @@ import {
   toFleet,
   toSections,
 } from '../../../src/server/page/views/fleet/fleet-model.ts'
+import { forAll } from '../../setup/for-all.ts'
 
 type Answer = Parameters<typeof toFleet>[0]
 
@@ -92,42 +94,36 @@ describe('the layout of the fleet', () => {
   const counts = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 })
 
   test('finds each node and GPU where it draws it, in any width', { tags: 'slow' }, () => {
-    fc.assert(
-      fc.property(
-        counts,
-        fc.integer({ min: 200, max: 1600 }),
-        fc.integer({ min: 200, max: 1200 }),
-        (list, width, height) => {
-          const layout = layoutFleet(toSections(fleetOf(answerOf(list))), width, height)
-          const found = layout.boxes.flatMap(box => {
-            const top = box.y + layout.nameHeight + layout.padding
-            return [
-              box.x + box.width <= Math.max(width, box.width),
-              findAt(layout, box.x + layout.padding + 1, top + 1),
-              findAt(layout, box.x + box.width - layout.padding - 1, box.y + box.height - layout.padding - 1),
-            ]
-          })
-          expect(found).toEqual(layout.boxes.flatMap(({ node }) => [true, { node, gpu: 0 }, { node, gpu: 7 }]))
-          expect(layout.boxes).toHaveLength(list.reduce((sum, count) => sum + count, 0))
-        },
-      ),
+    forAll(
+      [counts, fc.integer({ min: 200, max: 1600 }), fc.integer({ min: 200, max: 1200 })],
+      (list, width, height) => {
+        const layout = layoutFleet(toSections(fleetOf(answerOf(list))), width, height)
+        const found = layout.boxes.flatMap(box => {
+          const top = box.y + layout.nameHeight + layout.padding
+          return [
+            box.x + box.width <= Math.max(width, box.width),
+            findAt(layout, box.x + layout.padding + 1, top + 1),
+            findAt(layout, box.x + box.width - layout.padding - 1, box.y + box.height - layout.padding - 1),
+          ]
+        })
+        expect(found).toEqual(layout.boxes.flatMap(({ node }) => [true, { node, gpu: 0 }, { node, gpu: 7 }]))
+        expect(layout.boxes).toHaveLength(list.reduce((sum, count) => sum + count, 0))
+      },
     )
   })
 
   test('leads from any node to any other with the arrow keys', { tags: 'slow' }, () => {
-    fc.assert(
-      fc.property(counts, fc.nat(), (list, seed) => {
-        const layout = layoutFleet(toSections(fleetOf(answerOf(list))), 900, 700)
-        const start = seed % layout.boxes.length
-        let index = start
-        for (let step = 0; step < layout.boxes.length * 2; step++) index = neighborOf(layout, index, 'up')
-        expect(layout.boxes[index]!.y).toBe(layout.boxes[0]!.y)
-        for (let step = 0; step < layout.boxes.length; step++) index = neighborOf(layout, index, 'left')
-        expect(index).toBe(0)
-        for (let step = 0; step < start; step++) index = neighborOf(layout, index, 'right')
-        expect(index).toBe(start)
-      }),
-    )
+    forAll([counts, fc.nat()], (list, seed) => {
+      const layout = layoutFleet(toSections(fleetOf(answerOf(list))), 900, 700)
+      const start = seed % layout.boxes.length
+      let index = start
+      for (let step = 0; step < layout.boxes.length * 2; step++) index = neighborOf(layout, index, 'up')
+      expect(layout.boxes[index]!.y).toBe(layout.boxes[0]!.y)
+      for (let step = 0; step < layout.boxes.length; step++) index = neighborOf(layout, index, 'left')
+      expect(index).toBe(0)
+      for (let step = 0; step < start; step++) index = neighborOf(layout, index, 'right')
+      expect(index).toBe(start)
+    })
   })
 
   test('shows 10,000 GPUs with at least nine pixels each', () => {

@@ -1,4 +1,5 @@
 /** Where the lanes of lifecycles draw times and states. */
+
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { shifted, within, zoomed } from '../../../src/server/page/parts/time-range.ts'
@@ -11,6 +12,7 @@ import {
   WHOLE,
 } from '../../../src/server/page/views/lifecycles/lane-places.ts'
 import type { Lifecycle, Segment } from '../../../src/server/page/views/lifecycles/lifecycle-model.ts'
+import { forAll } from '../../setup/for-all.ts'
 
 const MINUTE = 60_000_000
 const HOUR = 60 * MINUTE
@@ -19,34 +21,29 @@ const times = fc.array(fc.integer({ min: 0, max: 30 * 24 * HOUR }), { minLength:
 
 describe('the scale of time', () => {
   test('keeps the order of times, and gives each place back its time, with gaps compressed or not', () => {
-    fc.assert(
-      fc.property(times, fc.boolean(), (list, isTrue) => {
-        const end = Math.max(...list) + 1
-        const scale = new TimeScale(0, end, isTrue ? [] : findIdleGaps(list, 0, end))
-        const sorted = [...list].sort((a, b) => a - b)
-        const places = sorted.map(time => scale.toPlace(time))
-        for (const [index, place] of places.entries()) {
-          expect(place).toBeGreaterThanOrEqual(places[index - 1] ?? 0)
-          expect(Math.abs(scale.toTime(place) - sorted[index]!)).toBeLessThanOrEqual(end * 1e-9 + 1)
-        }
-        expect(scale.toPlace(0)).toBe(0)
-        expect(scale.toPlace(end)).toBeCloseTo(1)
-      }),
-    )
+    forAll([times, fc.boolean()], (list, isTrue) => {
+      const end = Math.max(...list) + 1
+      const scale = new TimeScale(0, end, isTrue ? [] : findIdleGaps(list, 0, end))
+      const sorted = [...list].sort((a, b) => a - b)
+      const places = sorted.map(time => scale.toPlace(time))
+      for (const [index, place] of places.entries()) {
+        expect(place).toBeGreaterThanOrEqual(places[index - 1] ?? 0)
+        expect(Math.abs(scale.toTime(place) - sorted[index]!)).toBeLessThanOrEqual(end * 1e-9 + 1)
+      }
+      expect(scale.toPlace(0)).toBe(0)
+      expect(scale.toPlace(end)).toBeCloseTo(1)
+    })
   })
 
   test('compresses only time in which nothing happens, and at most half of the width', () => {
-    fc.assert(
-      fc.property(times, list => {
-        const end = Math.max(...list) + 1
-        const gaps = findIdleGaps(list, 0, end)
-        for (const { begin, end: gapEnd } of gaps)
-          expect(list.filter(time => time > begin && time < gapEnd)).toEqual([])
-        const scale = new TimeScale(0, end, gaps)
-        const compressed = gaps.reduce((sum, gap) => sum + scale.toPlace(gap.end) - scale.toPlace(gap.begin), 0)
-        expect(compressed).toBeLessThanOrEqual(0.5 + 1e-9)
-      }),
-    )
+    forAll([times], list => {
+      const end = Math.max(...list) + 1
+      const gaps = findIdleGaps(list, 0, end)
+      for (const { begin, end: gapEnd } of gaps) expect(list.filter(time => time > begin && time < gapEnd)).toEqual([])
+      const scale = new TimeScale(0, end, gaps)
+      const compressed = gaps.reduce((sum, gap) => sum + scale.toPlace(gap.end) - scale.toPlace(gap.begin), 0)
+      expect(compressed).toBeLessThanOrEqual(0.5 + 1e-9)
+    })
   })
 
   test('gives two busy minutes the room, and three idle days a sliver', () => {
@@ -65,22 +62,20 @@ describe('the scale of time', () => {
 })
 
 test('a zoom stays within the scale, and shows all of it at the end', () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.tuple(fc.double({ min: 0.2, max: 3, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }))),
-      moves => {
-        let window = WHOLE
-        for (const [factor, around] of moves) {
-          const place = window.from + around * (window.to - window.from)
-          window = within(zoomed(window, factor, place), WHOLE, 1e-6) ?? WHOLE
-          window = within(shifted(window, factor - 1), WHOLE, 1e-6) ?? WHOLE
-          expect(window.from).toBeGreaterThanOrEqual(-1e-9)
-          expect(window.to).toBeLessThanOrEqual(1 + 1e-9)
-          expect(window.to).toBeGreaterThan(window.from)
-        }
-        expect(within(zoomed(window, 1e9, 0.5), WHOLE, 1e-6)).toBeUndefined()
-      },
-    ),
+  forAll(
+    [fc.array(fc.tuple(fc.double({ min: 0.2, max: 3, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true })))],
+    moves => {
+      let window = WHOLE
+      for (const [factor, around] of moves) {
+        const place = window.from + around * (window.to - window.from)
+        window = within(zoomed(window, factor, place), WHOLE, 1e-6) ?? WHOLE
+        window = within(shifted(window, factor - 1), WHOLE, 1e-6) ?? WHOLE
+        expect(window.from).toBeGreaterThanOrEqual(-1e-9)
+        expect(window.to).toBeLessThanOrEqual(1 + 1e-9)
+        expect(window.to).toBeGreaterThan(window.from)
+      }
+      expect(within(zoomed(window, 1e9, 0.5), WHOLE, 1e-6)).toBeUndefined()
+    },
   )
 })
 

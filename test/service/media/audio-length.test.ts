@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readAudioLength } from '../../../src/service/audio/transcription-answers.ts'
 import { createSpeech, SPEECH_FORMATS, speechSeconds } from '../../../src/service/media/speech.ts'
+import { forAll } from '../../setup/for-all.ts'
 import * as files from './audio-files.ts'
 
 const LENGTH = { characters: 198, speed: 1 }
@@ -68,17 +69,13 @@ describe('the length of an audio file', () => {
       if ('seconds' in length) expect(length.seconds).toBeGreaterThan(0)
       else expect(length.problem).not.toBe('')
     }
-    fc.assert(
-      fc.property(fc.constantFrom(...starts), fc.uint8Array({ maxLength: 200 }), (start, rest) =>
-        check(Buffer.concat([start, rest])),
-      ),
+    forAll([fc.constantFrom(...starts), fc.uint8Array({ maxLength: 200 })], (start, rest) =>
+      check(Buffer.concat([start, rest])),
     )
-    fc.assert(
-      fc.property(fc.constantFrom(...whole), fc.nat(200), fc.nat(255), fc.nat(300), (file, at, byte, length) => {
-        const changed = file.slice(0, length)
-        if (at < changed.length) changed[at] = byte
-        check(changed)
-      }),
-    )
+    forAll([fc.constantFrom(...whole), fc.nat(200), fc.nat(255), fc.nat(300)], (file, at, byte, length) => {
+      const changed = file.slice(0, length)
+      if (at < changed.length) changed[at] = byte
+      check(changed)
+    })
   })
 })

@@ -1,8 +1,10 @@
 /** Rules that hold for every body of messages: whole, streamed, counted and repeated. */
+
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { MessageAnswer } from '../../../src/service/messages/message-schema.ts'
 import { loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
+import { forAllAsync } from '../../setup/for-all.ts'
 import { openaiWorld } from '../openai/openai-world.ts'
 import { parseMessageEvents, readMessage } from './message-stream.ts'
 
@@ -97,36 +99,30 @@ async function answersOf(body: object): Promise<{ whole: string; stream: string;
 
 test('every stream has the events of the protocol in their order, and gives the whole message', async () => {
   const seen = new Set<string>()
-  await fc.assert(
-    fc.asyncProperty(bodies, async body => {
-      const { whole, stream, counted } = await answersOf(body)
-      const answer = MessageAnswer.parse(JSON.parse(whole))
-      expect(answer).toEqual(JSON.parse(whole))
-      const { stop_reason, stop_sequence, content, usage } = answer
-      seen.add(stop_reason!)
-      for (const { type } of content) seen.add(type)
-      const streamed = readMessage(parseMessageEvents(stream), stop_reason === 'max_tokens')
-      expect({ ...streamed, id: '' }).toEqual({ ...answer, id: '' })
-      expect(counted).toEqual({ input_tokens: usage.input_tokens })
-      if (body.max_tokens !== undefined) expect(usage.output_tokens).toBeLessThanOrEqual(body.max_tokens)
-      expect(stop_sequence !== null).toBe(stop_reason === 'stop_sequence')
-      if (stop_sequence !== null) expect(body.stop_sequences).toContain(stop_sequence)
-      const texts = content.flatMap(block => (block.type === 'text' ? [block.text] : []))
-      for (const stop of body.stop_sequences ?? []) expect(texts.join('')).not.toContain(stop)
-    }),
-    { numRuns: 2 * RUNS, seed },
-  )
+  await forAllAsync([bodies], { numRuns: 2 * RUNS, seed }, async body => {
+    const { whole, stream, counted } = await answersOf(body)
+    const answer = MessageAnswer.parse(JSON.parse(whole))
+    expect(answer).toEqual(JSON.parse(whole))
+    const { stop_reason, stop_sequence, content, usage } = answer
+    seen.add(stop_reason!)
+    for (const { type } of content) seen.add(type)
+    const streamed = readMessage(parseMessageEvents(stream), stop_reason === 'max_tokens')
+    expect({ ...streamed, id: '' }).toEqual({ ...answer, id: '' })
+    expect(counted).toEqual({ input_tokens: usage.input_tokens })
+    if (body.max_tokens !== undefined) expect(usage.output_tokens).toBeLessThanOrEqual(body.max_tokens)
+    expect(stop_sequence !== null).toBe(stop_reason === 'stop_sequence')
+    if (stop_sequence !== null) expect(body.stop_sequences).toContain(stop_sequence)
+    const texts = content.flatMap(block => (block.type === 'text' ? [block.text] : []))
+    for (const stop of body.stop_sequences ?? []) expect(texts.join('')).not.toContain(stop)
+  })
   // The bodies reach every form of an answer.
   expect([...seen].sort()).toEqual(['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'text', 'thinking'].sort())
 }, 120_000)
 
 test('equal requests get equal bytes in equal worlds', async () => {
-  await fc.assert(
-    fc.asyncProperty(bodies, async body => {
-      expect(await answersOf(body)).toEqual(await answersOf(body))
-    }),
-    { numRuns: Math.ceil(RUNS / 2), seed },
-  )
+  await forAllAsync([bodies], { numRuns: Math.ceil(RUNS / 2), seed }, async body => {
+    expect(await answersOf(body)).toEqual(await answersOf(body))
+  })
 }, 120_000)
 
 test('a truncated order of events is not a message', async () => {

@@ -1,10 +1,12 @@
 /** Files of batches under a names profile: lines are read and rows are written in the words of the vendor. */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { NamesProfile } from '../../../src/service/naming/names-profile.ts'
 import { Snapshot } from '../../../src/simulator/checkpoint/snapshot.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { batchFile, rowsOf } from '../../setup/batches.ts'
+import { forAllAsync } from '../../setup/for-all.ts'
 import { type Answered, askTo } from '../../setup/send-to.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
@@ -90,36 +92,33 @@ describe('a batch under any names', () => {
     expect(expected.request_counts.failed).toBeGreaterThan(0)
     const [journal, digest] = [neutral.journal.entries().slice(), neutral.digest]
     const live = (await send(neutral, `POST ${CHAT}`, LINES[0]!.body)).body
-    await fc.assert(
-      fc.asyncProperty(anyNames, async fields => {
-        const sim = world({ fields })
-        // The client writes its own names, in lines and in requests.
-        const batchId = await start(sim, toJsonl(LINES.map(line => rename(line, fields) as object)))
-        expect(await end(sim, batchId)).toEqual(expected)
-        expect(sim.journal.entries()).toEqual(journal)
-        expect(sim.digest).toBe(digest)
-        for (const file of [expected.output_file_id, expected.error_file_id] as string[]) {
-          const neutralText = await content(neutral, file)
-          const text = await content(sim, file)
-          expect(rowsOf(text)).toEqual(rowsOf(neutralText).map(row => rename(row, fields)))
-          const { body: record } = await send(sim, `GET /v1/files/${file}`)
-          expect(record.bytes).toBe(new TextEncoder().encode(text).length)
-          const { body: list } = await send(sim, 'GET /v1/files')
-          const listed = list.data.find((one: Json) => one[fields.id ?? 'id'] === file)
-          expect(listed.bytes).toBe(record.bytes)
-          // A neutral reader gets the neutral file, and its size.
-          expect(await content(sim, file, NEUTRAL)).toBe(neutralText)
-          const { body: neutralRecord } = await send(sim, `GET /v1/files/${file}`, undefined, NEUTRAL)
-          expect(neutralRecord).toEqual((await send(neutral, `GET /v1/files/${file}`)).body)
-        }
-        // A request and a line have the same fields.
-        const named = (await send(sim, `POST ${CHAT}`, rename(LINES[0]!.body, fields) as object)).body
-        expect(named).toEqual(rename(live, fields))
-        const [row] = rowsOf(await content(sim, expected.output_file_id))
-        expect(Object.keys(row[fields.response ?? 'response'][fields.body ?? 'body'])).toEqual(Object.keys(named))
-      }),
-      { numRuns: 12 },
-    )
+    await forAllAsync([anyNames], { numRuns: 12 }, async fields => {
+      const sim = world({ fields })
+      // The client writes its own names, in lines and in requests.
+      const batchId = await start(sim, toJsonl(LINES.map(line => rename(line, fields) as object)))
+      expect(await end(sim, batchId)).toEqual(expected)
+      expect(sim.journal.entries()).toEqual(journal)
+      expect(sim.digest).toBe(digest)
+      for (const file of [expected.output_file_id, expected.error_file_id] as string[]) {
+        const neutralText = await content(neutral, file)
+        const text = await content(sim, file)
+        expect(rowsOf(text)).toEqual(rowsOf(neutralText).map(row => rename(row, fields)))
+        const { body: record } = await send(sim, `GET /v1/files/${file}`)
+        expect(record.bytes).toBe(new TextEncoder().encode(text).length)
+        const { body: list } = await send(sim, 'GET /v1/files')
+        const listed = list.data.find((one: Json) => one[fields.id ?? 'id'] === file)
+        expect(listed.bytes).toBe(record.bytes)
+        // A neutral reader gets the neutral file, and its size.
+        expect(await content(sim, file, NEUTRAL)).toBe(neutralText)
+        const { body: neutralRecord } = await send(sim, `GET /v1/files/${file}`, undefined, NEUTRAL)
+        expect(neutralRecord).toEqual((await send(neutral, `GET /v1/files/${file}`)).body)
+      }
+      // A request and a line have the same fields.
+      const named = (await send(sim, `POST ${CHAT}`, rename(LINES[0]!.body, fields) as object)).body
+      expect(named).toEqual(rename(live, fields))
+      const [row] = rowsOf(await content(sim, expected.output_file_id))
+      expect(Object.keys(row[fields.response ?? 'response'][fields.body ?? 'body'])).toEqual(Object.keys(named))
+    })
   })
 
   test('takes neutral lines too, and names in one place', async () => {

@@ -1,10 +1,12 @@
 /** Chat completions through the openai package. */
+
 import fc from 'fast-check'
 import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { batchLine, startBatch } from '../../setup/batches.ts'
+import { forAllAsync } from '../../setup/for-all.ts'
 import { sendTo } from '../../setup/send-to.ts'
 import { HELLO, openaiWorld } from './openai-world.ts'
 
@@ -405,18 +407,16 @@ describe('JSON', () => {
         fc.tuple(tie('tree'), tie('tree')).map(([a, b]) => z.union([a, b])),
       ),
     }))
-    await fc.assert(
-      fc.asyncProperty(tree, async shape => {
-        const schema = z.toJSONSchema(shape) as Record<string, unknown>
-        const format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } }
-        const { choices } = await client.chat.completions.create({
-          model: 'acme/chat',
-          messages: HELLO,
-          response_format: format,
-        })
-        shape.parse(JSON.parse(choices[0]!.message.content!))
-      }),
-    )
+    await forAllAsync([tree], async shape => {
+      const schema = z.toJSONSchema(shape) as Record<string, unknown>
+      const format = { type: 'json_schema' as const, json_schema: { name: 'x', schema } }
+      const { choices } = await client.chat.completions.create({
+        model: 'acme/chat',
+        messages: HELLO,
+        response_format: format,
+      })
+      shape.parse(JSON.parse(choices[0]!.message.content!))
+    })
   })
 })
 

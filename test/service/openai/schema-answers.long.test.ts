@@ -1,4 +1,5 @@
 /** Answers under a schema, validated by ajv. */
+
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as formats from 'ajv-formats'
@@ -7,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { REFUSED_KEYWORDS, SchemaDocument } from '../../../src/lib/json-schema/document.ts'
 import { SchemaValidator } from '../../../src/lib/json-schema/validate.ts'
+import { forAll, forAllAsync } from '../../setup/for-all.ts'
 import { FITTED, REFUSED, ZOD_SHAPES } from './everyday-schemas.ts'
 import { HELLO, openaiWorld } from './openai-world.ts'
 
@@ -198,29 +200,23 @@ describe('any schema', () => {
   test('has a valid answer or is refused', async () => {
     const { ask } = openaiWorld({ check: false })
     let answered = 0
-    await fc.assert(
-      fc.asyncProperty(anySchema, async schema => {
-        const { status, body } = await ask('/v1/chat/completions', asked(schema))
-        if (status === 400) return
-        answered++
-        const { content } = body.choices[0].message
-        expect([content, judge(schema)(JSON.parse(content))]).toEqual([content, true])
-      }),
-      { numRuns: 3 * RUNS },
-    )
+    await forAllAsync([anySchema], { numRuns: 3 * RUNS }, async schema => {
+      const { status, body } = await ask('/v1/chat/completions', asked(schema))
+      if (status === 400) return
+      answered++
+      const { content } = body.choices[0].message
+      expect([content, judge(schema)(JSON.parse(content))]).toEqual([content, true])
+    })
     expect(answered).toBeGreaterThan(RUNS / 2)
   })
 
   test('is validated as by ajv', () => {
-    fc.assert(
-      fc.property(anySchema, fc.array(value, { minLength: 8, maxLength: 8 }), (schema, values) => {
-        const isGood = judge(schema)
-        const document = new SchemaDocument(schema)
-        const validator = new SchemaValidator(document, () => {})
-        for (const one of values)
-          expect([one, validator.isValid(document.root, one as never)]).toEqual([one, isGood(one)])
-      }),
-      { numRuns: 3 * RUNS },
-    )
+    forAll([anySchema, fc.array(value, { minLength: 8, maxLength: 8 })], { numRuns: 3 * RUNS }, (schema, values) => {
+      const isGood = judge(schema)
+      const document = new SchemaDocument(schema)
+      const validator = new SchemaValidator(document, () => {})
+      for (const one of values)
+        expect([one, validator.isValid(document.root, one as never)]).toEqual([one, isGood(one)])
+    })
   })
 })

@@ -4,6 +4,7 @@ import { GPUS } from '../../../src/data/gpu-specs.ts'
 import type { GpuType } from '../../../src/data/records/gpu-config.ts'
 import { isTerminal } from '../../../src/simulation/deployments/deployment-row.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
+import { forAllAsync } from '../../setup/for-all.ts'
 import { type Action, action, perform } from './actions.ts'
 
 /**
@@ -47,94 +48,79 @@ const trouble = fc.array(action, { minLength: 5, maxLength: 30 })
 
 describe('a world that was hurt and is healed', () => {
   test('L1, L4: brings every deployment with capacity to its end, and to the instances it wants, within 2 h', async () => {
-    await fc.assert(
-      fc.asyncProperty(trouble, async actions => {
-        const sim = await hurt(actions)
-        heal(sim)
-        expect(sim.cluster.activeFailures()).toEqual([])
-        await sim.clock.advance('2h')
-        const stuck: string[] = []
-        for (const [ordinal, row] of sim.world.deployments.entries()) {
-          if (isTerminal(row.status) || row.plan.type === 'legacy' || row.plan.type === 'tts') continue
-          const base = row.plan.base >= 0 ? sim.world.deployments.read(row.plan.base) : undefined
-          if (lacksCapacity(sim, base === undefined ? ordinal : row.plan.base)) continue
-          if (row.status !== 'running') stuck.push(`${row.plan.modelName} is ${row.status}`)
-          else if (row.plan.base === -2 && row.ready !== row.desired) {
-            stuck.push(`${row.plan.modelName} has ${row.ready} of ${row.desired}`)
-          }
+    await forAllAsync([trouble], { numRuns: RUNS }, async actions => {
+      const sim = await hurt(actions)
+      heal(sim)
+      expect(sim.cluster.activeFailures()).toEqual([])
+      await sim.clock.advance('2h')
+      const stuck: string[] = []
+      for (const [ordinal, row] of sim.world.deployments.entries()) {
+        if (isTerminal(row.status) || row.plan.type === 'legacy' || row.plan.type === 'tts') continue
+        const base = row.plan.base >= 0 ? sim.world.deployments.read(row.plan.base) : undefined
+        if (lacksCapacity(sim, base === undefined ? ordinal : row.plan.base)) continue
+        if (row.status !== 'running') stuck.push(`${row.plan.modelName} is ${row.status}`)
+        else if (row.plan.base === -2 && row.ready !== row.desired) {
+          stuck.push(`${row.plan.modelName} has ${row.ready} of ${row.desired}`)
         }
-        expect(stuck).toEqual([])
-      }),
-      { numRuns: RUNS },
-    )
+      }
+      expect(stuck).toEqual([])
+    })
   })
 
   test('L7: whatever is rented rests within the hour: it runs, is stopped, has failed or is deleted', async () => {
-    await fc.assert(
-      fc.asyncProperty(trouble, async actions => {
-        const sim = await hurt(actions)
-        heal(sim)
-        await sim.clock.advance('1h')
-        const resting = ['running', 'stopped', 'failed', 'deleted']
-        const stuck = [...sim.world.rentals.entries()].filter(([, row]) => !resting.includes(row.state))
-        expect(stuck.map(([, row]) => `${row.id} is ${row.state}`)).toEqual([])
-      }),
-      { numRuns: RUNS },
-    )
+    await forAllAsync([trouble], { numRuns: RUNS }, async actions => {
+      const sim = await hurt(actions)
+      heal(sim)
+      await sim.clock.advance('1h')
+      const resting = ['running', 'stopped', 'failed', 'deleted']
+      const stuck = [...sim.world.rentals.entries()].filter(([, row]) => !resting.includes(row.state))
+      expect(stuck.map(([, row]) => `${row.id} is ${row.state}`)).toEqual([])
+    })
   })
 
   test('L2: every batch is over an hour after its expires_at', async () => {
-    await fc.assert(
-      fc.asyncProperty(trouble, async actions => {
-        const sim = await hurt(actions)
-        heal(sim)
-        await sim.clock.advance('25h')
-        expect(sim.world.batches.active.length).toBe(0)
-      }),
-      { numRuns: RUNS },
-    )
+    await forAllAsync([trouble], { numRuns: RUNS }, async actions => {
+      const sim = await hurt(actions)
+      heal(sim)
+      await sim.clock.advance('25h')
+      expect(sim.world.batches.active.length).toBe(0)
+    })
   })
 
   test('L3: a node that is drained is empty when its deadline is over', async () => {
-    await fc.assert(
-      fc.asyncProperty(trouble, fc.nat(40), async (actions, which) => {
-        const sim = await hurt(actions)
-        heal(sim)
-        const nodes = sim.cluster.nodes()
-        const { name } = nodes[which % nodes.length]!
-        sim.cluster.node(name).drain()
-        await sim.clock.advance(sim.world.profile.timings.drainDeadline / 1000 + 1000)
-        const { tenants } = sim.world.nodes.read(sim.world.nodes.ordinalOf(name)!)
-        // A hosted instance is a rented machine: it stays where it is.
-        expect(tenants.filter(one => one >= 0)).toEqual([])
-      }),
-      { numRuns: RUNS },
-    )
+    await forAllAsync([trouble, fc.nat(40)], { numRuns: RUNS }, async (actions, which) => {
+      const sim = await hurt(actions)
+      heal(sim)
+      const nodes = sim.cluster.nodes()
+      const { name } = nodes[which % nodes.length]!
+      sim.cluster.node(name).drain()
+      await sim.clock.advance(sim.world.profile.timings.drainDeadline / 1000 + 1000)
+      const { tenants } = sim.world.nodes.read(sim.world.nodes.ordinalOf(name)!)
+      // A hosted instance is a rented machine: it stays where it is.
+      expect(tenants.filter(one => one >= 0)).toEqual([])
+    })
   })
 
   test('L5: a client that repeats a refused create succeeds, and its deployment runs within 2 h', async () => {
-    await fc.assert(
-      fc.asyncProperty(trouble, fc.constantFrom('suspended', 'limited'), async (actions, why) => {
-        const sim = await hurt(actions)
-        if (why === 'suspended') sim.cluster.account.suspend('admin')
-        else sim.cluster.limit.set('H100-80GB', 0)
-        const create: Action = {
-          do: 'create',
-          name: 'acme/late',
-          gpu: 'H100-80GB',
-          num_gpus: 1,
-          min: 1,
-          repo: 'acme/chat-8b',
-          batch: 96,
-        }
-        expect(await perform(sim, create)).toBeGreaterThanOrEqual(400)
-        heal(sim)
-        expect(await perform(sim, create)).toBe(200)
-        await sim.clock.advance('2h')
-        expect(sim.world.deployments.findLive('acme/late')!.status).toBe('running')
-      }),
-      { numRuns: RUNS },
-    )
+    await forAllAsync([trouble, fc.constantFrom('suspended', 'limited')], { numRuns: RUNS }, async (actions, why) => {
+      const sim = await hurt(actions)
+      if (why === 'suspended') sim.cluster.account.suspend('admin')
+      else sim.cluster.limit.set('H100-80GB', 0)
+      const create: Action = {
+        do: 'create',
+        name: 'acme/late',
+        gpu: 'H100-80GB',
+        num_gpus: 1,
+        min: 1,
+        repo: 'acme/chat-8b',
+        batch: 96,
+      }
+      expect(await perform(sim, create)).toBeGreaterThanOrEqual(400)
+      heal(sim)
+      expect(await perform(sim, create)).toBe(200)
+      await sim.clock.advance('2h')
+      expect(sim.world.deployments.findLive('acme/late')!.status).toBe('running')
+    })
   })
 })
 

@@ -10,6 +10,7 @@ import { hardwareOf } from '../../../src/simulation/deployments/instance-speed.t
 import { cacheTokens } from '../../../src/simulation/fleet/weights.ts'
 import type { World } from '../../../src/simulation/world.ts'
 import type { Simulator } from '../../../src/simulator/simulator.ts'
+import { forAll } from '../../setup/for-all.ts'
 import { pass, passUntil, stageLoad } from '../small-world.ts'
 import { type ParsedFamily, type ParsedSample, parseExposition, seriesKey } from './exposition-parser.ts'
 
@@ -203,8 +204,8 @@ describe('the histograms of engines', () => {
 
 test('counters never decrease while an engine lives, and tokens of engines add up to those of the report', () => {
   const runs = Number(process.env.INVARIANT_RUNS ?? 4)
-  fc.assert(
-    fc.property(
+  forAll(
+    [
       fc.oneof(
         fc
           .record({
@@ -223,43 +224,42 @@ test('counters never decrease while an engine lives, and tokens of engines add u
       ),
       fc.array(fc.constantFrom('crash', 'repair', 'degrade', 'recover', 'wait'), { minLength: 4, maxLength: 10 }),
       fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 12, maxLength: 12 }),
-      (load, actions, pauses) => {
-        const { sim, chat } = loaded(load as OfferedLoadInput, { min_instances: 1, max_instances: 4 })
-        const tokens = new Map<string, number>()
-        let previous = new Map<string, number>()
-        for (const [i, pause] of pauses.entries()) {
-          const names = sim.world.nodes.list().map(({ name }) => name)
-          const name = names[i % names.length]!
-          const action = actions[i % actions.length]!
-          if (action === 'crash') sim.cluster.node(name).crash()
-          if (action === 'repair') sim.cluster.node(name).repair()
-          if (action === 'degrade') sim.cluster.node(name).degrade(2)
-          if (action === 'recover') sim.cluster.node(name).recover()
-          // A reading right before each event sees all that an engine did before its end.
-          const end = sim.world.clock.now + pause * 1e6
-          while (sim.world.clock.now < end) {
-            sim.world.runTo(Math.min(end, Math.max(sim.world.clock.now, sim.world.agenda.nextTime - 1)))
-            const families = page(sim.world)
-            const counters = new Map<string, number>()
-            for (const { type, samples: all, name: family } of families.values()) {
-              if (!family.startsWith('vllm:') || (type !== 'counter' && type !== 'histogram')) continue
-              for (const sample of all) counters.set(seriesKey(sample), sample.value)
-            }
-            const fallen = [...counters].filter(([key, value]) => !(value >= (previous.get(key) ?? 0)))
-            expect(fallen).toEqual([])
-            previous = counters
-            for (const { labels, value } of samples(families, 'vllm:prompt_tokens_total'))
-              tokens.set(labels.pod!, value)
-            sim.world.next(end)
-          }
-        }
-        const report = sim.report().deployments.find(one => one.deploy_id === chat.deploy_id)!
-        const sum = [...tokens.values()].reduce((all, each) => all + each, 0)
-        // Each engine has whole tokens.
-        expect(Math.abs(sum - report.tokens.input)).toBeLessThanOrEqual(tokens.size)
-        expect(report.tokens.input).toBeGreaterThan(0)
-      },
-    ),
+    ],
     { numRuns: runs, seed: 7 },
+    (load, actions, pauses) => {
+      const { sim, chat } = loaded(load as OfferedLoadInput, { min_instances: 1, max_instances: 4 })
+      const tokens = new Map<string, number>()
+      let previous = new Map<string, number>()
+      for (const [i, pause] of pauses.entries()) {
+        const names = sim.world.nodes.list().map(({ name }) => name)
+        const name = names[i % names.length]!
+        const action = actions[i % actions.length]!
+        if (action === 'crash') sim.cluster.node(name).crash()
+        if (action === 'repair') sim.cluster.node(name).repair()
+        if (action === 'degrade') sim.cluster.node(name).degrade(2)
+        if (action === 'recover') sim.cluster.node(name).recover()
+        // A reading right before each event sees all that an engine did before its end.
+        const end = sim.world.clock.now + pause * 1e6
+        while (sim.world.clock.now < end) {
+          sim.world.runTo(Math.min(end, Math.max(sim.world.clock.now, sim.world.agenda.nextTime - 1)))
+          const families = page(sim.world)
+          const counters = new Map<string, number>()
+          for (const { type, samples: all, name: family } of families.values()) {
+            if (!family.startsWith('vllm:') || (type !== 'counter' && type !== 'histogram')) continue
+            for (const sample of all) counters.set(seriesKey(sample), sample.value)
+          }
+          const fallen = [...counters].filter(([key, value]) => !(value >= (previous.get(key) ?? 0)))
+          expect(fallen).toEqual([])
+          previous = counters
+          for (const { labels, value } of samples(families, 'vllm:prompt_tokens_total')) tokens.set(labels.pod!, value)
+          sim.world.next(end)
+        }
+      }
+      const report = sim.report().deployments.find(one => one.deploy_id === chat.deploy_id)!
+      const sum = [...tokens.values()].reduce((all, each) => all + each, 0)
+      // Each engine has whole tokens.
+      expect(Math.abs(sum - report.tokens.input)).toBeLessThanOrEqual(tokens.size)
+      expect(report.tokens.input).toBeGreaterThan(0)
+    },
   )
 })

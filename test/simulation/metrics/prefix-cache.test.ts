@@ -17,6 +17,7 @@ import {
   withPrompt,
 } from '../../../src/simulation/load/prefix-cache.ts'
 import type { Simulator, SimulatorOptions } from '../../../src/simulator/simulator.ts'
+import { forAll } from '../../setup/for-all.ts'
 import { sendTo } from '../../setup/send-to.ts'
 import { pass, stage } from '../small-world.ts'
 import { parseExposition } from './exposition-parser.ts'
@@ -202,19 +203,17 @@ describe('a list of cached prompts', () => {
 
   test('finds the longest common beginning of whole blocks', () => {
     const letters = fc.array(fc.constantFrom('a', 'b'), { minLength: 1, maxLength: 6 })
-    fc.assert(
-      fc.property(fc.array(letters, { maxLength: 12 }), letters, (known, asked) => {
-        const text = (parts: readonly string[]) => parts.map(part => part.repeat(block)).join('')
-        const cache = known.reduce((list, parts, i) => remember(list, text(parts), i), EMPTY_PREFIX_CACHE)
-        const common = known.map(parts => {
-          const first = asked.findIndex((part, i) => part !== parts[i])
-          return first < 0 ? asked.length : first
-        })
-        // The last token is always read, so its block is not a hit.
-        const expected = Math.min(Math.max(0, ...common), asked.length - 1) * 16
-        expect(cached(cache, text(asked))).toBe(expected)
-      }),
-    )
+    forAll([fc.array(letters, { maxLength: 12 }), letters], (known, asked) => {
+      const text = (parts: readonly string[]) => parts.map(part => part.repeat(block)).join('')
+      const cache = known.reduce((list, parts, i) => remember(list, text(parts), i), EMPTY_PREFIX_CACHE)
+      const common = known.map(parts => {
+        const first = asked.findIndex((part, i) => part !== parts[i])
+        return first < 0 ? asked.length : first
+      })
+      // The last token is always read, so its block is not a hit.
+      const expected = Math.min(Math.max(0, ...common), asked.length - 1) * 16
+      expect(cached(cache, text(asked))).toBe(expected)
+    })
   })
 
   test('keeps one prompt of equal ones, and of those that continue each other', () => {

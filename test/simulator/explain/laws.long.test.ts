@@ -1,4 +1,5 @@
 /** Laws of explanations in random worlds. */
+
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadTokenizer } from '../../../src/service/openai/tokenizer.ts'
@@ -9,6 +10,7 @@ import type { Explanation } from '../../../src/simulator/explain/explanation.ts'
 import { KIND_SENTENCES } from '../../../src/simulator/explain/kind-sentences.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
 import { BANNED_WORDS } from '../../../tools/tidy/banned-words.ts'
+import { forAllAsync } from '../../setup/for-all.ts'
 import { action, perform } from '../../simulation/invariants/actions.ts'
 
 const RUNS = Number(process.env.INVARIANT_RUNS ?? 3)
@@ -51,51 +53,44 @@ function assertOrder(sim: Simulator, { chain }: Explanation): void {
 }
 
 test('every entry and every subject of a random world has a plain explanation, and causes precede effects', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(action, { maxLength: 25 }),
-      fc.nat(50),
-      fc.boolean(),
-      async (actions, seed, hasWeather) => {
-        const sim = createSimulator({ fixtures: 'default', seed, ...(hasWeather && { profile: WEATHER }) })
-        sim.faults.add({ on: '*', chance: 0.2, fault: { kind: 'status', status: 503 } })
-        for (const one of actions) await perform(sim, one)
-        await sim.clock.advance('3h')
-        const before = [sim.digest, sim.world.journal.last]
-        const entries = sim.journal.entries()
-        // Explanations look ahead, which takes most of their time.
-        const step = Math.max(1, Math.floor(entries.length / 15))
-        for (const { seq } of entries.filter((_, i) => i % step === 0)) {
-          const explanation = explain(sim, seq)
-          assertPlain(explanation)
-          assertOrder(sim, explanation)
-        }
-        for (const subject of new Causes(sim).subjects.slice(0, 10)) {
-          const explanation = explain(sim, subject)
-          assertPlain(explanation)
-          assertOrder(sim, explanation)
-        }
-        expect([sim.digest, sim.world.journal.last]).toEqual(before)
-      },
-    ),
+  await forAllAsync(
+    [fc.array(action, { maxLength: 25 }), fc.nat(50), fc.boolean()],
     { numRuns: RUNS },
+    async (actions, seed, hasWeather) => {
+      const sim = createSimulator({ fixtures: 'default', seed, ...(hasWeather && { profile: WEATHER }) })
+      sim.faults.add({ on: '*', chance: 0.2, fault: { kind: 'status', status: 503 } })
+      for (const one of actions) await perform(sim, one)
+      await sim.clock.advance('3h')
+      const before = [sim.digest, sim.world.journal.last]
+      const entries = sim.journal.entries()
+      // Explanations look ahead, which takes most of their time.
+      const step = Math.max(1, Math.floor(entries.length / 15))
+      for (const { seq } of entries.filter((_, i) => i % step === 0)) {
+        const explanation = explain(sim, seq)
+        assertPlain(explanation)
+        assertOrder(sim, explanation)
+      }
+      for (const subject of new Causes(sim).subjects.slice(0, 10)) {
+        const explanation = explain(sim, subject)
+        assertPlain(explanation)
+        assertOrder(sim, explanation)
+      }
+      expect([sim.digest, sim.world.journal.last]).toEqual(before)
+    },
   )
 }, 120_000)
 
 test('an effect of a cause has this cause in its chain', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(action, { maxLength: 20 }), async actions => {
-      const sim = createSimulator({ fixtures: 'default', seed: 3 })
-      for (const one of actions) await perform(sim, one)
-      sim.cluster.zone(sim.cluster.nodes()[0]!.zone).down()
-      await sim.clock.advance('10m')
-      const causes = new Causes(sim)
-      for (const entry of causes.entries.filter(({ seq }) => seq % 7 === 0 || seq > causes.entries.length - 20)) {
-        for (const effect of causes.effectsOf([entry])) expect(causes.chainOf(effect)).toContain(entry)
-      }
-    }),
-    { numRuns: RUNS },
-  )
+  await forAllAsync([fc.array(action, { maxLength: 20 })], { numRuns: RUNS }, async actions => {
+    const sim = createSimulator({ fixtures: 'default', seed: 3 })
+    for (const one of actions) await perform(sim, one)
+    sim.cluster.zone(sim.cluster.nodes()[0]!.zone).down()
+    await sim.clock.advance('10m')
+    const causes = new Causes(sim)
+    for (const entry of causes.entries.filter(({ seq }) => seq % 7 === 0 || seq > causes.entries.length - 20)) {
+      for (const effect of causes.effectsOf([entry])) expect(causes.chainOf(effect)).toContain(entry)
+    }
+  })
 }, 120_000)
 
 test('each kind of entry has a plain sentence that names no other field than its own', () => {

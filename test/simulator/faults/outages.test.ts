@@ -1,4 +1,5 @@
 /** Rules for the requests of one thing (`path`), and faults that continue for a time (`nth` with `for`). */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { globOf } from '../../../src/lib/patterns.ts'
@@ -6,6 +7,7 @@ import { operations } from '../../../src/service/index.ts'
 import { canHavePath } from '../../../src/simulator/faults/path-pattern.ts'
 import type { Fault, FaultRule } from '../../../src/simulator/faults/rules.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
+import { forAll } from '../../setup/for-all.ts'
 import { sendTo } from '../../setup/send-to.ts'
 
 const DOWN: Fault = { kind: 'status', status: 503 }
@@ -134,26 +136,22 @@ describe('a rule with a path', () => {
 
   test('is never refused if its pattern fits a path of the operation', () => {
     const cut = fc.tuple(fc.nat(), fc.nat())
-    fc.assert(
-      fc.property(routes, fc.array(word, { minLength: 1 }), fc.array(cut, { maxLength: 3 }), (route, values, cuts) => {
-        let pattern = pathOf(route, values)
-        for (const [from, length] of cuts) {
-          const at = from % (pattern.length + 1)
-          pattern = `${pattern.slice(0, at)}*${pattern.slice(at + (length % 5))}`
-        }
-        expect(canHavePath(route, pattern)).toBe(true)
-      }),
-    )
+    forAll([routes, fc.array(word, { minLength: 1 }), fc.array(cut, { maxLength: 3 })], (route, values, cuts) => {
+      let pattern = pathOf(route, values)
+      for (const [from, length] of cuts) {
+        const at = from % (pattern.length + 1)
+        pattern = `${pattern.slice(0, at)}*${pattern.slice(at + (length % 5))}`
+      }
+      expect(canHavePath(route, pattern)).toBe(true)
+    })
   })
 
   test('is refused only if its pattern fits no path of the operation', () => {
-    fc.assert(
-      fc.property(routes, routes, fc.array(word, { minLength: 1 }), fc.nat(), (route, other, values, at) => {
-        const pattern = pathOf(other, ['*', ...values])
-        const refused = !canHavePath(route, pattern)
-        const path = pathOf(route, [values[at % values.length]!, 'list', 'acme'])
-        expect(refused && globOf(pattern)(path)).toBe(false)
-      }),
-    )
+    forAll([routes, routes, fc.array(word, { minLength: 1 }), fc.nat()], (route, other, values, at) => {
+      const pattern = pathOf(other, ['*', ...values])
+      const refused = !canHavePath(route, pattern)
+      const path = pathOf(route, [values[at % values.length]!, 'list', 'acme'])
+      expect(refused && globOf(pattern)(path)).toBe(false)
+    })
   })
 })

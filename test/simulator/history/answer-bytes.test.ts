@@ -1,5 +1,5 @@
 /** A recorder leaves each byte of an answer as it is, and keeps it. */
-import fc from 'fast-check'
+
 import { expect, test } from 'vitest'
 import { createSimulator, type ExplorableSimulator, replay } from '../../../src/index.ts'
 import { LIMITS } from '../../../src/lib/limits.ts'
@@ -7,6 +7,7 @@ import { encodeAnswer, encodeAnswerText } from '../../../src/simulator/history/b
 import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { Past } from '../../../src/simulator/history/past/past.ts'
 import { anyText } from '../../lib/any-text.ts'
+import { forAll } from '../../setup/for-all.ts'
 import { sendTo } from '../../setup/send-to.ts'
 
 /** Returns the bytes of two answers in hexadecimal: a garbled one, and the next. */
@@ -49,7 +50,7 @@ test('an answer is kept in the same form as text and as bytes', { tags: 'slow' }
   }
   // Bytes cannot hold half of a pair of surrogates.
   const wellFormed = anyText.map(text => Buffer.from(text).toString())
-  fc.assert(fc.property(wellFormed, isSame))
+  forAll([wellFormed], isSame)
   const { recordedAnswerBytes: most } = LIMITS
   for (const bytes of [most, most + 1]) isSame('x'.repeat(bytes))
   for (const letters of [most / 2, most / 2 + 1]) isSame('é'.repeat(letters))

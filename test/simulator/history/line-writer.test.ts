@@ -5,6 +5,7 @@ import { parseRecording } from '../../../src/simulator/history/file.ts'
 import { createHeader } from '../../../src/simulator/history/header.ts'
 import { createCrc32, formatCrc32, LineWriter } from '../../../src/simulator/history/line-writer.ts'
 import type { AnswerLine, Position, RequestLine, StepLines } from '../../../src/simulator/history/lines.ts'
+import { forAll } from '../../setup/for-all.ts'
 
 const header = createHeader(createSimulator())
 
@@ -46,19 +47,14 @@ const exchange = fc.record({
 })
 
 test('a recording reads as it was written when requests, headers and bodies are repeated', { tags: 'slow' }, () => {
-  fc.assert(
-    fc.property(fc.array(exchange, { maxLength: 30 }), exchanges => {
-      const lines = exchanges.flatMap(({ request, answer, isJoined }, index): StepLines[] => {
-        const number = index + 1
-        const position: Position = isJoined ? request.at : [7, 7]
-        return [
-          { request: number, ...request } as RequestLine,
-          { answer: number, at: position, ...answer } as AnswerLine,
-        ]
-      })
-      expect(read(write([...lines]))).toEqual([...lines, { digest: 'd', at: [9, 9] }])
-    }),
-  )
+  forAll([fc.array(exchange, { maxLength: 30 })], exchanges => {
+    const lines = exchanges.flatMap(({ request, answer, isJoined }, index): StepLines[] => {
+      const number = index + 1
+      const position: Position = isJoined ? request.at : [7, 7]
+      return [{ request: number, ...request } as RequestLine, { answer: number, at: position, ...answer } as AnswerLine]
+    })
+    expect(read(write([...lines]))).toEqual([...lines, { digest: 'd', at: [9, 9] }])
+  })
 })
 
 test('a poll that gets the same answer takes a short line', () => {

@@ -1,10 +1,12 @@
 /** Live events: every entry and every request once and in order, whatever the reader does. */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../src/lib/limits.ts'
 import { eventLoopTurn } from '../../../src/lib/real-time.ts'
 import { EventReader, type EventReaderOptions, type LiveEvent } from '../../../src/simulator/requests/event-reader.ts'
 import { createSimulator, type Simulator } from '../../../src/simulator/simulator.ts'
+import { forAllAsync } from '../../setup/for-all.ts'
 import { asking, NEW } from './asking.ts'
 
 /** Reads what is kept. */
@@ -101,19 +103,16 @@ test('a reader that continues from any event gets the rest, each event once', as
     await ask('GET', path)
   }
   const all = await readAll(sim)
-  await fc.assert(
-    fc.asyncProperty(
-      fc.nat({ max: all.length - 1 }),
-      fc.constantFrom(undefined, 'request', 'instance.*'),
-      async (at, kind) => {
-        const rest = await readAll(sim, { after: all[at]!.id, ...(kind !== undefined && { kind }) })
-        const isMeant = (event: LiveEvent) =>
-          kind === undefined ||
-          ((kind === 'request') === (event.type === 'request') &&
-            (event.type === 'request' || nameOf(event).includes('instance.')))
-        expect(rest).toEqual(all.slice(at + 1).filter(isMeant))
-      },
-    ),
+  await forAllAsync(
+    [fc.nat({ max: all.length - 1 }), fc.constantFrom(undefined, 'request', 'instance.*')],
+    async (at, kind) => {
+      const rest = await readAll(sim, { after: all[at]!.id, ...(kind !== undefined && { kind }) })
+      const isMeant = (event: LiveEvent) =>
+        kind === undefined ||
+        ((kind === 'request') === (event.type === 'request') &&
+          (event.type === 'request' || nameOf(event).includes('instance.')))
+      expect(rest).toEqual(all.slice(at + 1).filter(isMeant))
+    },
   )
 })
 
@@ -204,8 +203,10 @@ test('whatever happens, a reader that reads has all of the last world, each even
     { weight: 3, arbitrary: fc.constantFrom('1m', '1h') },
     { weight: 1, arbitrary: fc.constantFrom('reset', 'restore') },
   )
-  await fc.assert(
-    fc.asyncProperty(fc.array(anyAction, { maxLength: 25 }), async actions => {
+  await forAllAsync(
+    [fc.array(anyAction, { maxLength: 25 })],
+    { numRuns: Number(process.env.INVARIANT_RUNS ?? 6) },
+    async actions => {
       const { sim, ask } = asking({ fixtures: 'two-nodes' })
       const snapshot = sim.snapshot()
       const live = follow(sim, { after: 'start' })
@@ -223,8 +224,7 @@ test('whatever happens, a reader that reads has all of the last world, each even
       expect(lastWorld.map(({ id }) => id)).toEqual((await readAll(sim)).map(({ id }) => id))
       expect(new Set(events.map(({ id }) => id)).size).toBe(events.length)
       expect(lastWorld.filter(({ type }) => type === 'request')).toHaveLength(sim.requests.length)
-    }),
-    { numRuns: Number(process.env.INVARIANT_RUNS ?? 6) },
+    },
   )
 })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LIMITS } from '../../../src/lib/limits.ts'
 import { type RequestExpectation, verifyRequests } from '../../../src/simulator/requests/verify.ts'
+import { forAll } from '../../setup/for-all.ts'
 import { type Asking, asking, NEW } from './asking.ts'
 
 /** Lists, creates, reads the new deployment twice, and stops it. */
@@ -107,16 +108,14 @@ describe('in an order', () => {
       })
     }
     const anyList = fc.array(fc.constantFrom(...new Set(sent), 'deleteDeployment'), { minLength: 1, maxLength: 6 })
-    fc.assert(
-      fc.property(anyList, list => {
-        const { ok } = verifyRequests(
-          sim,
-          list.map(operation => ({ operation })),
-          { inOrder: true },
-        )
-        expect(ok).toBe(isSubsequence(list))
-      }),
-    )
+    forAll([anyList], list => {
+      const { ok } = verifyRequests(
+        sim,
+        list.map(operation => ({ operation })),
+        { inOrder: true },
+      )
+      expect(ok).toBe(isSubsequence(list))
+    })
   })
 })
 
@@ -131,17 +130,15 @@ test('the counts of a pattern and of all else add up to all requests', { tags: '
     },
     { requiredKeys: [] },
   )
-  fc.assert(
-    fc.property(anyPattern, pattern => {
-      const expected = pattern as RequestExpectation
-      const { found } = verifyRequests(sim, expected).results[0]!
-      for (const exactly of [found - 1, found, found + 1].filter(count => count >= 0))
-        expect(verifyRequests(sim, { ...expected, exactly }).ok).toBe(exactly === found)
-      const { near } = verifyRequests(sim, { ...expected, exactly: found + 1 }).results[0]!
-      expect(near.length).toBe(Math.min(3, sim.requests.length - found))
-      for (const { differs } of near) expect(differs.length).toBeGreaterThan(0)
-    }),
-  )
+  forAll([anyPattern], pattern => {
+    const expected = pattern as RequestExpectation
+    const { found } = verifyRequests(sim, expected).results[0]!
+    for (const exactly of [found - 1, found, found + 1].filter(count => count >= 0))
+      expect(verifyRequests(sim, { ...expected, exactly }).ok).toBe(exactly === found)
+    const { near } = verifyRequests(sim, { ...expected, exactly: found + 1 }).results[0]!
+    expect(near.length).toBe(Math.min(3, sim.requests.length - found))
+    for (const { differs } of near) expect(differs.length).toBeGreaterThan(0)
+  })
 })
 
 test('requests that are no longer kept are never taken for missing ones', { tags: 'slow' }, async () => {

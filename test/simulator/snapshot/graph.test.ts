@@ -6,6 +6,7 @@ import { ByteWriter } from '../../../src/simulator/checkpoint/codec/bytes.ts'
 import type { SerializableClasses } from '../../../src/simulator/checkpoint/codec/graph-forms.ts'
 import { decodeGraph } from '../../../src/simulator/checkpoint/codec/graph-reader.ts'
 import { encodeGraph } from '../../../src/simulator/checkpoint/codec/graph-writer.ts'
+import { forAll } from '../../setup/for-all.ts'
 
 class Point {
   x = 0
@@ -55,23 +56,19 @@ const anything = fc.anything({
 })
 
 test('a value is read as it was written beside any other values', { tags: 'slow' }, () => {
-  fc.assert(
-    fc.property(fc.array(anything, { maxLength: 30 }), values => {
-      expect(again({ values })).toStrictEqual({ values: values.map(withPlainPrototypes) })
-    }),
-  )
+  forAll([fc.array(anything, { maxLength: 30 })], values => {
+    expect(again({ values })).toStrictEqual({ values: values.map(withPlainPrototypes) })
+  })
 })
 
 test('a column keeps its order for any mixture and any run of values', { tags: 'slow' }, () => {
   const item = fc.constantFrom(0, -0, 1, 300, 0.5, 'a', 'b', undefined, null, true, false, 7n)
   const runs = fc.array(fc.tuple(item, fc.integer({ min: 1, max: 70 })), { maxLength: 20 })
-  fc.assert(
-    fc.property(runs, pairs => {
-      const values = pairs.flatMap(([value, times]) => new Array(times).fill(value))
-      const things = values.map(value => Object.assign(new Point(), { x: value }))
-      expect(again({ values, things })).toStrictEqual({ values, things })
-    }),
-  )
+  forAll([runs], pairs => {
+    const values = pairs.flatMap(([value, times]) => new Array(times).fill(value))
+    const things = values.map(value => Object.assign(new Point(), { x: value }))
+    expect(again({ values, things })).toStrictEqual({ values, things })
+  })
 })
 
 test('texts are complete for any number of them', () => {

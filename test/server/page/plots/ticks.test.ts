@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatFigure, linearTicks, logTicks, timeTicks } from '../../../../src/server/page/plots/ticks.ts'
+import { forAll } from '../../../setup/for-all.ts'
 
 const labels = (ticks: readonly { label: string }[]) => ticks.map(({ label }) => label)
 const unix = (iso: string) => Date.parse(iso) / 1000
@@ -45,31 +46,27 @@ test('a figure has commas and its decimals, and no sign if it rounds to 0', () =
 
 test('axes cover every range with few ticks, in order, whose labels differ', () => {
   const positive = fc.double({ min: 1e-9, max: 1e15, noNaN: true })
-  fc.assert(
-    fc.property(positive, positive, (a, b) => {
-      const [min, max] = [Math.min(a, b), Math.max(a, b)]
-      const [linear, log] = [linearTicks(max, 4), logTicks(min, max)]
-      expect(linear.at(-1)!.at).toBeGreaterThanOrEqual(max * (1 - 1e-9))
-      expect(linear.length).toBeLessThanOrEqual(6)
-      expect(log[0]!.at).toBeLessThanOrEqual(min)
-      expect(log.at(-1)!.at).toBeGreaterThanOrEqual(max)
-      for (const ticks of [linear, log]) {
-        expect(ticks.length).toBeGreaterThanOrEqual(2)
-        expect(ticks.every(({ at }, i) => i === 0 || at > ticks[i - 1]!.at)).toBe(true)
-        expect(new Set(labels(ticks)).size).toBe(ticks.length)
-      }
-    }),
-  )
+  forAll([positive, positive], (a, b) => {
+    const [min, max] = [Math.min(a, b), Math.max(a, b)]
+    const [linear, log] = [linearTicks(max, 4), logTicks(min, max)]
+    expect(linear.at(-1)!.at).toBeGreaterThanOrEqual(max * (1 - 1e-9))
+    expect(linear.length).toBeLessThanOrEqual(6)
+    expect(log[0]!.at).toBeLessThanOrEqual(min)
+    expect(log.at(-1)!.at).toBeGreaterThanOrEqual(max)
+    for (const ticks of [linear, log]) {
+      expect(ticks.length).toBeGreaterThanOrEqual(2)
+      expect(ticks.every(({ at }, i) => i === 0 || at > ticks[i - 1]!.at)).toBe(true)
+      expect(new Set(labels(ticks)).size).toBe(ticks.length)
+    }
+  })
 })
 
 test('a time axis has at most the ticks that are wanted, all within its window', () => {
   const times = fc.integer({ min: 0, max: unix('2200-01-01T00:00:00Z') })
-  fc.assert(
-    fc.property(times, fc.integer({ min: 1, max: 3_000_000_000 }), (from, length) => {
-      const ticks = timeTicks(from, from + length, 8)
-      expect(ticks.length).toBeLessThanOrEqual(9)
-      expect(ticks.every(({ at }) => at >= from && at <= from + length)).toBe(true)
-      expect(ticks.every(({ at }, i) => i === 0 || at > ticks[i - 1]!.at)).toBe(true)
-    }),
-  )
+  forAll([times, fc.integer({ min: 1, max: 3_000_000_000 })], (from, length) => {
+    const ticks = timeTicks(from, from + length, 8)
+    expect(ticks.length).toBeLessThanOrEqual(9)
+    expect(ticks.every(({ at }) => at >= from && at <= from + length)).toBe(true)
+    expect(ticks.every(({ at }, i) => i === 0 || at > ticks[i - 1]!.at)).toBe(true)
+  })
 })

@@ -8,6 +8,7 @@ import { toScenario } from '../../../../src/simulator/history/export/scenario.ts
 import { parseRecording } from '../../../../src/simulator/history/file.ts'
 import { runScenario } from '../../../../src/workbench/scenario/index.ts'
 import { loadScenarios } from '../../../../src/workbench/scenario/runner/files.ts'
+import { forAllAsync } from '../../../setup/for-all.ts'
 import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 import { clock, Player, play } from '../plays.ts'
 
@@ -18,9 +19,8 @@ await loadTokenizer()
 test('a scenario of a recording passes at once when plays and paces are random', async () => {
   const folder = temporaryFolder()
   let files = 0
-  await fc.assert(
-    fc.asyncProperty(
-      // Writes of the user to the data are not part of a scenario.
+  await forAllAsync(
+    [
       fc.array(
         play.filter(one => one.do !== 'write'),
         { maxLength: 25 },
@@ -29,28 +29,28 @@ test('a scenario of a recording passes at once when plays and paces are random',
       fc.constantFrom('none', 'bad-week'),
       fc.constantFrom('yaml', 'typescript'),
       clock,
-      async (plays, pace, weather, language, mode) => {
-        const player = new Player({ weather, inferencePace: pace as 'clock' }, mode)
-        const recording = player.sim.record()
-        for (const one of plays) {
-          await player.play(one)
-          // Steps of requests that are sent in one turn of the event loop interleave. A scenario sends one after another.
-          for (let turn = 0; turn < 20; turn++) await eventLoopTurn()
-        }
-        await player.sim.clock.advance('1m')
-        recording.stop()
-        const { text } = recording
-        await player.close()
-        const isRestored = text.includes('"do":"restore"')
-        const format = isRestored ? 'typescript' : (language as 'yaml')
-        const source = toScenario(parseRecording(text, 'play'), { format })
-        const file = join(folder, `play-${++files}.${format === 'yaml' ? 'yaml' : 'ts'}`)
-        writeFileSync(file, source)
-        const [scenario] = await loadScenarios(file, folder)
-        const { failure } = await runScenario(scenario!, { file, stuckTimeoutMs: 2000 })
-        expect(failure && { ...failure, source: source.slice(0, 20_000) }).toBeUndefined()
-      },
-    ),
+    ],
     { numRuns: RUNS },
+    async (plays, pace, weather, language, mode) => {
+      const player = new Player({ weather, inferencePace: pace as 'clock' }, mode)
+      const recording = player.sim.record()
+      for (const one of plays) {
+        await player.play(one)
+        // Steps of requests that are sent in one turn of the event loop interleave. A scenario sends one after another.
+        for (let turn = 0; turn < 20; turn++) await eventLoopTurn()
+      }
+      await player.sim.clock.advance('1m')
+      recording.stop()
+      const { text } = recording
+      await player.close()
+      const isRestored = text.includes('"do":"restore"')
+      const format = isRestored ? 'typescript' : (language as 'yaml')
+      const source = toScenario(parseRecording(text, 'play'), { format })
+      const file = join(folder, `play-${++files}.${format === 'yaml' ? 'yaml' : 'ts'}`)
+      writeFileSync(file, source)
+      const [scenario] = await loadScenarios(file, folder)
+      const { failure } = await runScenario(scenario!, { file, stuckTimeoutMs: 2000 })
+      expect(failure && { ...failure, source: source.slice(0, 20_000) }).toBeUndefined()
+    },
   )
 }, 120_000)

@@ -1,9 +1,11 @@
 /** settles, spendsAtMost, honoursRetryAfter and pollsAtMost: limits of time, money and rate. */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HOUR, SECOND } from '../../../../src/kernel/duration.ts'
 import { MICROCENTS_PER_USD } from '../../../../src/simulation/account/money.ts'
 import type { ClientEnd } from '../../../../src/simulator/judge/observation.ts'
+import { forAll } from '../../../setup/for-all.ts'
 import { awaitBatch, CHAT_MODEL, call, createBatch, MODEL, onlyWords, upload, violationsOf } from '../../clients.ts'
 import { type Client, observe } from '../../observe.ts'
 
@@ -178,11 +180,9 @@ describe('pollsAtMost', () => {
       const settings = { ...observation.settings, pollsAtMost }
       return violationsOf('pollsAtMost', { ...observation, requests, settings }).length
     }
-    fc.assert(
-      fc.property(fc.integer({ min: 40, max: 200 }), fc.constantFrom(0.1, 0.5, 1, 2, 10), (reads, limit) => {
-        expect(countAt(reads, limit, limit)).toBe(0)
-        expect(countAt(reads, 2 * limit, limit)).toBe(1)
-      }),
-    )
+    forAll([fc.integer({ min: 40, max: 200 }), fc.constantFrom(0.1, 0.5, 1, 2, 10)], (reads, limit) => {
+      expect(countAt(reads, limit, limit)).toBe(0)
+      expect(countAt(reads, 2 * limit, limit)).toBe(1)
+    })
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../../../setup/for-all.ts'
 import { call, MODEL, onlyWords, violationsOf } from '../../clients.ts'
 import { type Client, observe } from '../../observe.ts'
 
@@ -55,10 +56,8 @@ test('base64 of any text with the token in it breaks it, base64 of other texts d
   const { token } = observation.sim
   const countIn = (text: string) =>
     violationsOf('noSecretsLogged', { ...observation, output: `x ${base64(text)} y` }).length
-  fc.assert(
-    fc.property(fc.string(), fc.string(), (before, after) => {
-      expect(countIn(before + token + after)).toBe(1)
-      expect(countIn(before + token.slice(0, -2) + after)).toBe(0)
-    }),
-  )
+  forAll([fc.string(), fc.string()], (before, after) => {
+    expect(countIn(before + token + after)).toBe(1)
+    expect(countIn(before + token.slice(0, -2) + after)).toBe(0)
+  })
 })

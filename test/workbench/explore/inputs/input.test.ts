@@ -1,4 +1,5 @@
 /** Inputs of flows: what their values are, and what is wrong with others. */
+
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { Observation } from '../../../../src/simulator/judge/observation.ts'
@@ -14,6 +15,7 @@ import {
 import { createFlowRunner } from '../../../../src/workbench/explore/run/flow-runner.ts'
 import { shrink } from '../../../../src/workbench/explore/shrink/shrink.ts'
 import { defaultInputs, drawInputs, fixInputs, inputsOfTape } from '../../../../src/workbench/explore/values.ts'
+import { forAll } from '../../../setup/for-all.ts'
 
 const DECLARED = {
   lines: integers(1, 500),
@@ -31,16 +33,14 @@ test('the simplest values are the least, first and shortest ones', () => {
 })
 
 test('every drawn value is valid, a value of JSON, the same again, and that of its tape', () => {
-  fc.assert(
-    fc.property(fc.nat(), run => {
-      const { result, tape } = drawn(run) ?? { result: defaultInputs(DECLARED), tape: [] }
-      expect(fixInputs(DECLARED, result, '')).toBeDefined()
-      expect(defaultInputs(fixInputs(DECLARED, result, ''))).toEqual(result)
-      expect(JSON.parse(JSON.stringify(result))).toEqual(result)
-      expect(drawn(run)?.result ?? defaultInputs(DECLARED)).toEqual(result)
-      expect(inputsOfTape(DECLARED, tape).result).toEqual(result)
-    }),
-  )
+  forAll([fc.nat()], run => {
+    const { result, tape } = drawn(run) ?? { result: defaultInputs(DECLARED), tape: [] }
+    expect(fixInputs(DECLARED, result, '')).toBeDefined()
+    expect(defaultInputs(fixInputs(DECLARED, result, ''))).toEqual(result)
+    expect(JSON.parse(JSON.stringify(result))).toEqual(result)
+    expect(drawn(run)?.result ?? defaultInputs(DECLARED)).toEqual(result)
+    expect(inputsOfTape(DECLARED, tape).result).toEqual(result)
+  })
 })
 
 test('both ends of a range are drawn often, and what is between them too', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Choices, draw, interpretEdited } from '../../../../src/workbench/explore/plan/choices.ts'
+import { forAll } from '../../../setup/for-all.ts'
 
 /** A tree of choices: each option leads to further choices. */
 interface Tree {
@@ -30,12 +31,10 @@ const walk = (root: Tree) => (choices: Choices) => {
 
 describe('choices', () => {
   test('are made again from their tape', () => {
-    fc.assert(
-      fc.property(tree, fc.nat(), fc.nat(), (root, seed, run) => {
-        const { result, tape } = draw(walk(root), { seed, run })
-        expect(interpretEdited(walk(root), tape)).toEqual({ result, tape })
-      }),
-    )
+    forAll([tree, fc.nat(), fc.nat()], (root, seed, run) => {
+      const { result, tape } = draw(walk(root), { seed, run })
+      expect(interpretEdited(walk(root), tape)).toEqual({ result, tape })
+    })
   })
 
   test('are equal for equal seed and run, and differ between runs', () => {
@@ -65,12 +64,10 @@ describe('choices', () => {
     const edits = fc.array(
       fc.record({ label: fc.constantFrom('a', 'b', 'c', 'd'), bound: fc.nat(5), value: fc.integer() }),
     )
-    fc.assert(
-      fc.property(tree, edits, (root, edited) => {
-        const { result, tape } = interpretEdited(walk(root), edited)
-        expect(interpretEdited(walk(root), tape)).toEqual({ result, tape })
-      }),
-    )
+    forAll([tree, edits], (root, edited) => {
+      const { result, tape } = interpretEdited(walk(root), edited)
+      expect(interpretEdited(walk(root), tape)).toEqual({ result, tape })
+    })
   })
 
   const letters = (choices: Choices) => choices.pick('letter', ['a', 'b']) + choices.pick('digit', ['1', '2', '3'])

@@ -1,4 +1,5 @@
 /** Results files: they grow line by line, survive their process, and are joined. */
+
 import { spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -15,6 +16,7 @@ import {
   type TestSeed,
 } from '../../../../src/workbench/explore/shards/results.ts'
 import { commandOutput } from '../../../cli/command-output.ts'
+import { forAllAsync } from '../../../setup/for-all.ts'
 import { temporaryFolder } from '../../../setup/temporary-folder.ts'
 import { wall } from '../../../setup/wall-clock.ts'
 
@@ -106,21 +108,18 @@ describe('the same command again', () => {
     const { path } = await play()
     const bytes = readFileSync(path)
     const whole = mergeResults([path])
-    await fc.assert(
-      fc.asyncProperty(fc.nat(bytes.length), async length => {
-        writeFileSync(path, bytes)
-        truncateSync(path, length)
-        const done = linesOf(path).filter(line => line.includes('seed"') && line.endsWith('}'))
-        const { played, left } = await play()
-        expect(left).toBe(0)
-        expect(played.length).toBeGreaterThanOrEqual(60 - done.length)
-        const report = mergeResults([path])
-        expect(report.digest).toBe(whole.digest)
-        expect(report.missing).toBe(0)
-        expect(linesOf(path).every(line => JSON.parse(line))).toBe(true)
-      }),
-      { numRuns: Number(process.env.INVARIANT_RUNS ?? 6) },
-    )
+    await forAllAsync([fc.nat(bytes.length)], { numRuns: Number(process.env.INVARIANT_RUNS ?? 6) }, async length => {
+      writeFileSync(path, bytes)
+      truncateSync(path, length)
+      const done = linesOf(path).filter(line => line.includes('seed"') && line.endsWith('}'))
+      const { played, left } = await play()
+      expect(left).toBe(0)
+      expect(played.length).toBeGreaterThanOrEqual(60 - done.length)
+      const report = mergeResults([path])
+      expect(report.digest).toBe(whole.digest)
+      expect(report.missing).toBe(0)
+      expect(linesOf(path).every(line => JSON.parse(line))).toBe(true)
+    })
   })
 
   test('runs the seed again during which a process ended', async () => {
@@ -272,14 +271,15 @@ describe('merge', () => {
     const { path } = await play()
     const { files: _, ...whole } = mergeResults([path])
     expect(whole).toMatchObject({ expected: 60, runs: 60, failed: 8, missing: 0, repeated: 0, differing: [] })
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 2, max: 12 }), async count => {
+    await forAllAsync(
+      [fc.integer({ min: 2, max: 12 })],
+      { numRuns: Number(process.env.INVARIANT_RUNS ?? 3) },
+      async count => {
         const out = mkdtempSync(join(folder, 'division-'))
         const { files, ...report } = mergeResults((await shards(count, out)).reverse())
         expect(files).toBe(count)
         expect(withoutPlans(report)).toEqual(withoutPlans(whole))
-      }),
-      { numRuns: Number(process.env.INVARIANT_RUNS ?? 3) },
+      },
     )
     function withoutPlans(report: Omit<ReturnType<typeof mergeResults>, 'files'>) {
       return { ...report, findings: report.findings.map(({ plan: _, words: __, ...rest }) => rest) }

@@ -1,4 +1,5 @@
 /** Which seeds a process runs: given, or from the variables of the launcher that started it. */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runsOf } from '../../../../src/workbench/explore/shards/play-shard.ts'
@@ -8,6 +9,7 @@ import {
   type SeedRange,
   type Shard,
 } from '../../../../src/workbench/explore/shards/shard.ts'
+import { forAll } from '../../../setup/for-all.ts'
 
 const seedsOf = (range: SeedRange, shard: Shard) =>
   runsOf([{ name: 'flow', hash: 'f00d' }], range, shard).map(({ seed }) => Number(seed))
@@ -49,16 +51,14 @@ test.each(Object.keys(LAUNCHERS))('8 processes of %s run every seed once, and te
 })
 
 test('the shards of any range have every seed once, and their sizes differ by one at most', () => {
-  fc.assert(
-    fc.property(fc.nat(1000), fc.nat(500), fc.integer({ min: 1, max: 40 }), (from, length, count) => {
-      const range = { from, to: from + length }
-      const parts = Array.from({ length: count }, (_, i) => [...seedsOf(range, { index: i + 1, count })])
-      const all = parts.flat().sort((a, b) => a - b)
-      expect(all).toEqual(Array.from({ length: length + 1 }, (_, i) => from + i))
-      const sizes = parts.map(part => part.length)
-      expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1)
-    }),
-  )
+  forAll([fc.nat(1000), fc.nat(500), fc.integer({ min: 1, max: 40 })], (from, length, count) => {
+    const range = { from, to: from + length }
+    const parts = Array.from({ length: count }, (_, i) => [...seedsOf(range, { index: i + 1, count })])
+    const all = parts.flat().sort((a, b) => a - b)
+    expect(all).toEqual(Array.from({ length: length + 1 }, (_, i) => from + i))
+    const sizes = parts.map(part => part.length)
+    expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1)
+  })
 })
 
 describe('--shard refuses', () => {

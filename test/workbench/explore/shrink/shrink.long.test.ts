@@ -1,4 +1,5 @@
 /** Plans with planted causes, shrunk to what is necessary. */
+
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { SECOND } from '../../../../src/kernel/duration.ts'
@@ -12,6 +13,7 @@ import { groupItems } from '../../../../src/workbench/explore/shrink/cut.ts'
 import { shrink } from '../../../../src/workbench/explore/shrink/shrink.ts'
 import { translatePlan } from '../../../../src/workbench/explore/shrink/trials.ts'
 import type { ShrunkFinding } from '../../../../src/workbench/explore/stages/shrinker.ts'
+import { forAllAsync } from '../../../setup/for-all.ts'
 import {
   type Cause,
   failingSchedules,
@@ -28,38 +30,32 @@ const signature = SIGNATURE
 
 test('every result has the violation, and needs each of its items', async () => {
   const sizes = fc.integer({ min: 3, max: 25 }).chain(size => schedules(size))
-  await fc.assert(
-    fc.asyncProperty(sizes, fc.nat({ max: 1000 }), async (schedule, order) => {
-      fc.pre(await isBroken(schedule))
-      const { flow, plan } = schedule
-      const shrunk = (await shrink({ runner: new PlantedRunner(flow), plan, signature, maxRuns: 5000 }))!
-      expect(shrunk.isMinimal).toBe(true)
-      expect(shrunk.plan.length).toBeLessThanOrEqual(plan.length)
-      expect(await isBroken({ flow, plan: shrunk.plan })).toBe(true)
-      expect(await unnecessaryItems({ flow, plan: shrunk.plan })).toEqual([])
-      // The order of items has no meaning.
-      const at = order % plan.length
-      const turned = [...plan.slice(at), ...plan.slice(0, at)]
-      const other = (await shrink({ runner: new PlantedRunner(flow), plan: turned, signature, maxRuns: 5000 }))!
-      expect(other.plan).toEqual(shrunk.plan)
-    }),
-    { numRuns: 100, seed: 5 },
-  )
+  await forAllAsync([sizes, fc.nat({ max: 1000 })], { numRuns: 100, seed: 5 }, async (schedule, order) => {
+    fc.pre(await isBroken(schedule))
+    const { flow, plan } = schedule
+    const shrunk = (await shrink({ runner: new PlantedRunner(flow), plan, signature, maxRuns: 5000 }))!
+    expect(shrunk.isMinimal).toBe(true)
+    expect(shrunk.plan.length).toBeLessThanOrEqual(plan.length)
+    expect(await isBroken({ flow, plan: shrunk.plan })).toBe(true)
+    expect(await unnecessaryItems({ flow, plan: shrunk.plan })).toEqual([])
+    // The order of items has no meaning.
+    const at = order % plan.length
+    const turned = [...plan.slice(at), ...plan.slice(0, at)]
+    const other = (await shrink({ runner: new PlantedRunner(flow), plan: turned, signature, maxRuns: 5000 }))!
+    expect(other.plan).toEqual(shrunk.plan)
+  })
 })
 
 test('where one item hides the effect of another, each item of the result is still necessary', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.nat(), fc.integer({ min: 2, max: 14 }), async (salt, size) => {
-      const plan = Array.from({ length: size }, (_, i) => ({ crash: i + 1 }))
-      // Each set of items fails or passes for itself.
-      const fails = (some: Plan) => some.length === size || hash32(JSON.stringify(some), salt) < 0.3 * 2 ** 32
-      const runner = new PlantedRunner({ causes: [], lineage: 'none', failsWith: fails })
-      const shrunk = (await shrink({ runner, plan, signature, maxRuns: 5000 }))!
-      expect(fails(shrunk.plan)).toBe(true)
-      expect(shrunk.plan.filter(item => fails(shrunk.plan.filter(other => other !== item)))).toEqual([])
-    }),
-    { numRuns: 200, seed: 3 },
-  )
+  await forAllAsync([fc.nat(), fc.integer({ min: 2, max: 14 })], { numRuns: 200, seed: 3 }, async (salt, size) => {
+    const plan = Array.from({ length: size }, (_, i) => ({ crash: i + 1 }))
+    // Each set of items fails or passes for itself.
+    const fails = (some: Plan) => some.length === size || hash32(JSON.stringify(some), salt) < 0.3 * 2 ** 32
+    const runner = new PlantedRunner({ causes: [], lineage: 'none', failsWith: fails })
+    const shrunk = (await shrink({ runner, plan, signature, maxRuns: 5000 }))!
+    expect(fails(shrunk.plan)).toBe(true)
+    expect(shrunk.plan.filter(item => fails(shrunk.plan.filter(other => other !== item)))).toEqual([])
+  })
 })
 
 const on = 'getDeployment'
