@@ -3,8 +3,24 @@ import { expect, test } from 'vitest'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
 import { failedLineOf } from '../../../src/workbench/explore/plan/classes.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
+import { formOf } from '../../setup/send-to.ts'
 import { findingsOf } from './findings-of.ts'
-import { ask, brokenBy, complete, first503, MODELS, must, type Run, status503, type Token } from './small-clients.ts'
+import {
+  ask,
+  type Batch,
+  batchOf,
+  brokenBy,
+  complete,
+  first503,
+  MODELS,
+  must,
+  pollBatch,
+  type Run,
+  rowsIn,
+  status503,
+  type Token,
+  uploadLines,
+} from './small-clients.ts'
 
 test('a client that fails over to another model need not wait', { tags: 'slow' }, async () => {
   const failOver: Run = async context => {
@@ -43,18 +59,9 @@ test('each of two tasks with one request waits as long as its own answer asks', 
     first503('getPaymentConfig'),
     { fault: { on: 'getPaymentConfig', nth: 2, fault: { kind: 'rateLimit', retryAfter: '20s' } } },
   ]
-  expect(
-    await brokenBy(
-      twoTasks(asked => asked),
-      plan,
-    ),
-  ).toEqual([])
-  expect(
-    await brokenBy(
-      twoTasks(() => 2_000),
-      plan,
-    ),
-  ).toEqual(['honoursRetryAfter'])
+  const [careful, hasty] = [twoTasks(asked => asked), twoTasks(() => 2_000)]
+  expect(await brokenBy(careful, plan)).toEqual([])
+  expect(await brokenBy(hasty, plan)).toEqual(['honoursRetryAfter'])
 })
 
 test('a task may send what a request of another task may not yet', async () => {
@@ -209,9 +216,7 @@ test('uploads of different files to one path are different questions', async () 
         ['tide', 2],
         ['gull', 4],
       ] as const) {
-        const form = new FormData()
-        form.append('model', 'larkspur-audio/lark-scribe-turbo')
-        form.append('file', silence(seconds))
+        const form = formOf({ model: 'larkspur-audio/lark-scribe-turbo', file: silence(seconds) })
         const { status, wait, value } = await ask(context, 'POST', '/v1/audio/transcriptions', form)
         if (value !== undefined) heard[name] = (value as { text: string }).text
         else if (tells(name)) lost.push({ chapter: name, because: `HTTP ${status}` })
@@ -219,18 +224,9 @@ test('uploads of different files to one path are different questions', async () 
       }
       return { heard, lost }
     }
-  expect(
-    await brokenBy(
-      hear(() => true),
-      [first503('createTranscription')],
-    ),
-  ).toEqual([])
-  expect(
-    await brokenBy(
-      hear(name => name === 'gull'),
-      [first503('createTranscription')],
-    ),
-  ).toEqual(['noSilentLoss'])
+  const [careful, careless] = [hear(() => true), hear(name => name === 'gull')]
+  expect(await brokenBy(careful, [first503('createTranscription')])).toEqual([])
+  expect(await brokenBy(careless, [first503('createTranscription')])).toEqual(['noSilentLoss'])
 })
 
 test('a form with other fields need not wait for a rejected one', { tags: 'slow' }, async () => {
@@ -239,10 +235,8 @@ test('a form with other fields need not wait for a rejected one', { tags: 'slow'
     async context => {
       const send = async (description: string) => {
         for (let i = 0; i < 3; i++) {
-          const form = new FormData()
-          form.set('description', description)
           const path = '/v1/voices/voice_k7RtWq2mXb4Hn9ZpGam4zyNb/edit'
-          const { value, wait } = await ask(context, 'POST', path, form)
+          const { value, wait } = await ask(context, 'POST', path, formOf({ description }))
           if (value !== undefined) return
           if (i < 2) await context.sleep(Math.max(wait, 40_000))
         }
@@ -308,28 +302,11 @@ test('a client joins the rows of a second batch with those of the first one', { 
     (isCareful: boolean): Run =>
     async context => {
       const runLines = async (asked: readonly string[]) => {
-        const form = new FormData()
-        form.set('purpose', 'batch')
-        const toLine = (word: string, i: number) => {
-          const request = { model: MODELS[1], prompt: `Explain ${word}.`, max_tokens: 8 }
-          return JSON.stringify({ custom_id: `line-${i}`, method: 'POST', url: '/v1/completions', body: request })
-        }
-        form.set('file', new Blob([asked.map(toLine).join('\n')]), 'lines.jsonl')
-        const { id: input } = await must<{ id: string }>(context, 'POST', '/v1/files', form)
-        const body = { input_file_id: input, endpoint: '/v1/completions', completion_window: '24h' }
-        const { id } = await must<{ id: string }>(context, 'POST', '/v1/batches', body)
-        const read = () => must<{ status: string; output_file_id: string }>(context, 'GET', `/v1/batches/${id}`)
-        let batch = await read()
-        while (batch.status !== 'completed') {
-          await context.sleep(600_000)
-          batch = await read()
-        }
-        const headers = { authorization: `Bearer ${context.token}` }
-        const answer = await context.fetch(`${context.url}/v1/files/${batch.output_file_id}/content`, { headers })
-        const rows = (await answer.text()).trim().split('\n')
-        return rows.map(
-          row => JSON.parse(row) as { custom_id: string; response: { body: { choices: [{ text: string }] } } },
-        )
+        const lines = asked.map((word, i) => [`line-${i}`, `Explain ${word}.`])
+        const input = await uploadLines(context, Object.fromEntries(lines))
+        const created = await must<Batch>(context, 'POST', '/v1/batches', batchOf(input))
+        const { output_file_id } = await pollBatch(context, created, 'completed')
+        return rowsIn(context, output_file_id)
       }
       const texts: string[] = []
       let asked: readonly string[] = words

@@ -3,19 +3,27 @@ import { describe, expect, test } from 'vitest'
 import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
 import { failedLineOf } from '../../../src/workbench/explore/plan/classes.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
-import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+import { batchFile } from '../../setup/batches.ts'
+import { formOf, sendTo } from '../../setup/send-to.ts'
 import { findingsOf } from './findings-of.ts'
 import {
   always503,
   ask,
+  type Batch,
+  batchOf,
   brokenBy,
   complete,
+  type Deployment,
   first503,
   MODELS,
   must,
+  pollBatch,
   type Run,
+  rowsIn,
+  runnerOf,
   status503,
   type Token,
+  uploadLines,
 } from './small-clients.ts'
 
 test('a client that deletes more than usual has made no less', { tags: 'slow' }, async () => {
@@ -87,14 +95,7 @@ test('a client that cannot look for its batch may name it by its metadata', asyn
   const runBatch =
     (name: string): Run =>
     async context => {
-      const form = new FormData()
-      form.set('purpose', 'batch')
-      const request = { model: MODELS[0], prompt: 'Hi', max_tokens: 4 }
-      const line = JSON.stringify({ custom_id: 'a', method: 'POST', url: '/v1/completions', body: request })
-      form.set('file', new Blob([line]), 'lines.jsonl')
-      const { id } = await must<{ id: string }>(context, 'POST', '/v1/files', form)
-      const metadata = { tag: 'facts-7' }
-      const body = { input_file_id: id, endpoint: '/v1/completions', completion_window: '24h', metadata }
+      const body = batchOf(await uploadLines(context, { a: 'Hi' }), { metadata: { tag: 'facts-7' } })
       const { value } = await ask(context, 'POST', '/v1/batches', body)
       if (value !== undefined) return value
       await context.sleep(6_000)
@@ -114,12 +115,9 @@ test('a client that throws deletes a voice, and sets back a limit, as it does wi
   const speak =
     (isCareful: boolean): Run =>
     async context => {
-      const form = new FormData()
-      form.set('name', 'One day voice')
-      form.append('files', new Blob([new Uint8Array(3000)]), 'a.wav')
+      const form = formOf({ name: 'One day voice', files: new File([new Uint8Array(3000)], 'a.wav') })
       const { voice_id: voice } = await must<{ voice_id: string }>(context, 'POST', '/v1/voices/add', form)
-      const request = { model: MODELS[0], prompt: 'Lights out', max_tokens: 4 }
-      const { value } = await ask(context, 'POST', '/v1/completions', request)
+      const { value } = await complete(context, MODELS[0], 'Lights out')
       if (value === undefined && !isCareful) throw new Error('no answer')
       const { status } = await ask(context, 'DELETE', `/v1/voices/${voice}`)
       if (status !== 200) throw new Error(`${voice} is left`)
@@ -186,31 +184,12 @@ test('a client that throws gives a machine that was there before it its old name
       if (value === undefined) throw new Error(words(name))
       return { name, value }
     }
-  const [plan, options] = [[first503('createCompletion')], { fixtures: 'default' } as const]
-  expect(
-    await brokenBy(
-      maintain(true, () => 'no smoke test'),
-      plan,
-      options,
-    ),
-  ).toEqual([])
-  expect(
-    await brokenBy(
-      maintain(false, name => `${name} is still under maintenance`),
-      plan,
-      options,
-    ),
-  ).toEqual([])
-  expect(
-    await brokenBy(
-      maintain(false, () => 'no smoke test'),
-      plan,
-      options,
-    ),
-  ).toEqual(['cleansUpOnThrow'])
+  const broken = (...client: Parameters<typeof maintain>) =>
+    brokenBy(maintain(...client), [first503('createCompletion')], { fixtures: 'default' })
+  expect(await broken(true, () => 'no smoke test')).toEqual([])
+  expect(await broken(false, name => `${name} is still under maintenance`)).toEqual([])
+  expect(await broken(false, () => 'no smoke test')).toEqual(['cleansUpOnThrow'])
 })
-
-type Deployment = { deploy_id: string; model_name: string; status: string }
 
 test('a client that starts a deployment reads whether it started, and how it ended', { tags: 'slow' }, async () => {
   const start =
@@ -295,66 +274,25 @@ describe('a client that tries to change two settings, of which one is refused,',
 })
 
 test('the id of a line that failed, and the code of its error, tell of the loss', { tags: 'slow' }, async () => {
-  type Row = { custom_id: string; response: { body: { choices: [{ text: string }] } }; error: { code: string } | null }
-  type Batch = { id: string; status: string; output_file_id: string | null; error_file_id: string | null }
   type Failed = readonly { id: string; code: string | undefined }[]
   const answer =
     (show: (answered: Record<string, string>, failed: Failed) => unknown): Run =>
     async context => {
-      const form = new FormData()
-      form.set('purpose', 'batch')
-      const body = { model: MODELS[0], max_tokens: 9 }
-      const lines = ['k1', 'k2', 'k3'].map(id =>
-        JSON.stringify({
-          custom_id: id,
-          method: 'POST',
-          url: '/v1/completions',
-          body: { ...body, prompt: `Explain ${id}.` },
-        }),
-      )
-      form.set('file', new File([lines.join('\n')], 'in.jsonl'))
-      const input = await must<{ id: string }>(context, 'POST', '/v1/files', form)
-      const spec = { input_file_id: input.id, endpoint: '/v1/completions', completion_window: '24h' }
-      let batch = await must<Batch>(context, 'POST', '/v1/batches', spec)
-      while (batch.status !== 'completed') {
-        await context.sleep(60_000)
-        batch = await must<Batch>(context, 'GET', `/v1/batches/${batch.id}`)
-      }
-      const rowsOf = async (file: string | null) => {
-        if (file === null) return []
-        const headers = { authorization: `Bearer ${context.token}` }
-        const text = await (await context.fetch(`${context.url}/v1/files/${file}/content`, { headers })).text()
-        return text
-          .split('\n')
-          .filter(Boolean)
-          .map(row => JSON.parse(row) as Row)
-      }
-      const done = await rowsOf(batch.output_file_id)
-      const failed = await rowsOf(batch.error_file_id)
+      const input = await uploadLines(context, { k1: 'Explain k1.', k2: 'Explain k2.', k3: 'Explain k3.' })
+      const created = await must<Batch>(context, 'POST', '/v1/batches', batchOf(input))
+      const batch = await pollBatch(context, created, 'completed')
+      const done = await rowsIn(context, batch.output_file_id)
+      const failed = await rowsIn(context, batch.error_file_id)
       return show(
         Object.fromEntries(done.map(row => [row.custom_id, row.response.body.choices[0].text])),
         failed.map(({ custom_id, error }) => ({ id: custom_id, code: error?.code })),
       )
     }
-  const fails: Plan = [{ fault: { ...failedLineOf(3), name: 'line' } }]
-  expect(
-    await brokenBy(
-      answer((answered, failed) => ({ answered, resubmit: failed.map(({ id }) => id) })),
-      fails,
-    ),
-  ).toEqual([])
-  expect(
-    await brokenBy(
-      answer((answered, failed) => ({ answered, open: failed.map(({ code }) => code) })),
-      fails,
-    ),
-  ).toEqual([])
-  expect(
-    await brokenBy(
-      answer(answered => ({ answered, resubmit: [] })),
-      fails,
-    ),
-  ).toEqual(['noSilentLoss'])
+  const broken = (show: Parameters<typeof answer>[0]) =>
+    brokenBy(answer(show), [{ fault: { ...failedLineOf(3), name: 'line' } }])
+  expect(await broken((answered, failed) => ({ answered, resubmit: failed.map(({ id }) => id) }))).toEqual([])
+  expect(await broken((answered, failed) => ({ answered, open: failed.map(({ code }) => code) }))).toEqual([])
+  expect(await broken(answered => ({ answered, resubmit: [] }))).toEqual(['noSilentLoss'])
 })
 
 test('the errors of an AggregateError name what goes on', { tags: 'slow' }, async () => {
@@ -444,7 +382,7 @@ test('a setting that a restarted client takes for the old one is on the card, an
       return value
     }
   const reasonsOf = async (run: Run) => {
-    const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty' }, run })
+    const runner = runnerOf(run)
     await runner.run([])
     const { broken } = await runner.run([{ crash: 2 }])
     return broken.map(({ invariant, maySurface }) => [invariant, maySurface])
@@ -490,16 +428,12 @@ test('a restarted client that rents another machine does not return the one that
 test('a client that changes the details of a model looks at each answer', { tags: 'slow' }, async () => {
   const describe =
     (isCareful: boolean): Run =>
-    async ({ fetch, url, token, sleep }) => {
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    async context => {
       const set = async (details: object) => {
-        const body = JSON.stringify(details)
         for (let i = 0; i < 4; i++) {
-          const signal = AbortSignal.timeout(30_000)
-          const sent = fetch(`${url}/models/acme/assistant/meta`, { method: 'POST', headers, body, signal })
-          const answer = await sent.catch(() => undefined)
-          if (answer?.ok || !isCareful) return
-          await sleep(60_000)
+          const { status } = await ask(context, 'POST', '/models/acme/assistant/meta', details)
+          if (status === 200 || !isCareful) return
+          await context.sleep(60_000)
         }
         throw new Error('not set')
       }
@@ -512,7 +446,6 @@ test('a client that changes the details of a model looks at each answer', { tags
 })
 
 test('a restarted client may put the lines that failed into a second batch', { tags: 'slow' }, async () => {
-  type Batch = { id: string; status: string; output_file_id: string; metadata: { round: string } | null }
   const explain =
     (looks: boolean): Run =>
     async context => {
@@ -520,25 +453,11 @@ test('a restarted client may put the lines that failed into a second batch', { t
         const { data } = await must<{ data: readonly Batch[] }>(context, 'GET', '/v1/batches')
         let batch = data.find(({ metadata }) => looks && metadata?.round === round)
         if (batch === undefined) {
-          const toLine = (word: string) => {
-            const request = { model: MODELS[1], prompt: `Explain ${word}.`, max_tokens: 8 }
-            return JSON.stringify({ custom_id: word, method: 'POST', url: '/v1/completions', body: request })
-          }
-          const form = new FormData()
-          form.set('purpose', 'batch')
-          form.set('file', new Blob([words.map(toLine).join('\n')]), `${round}.jsonl`)
-          const { id } = await must<{ id: string }>(context, 'POST', '/v1/files', form)
-          const body = { input_file_id: id, endpoint: '/v1/completions', completion_window: '24h', metadata: { round } }
-          batch = await must<Batch>(context, 'POST', '/v1/batches', body)
+          const id = await uploadLines(context, Object.fromEntries(words.map(word => [word, `Explain ${word}.`])))
+          batch = await must<Batch>(context, 'POST', '/v1/batches', batchOf(id, { metadata: { round } }))
         }
-        while (batch.status !== 'completed') {
-          await context.sleep(600_000)
-          batch = await must<Batch>(context, 'GET', `/v1/batches/${batch.id}`)
-        }
-        const headers = { authorization: `Bearer ${context.token}` }
-        const file = await context.fetch(`${context.url}/v1/files/${batch.output_file_id}/content`, { headers })
-        const rows = (await file.text()).trim().split('\n')
-        return rows.map(row => (JSON.parse(row) as { custom_id: string }).custom_id)
+        const { output_file_id } = await pollBatch(context, batch, 'completed')
+        return (await rowsIn(context, output_file_id)).map(({ custom_id }) => custom_id)
       }
       const words = ['ebb', 'flood', 'slack', 'spring']
       const done = await roundOf('first', words)
@@ -551,7 +470,6 @@ test('a restarted client may put the lines that failed into a second batch', { t
 })
 
 test('a sample of statuses may lack one that was passed, but a stale status is a loss', { tags: 'slow' }, async () => {
-  type Deployment = { deploy_id: string; model_name: string; status: string }
   const name = 'acme/stopwatch'
   const start = async (context: FlowContext) => {
     await ask(context, 'POST', '/deploy/llm', { model_name: name, gpu: 'L40S-48GB', hub: { repo: 'acme/chat-8b' } })
@@ -646,32 +564,20 @@ test('a client that throws sets back the upper bound of an autoscaler', { tags: 
 })
 
 test('a second batch of an earlier start is in place of the one that failed', { tags: 'slow' }, async () => {
-  type Batch = { id: string; status: string; output_file_id?: string; metadata: { round: string } | null }
   let failed = ''
   const explain: Run = async context => {
     for (const round of ['first', 'second']) {
       const { data } = await must<{ data: readonly Batch[] }>(context, 'GET', '/v1/batches')
       let batch = data.find(({ metadata }) => metadata?.round === round)
       if (batch === undefined) {
-        const request = { model: MODELS[1], prompt: 'Explain ebb.', max_tokens: 8 }
-        const line = { custom_id: 'ebb', method: 'POST', url: '/v1/completions', body: request }
-        const form = new FormData()
-        form.set('purpose', 'batch')
-        form.set('file', new Blob([JSON.stringify(line)]), 'lines.jsonl')
-        const { id } = await must<{ id: string }>(context, 'POST', '/v1/files', form)
-        const body = { input_file_id: id, endpoint: '/v1/completions', completion_window: '24h', metadata: { round } }
-        batch = await must<Batch>(context, 'POST', '/v1/batches', body)
+        const id = await uploadLines(context, { ebb: 'Explain ebb.' })
+        batch = await must<Batch>(context, 'POST', '/v1/batches', batchOf(id, { metadata: { round } }))
         failed ||= batch.id
       }
-      while (batch.status !== 'completed' && batch.status !== 'failed') {
-        await context.sleep(600_000)
-        batch = await must<Batch>(context, 'GET', `/v1/batches/${batch.id}`)
-      }
-      if (batch.status === 'failed') continue
-      const headers = { authorization: `Bearer ${context.token}` }
-      const file = await context.fetch(`${context.url}/v1/files/${batch.output_file_id}/content`, { headers })
-      const row = JSON.parse(await file.text()) as { response: { body: { choices: [{ text: string }] } } }
-      return row.response.body.choices[0].text
+      const { status, output_file_id } = await pollBatch(context, batch, 'completed', 'failed')
+      if (status === 'failed') continue
+      const [row] = await rowsIn(context, output_file_id)
+      return row!.response.body.choices[0].text
     }
     return 'no answer'
   }
@@ -682,7 +588,6 @@ test('a second batch of an earlier start is in place of the one that failed', { 
 })
 
 describe('a client that deletes what was there before it', { tags: 'slow' }, () => {
-  type Deployment = { deploy_id: string; model_name: string; status: string }
   const ASSISTANT = '2cZeTxVFN7tKxCCh'
   const list = (context: FlowContext) => must<Deployment[]>(context, 'GET', '/deploy/list')
   const broken = (run: Run, plan: Plan, more: FlowOptions = {}) => brokenBy(run, plan, { fixtures: 'default', ...more })
@@ -756,15 +661,11 @@ test('a client that stores what it was answered stores it whole, or says in the 
   const archive =
     (read: Read): Run =>
     async context => {
-      const form = new FormData()
-      form.set('purpose', 'batch')
-      form.set('file', new Blob([await read(context)]), 'archive.jsonl')
+      const form = batchFile(await read(context), 'archive.jsonl')
       return { archived: (await must<{ filename: string }>(context, 'POST', '/v1/files', form)).filename }
     }
-  const download: Read = async ({ fetch, url, token }) => {
-    const path = '/v1/files/file_q7RmXc2VtPz9LbHdW4NsKyGe/content'
-    return (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).text()
-  }
+  const download: Read = async context =>
+    (await sendTo(context, 'GET /v1/files/file_q7RmXc2VtPz9LbHdW4NsKyGe/content')).text()
   const isWhole = (text: string) => text.split('\n').every(line => line === '' || line.endsWith('}'))
   const orTells: Read = async context => {
     const text = await download(context)

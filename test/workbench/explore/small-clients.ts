@@ -1,20 +1,25 @@
 /** Small clients of explore's tests: their requests, the faults that they meet, and the invariants that they break. */
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+import { batchFile, batchLine, rowsOf } from '../../setup/batches.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 export type Run = (context: FlowContext) => Promise<unknown>
 
+/** Returns a runner of a client. It is disposed at the end of the test. */
+export function runnerOf(run: Run, options: FlowOptions = {}) {
+  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty', seed: 1, ...options }, run })
+  onTestFinished(() => runner.dispose())
+  return runner
+}
+
 /** Returns the names of the invariants that a client breaks in a run with a plan. */
 export async function brokenBy(run: Run, plan: Plan, options: FlowOptions = {}): Promise<string[]> {
-  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty', seed: 1, ...options }, run })
-  try {
-    expect((await runner.run([])).broken).toEqual([])
-    return (await runner.run(plan)).broken.map(({ invariant }) => invariant)
-  } finally {
-    await runner.dispose()
-  }
+  const runner = runnerOf(run, options)
+  expect((await runner.run([])).broken).toEqual([])
+  return (await runner.run(plan)).broken.map(({ invariant }) => invariant)
 }
 
 export type Answer<T = unknown> = { readonly status: number; readonly wait: number; readonly value: T | undefined }
@@ -51,3 +56,45 @@ export const complete = (context: FlowContext, model: string, prompt: string) =>
 export const MODELS = ['aurora-labs/aurora-8b-instruct', 'harbor-ai/harbor-12b-instruct'] as const
 
 export type Token = { token_id: string; name: string }
+export type Deployment = { deploy_id: string; model_name: string; status: string }
+export type Batch = {
+  id: string
+  status: string
+  output_file_id: string | null
+  error_file_id: string | null
+  metadata: { round: string } | null
+}
+type Row = {
+  custom_id: string
+  response: { body: { choices: [{ text: string }] } }
+  error: { code: string } | null
+}
+
+/** Uploads a file with a completion for each id. Returns the id of the file. */
+export async function uploadLines(context: FlowContext, prompts: Readonly<Record<string, string>>, model = MODELS[1]) {
+  const lines = Object.entries(prompts).map(([id, prompt]) =>
+    JSON.stringify(batchLine(id, { model, prompt, max_tokens: 8 }, '/v1/completions')),
+  )
+  return (await must<{ id: string }>(context, 'POST', '/v1/files', batchFile(lines.join('\n')))).id
+}
+
+/** The body of a create of a batch. */
+export const batchOf = (input_file_id: string, more: object = {}) => ({
+  ...{ input_file_id, endpoint: '/v1/completions', completion_window: '24h' },
+  ...more,
+})
+
+/** Reads a batch every ten minutes until it has one of the statuses. */
+export async function pollBatch(context: FlowContext, batch: Batch, ...ends: readonly string[]): Promise<Batch> {
+  let last = batch
+  while (!ends.includes(last.status)) {
+    await context.sleep(600_000)
+    last = await must<Batch>(context, 'GET', `/v1/batches/${batch.id}`)
+  }
+  return last
+}
+
+/** Downloads the rows of a file. */
+export async function rowsIn(context: FlowContext, file: string | null): Promise<Row[]> {
+  return file === null ? [] : rowsOf(await (await sendTo(context, `GET /v1/files/${file}/content`)).text())
+}
