@@ -1,9 +1,12 @@
 /** Clients that pass on sound or other bytes, in many forms of results: garbled or cut ones are not taken for whole ones. */
+
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { exploreRuns } from '../../../src/workbench/explore/explore.ts'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
-import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+import { batchFile } from '../../setup/batches.ts'
+import { sendTo } from '../../setup/send-to.ts'
+import { runnerOf } from './small-clients.ts'
 
 const SPEECH = { model: 'larkspur-audio/lark-tts-1', input: 'Hello there, friends of the sea.', response_format: 'wav' }
 
@@ -31,12 +34,8 @@ async function whatCame(context: FlowContext): Promise<Uint8Array<ArrayBuffer>> 
   return new Uint8Array(Buffer.concat(parts))
 }
 
-async function upload({ fetch, url, token }: FlowContext, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const form = new FormData()
-  form.append('purpose', 'batch')
-  form.append('file', new Blob([bytes]), 'hello.jsonl')
-  const headers = { authorization: `Bearer ${token}` }
-  const response = await fetch(`${url}/v1/files`, { method: 'POST', headers, body: form })
+async function upload(context: FlowContext, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const response = await sendTo(context, 'POST /v1/files', batchFile(bytes, 'hello.jsonl'))
   if (!response.ok) throw new Error(`status ${response.status}`)
   return ((await response.json()) as { id: string }).id
 }
@@ -49,10 +48,8 @@ const digest = (algorithm: string, encoding: 'hex' | 'base64') => async (context
 
 /** Returns what single faults find in a client that did not ask for more than one answer of bytes. */
 async function findingsOf(run: (context: FlowContext) => Promise<unknown>) {
-  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty' }, run })
   const classes = ['status503', 'rateLimit', 'reset', 'refused', 'html', 'truncated', 'garbled', 'latency'] as const
-  const { findings, matrix } = await exploreRuns(runner, { name: 'client', faults: 'singles', classes })
-  await runner.dispose()
+  const { findings, matrix } = await exploreRuns(runnerOf(run), { name: 'client', faults: 'singles', classes })
   return {
     invariants: [...new Set(findings.map(({ invariant }) => invariant))],
     found: matrix.filter(({ found }) => found > 0).map(cell => `${cell.operation} ${cell.class}`),

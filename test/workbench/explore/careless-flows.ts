@@ -3,6 +3,8 @@
 import { OPTIONAL_RULE_NAMES } from '../../../src/simulator/judge/rules/index.ts'
 import type { FlowContext, NamedFlow } from '../../../src/workbench/explore/flow.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
+import { batchLine, startBatch } from '../../setup/batches.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 /** A careless client, and the plans under which it goes wrong. */
 export interface CarelessFlow {
@@ -13,7 +15,6 @@ export interface CarelessFlow {
 
 const HUB = { repo: 'acme/chat-8b' }
 const MODEL = 'aurora-labs/aurora-8b-instruct'
-const ENDPOINT = '/v1/completions'
 /** The date is a year after the epoch. */
 const OLD_MODEL = {
   model_name: 'acme/chat-1',
@@ -74,15 +75,9 @@ export const CARELESS_FLOWS: readonly CarelessFlow[] = [
 ]
 
 /** Takes each block of a stream for an event with choices. */
-async function readStream({ fetch, url, token }: FlowContext): Promise<string> {
-  const body = JSON.stringify({
-    model: MODEL,
-    stream: true,
-    max_tokens: 9,
-    messages: [{ role: 'user', content: 'Hi!' }],
-  })
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+async function readStream(context: FlowContext): Promise<string> {
+  const body = { model: MODEL, stream: true, max_tokens: 9, messages: [{ role: 'user', content: 'Hi!' }] }
+  const response = await sendTo(context, 'POST /v1/chat/completions', body)
   const events = (await response.text()).split('\n\n').filter(event => event !== '' && event !== 'data: [DONE]')
   return events.map(event => JSON.parse(event.slice('data: '.length)).choices[0].delta.content ?? '').join('')
 }
@@ -91,58 +86,41 @@ async function readStream({ fetch, url, token }: FlowContext): Promise<string> {
  * Prints its token, repeats a create at once under another name, polls without a pause, waits without a bound, and
  * returns no id.
  */
-async function deploy({ fetch, url, token, sleep }: FlowContext): Promise<string> {
-  console.log(`Deploying with ${token}`)
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+async function deploy(context: FlowContext): Promise<string> {
+  console.log(`Deploying with ${context.token}`)
   const create = async (attempt: number) => {
-    const body = JSON.stringify({ model_name: `careless-${attempt}`, gpu: 'H100-80GB', hub: HUB })
-    const response = await fetch(`${url}/deploy/llm`, { method: 'POST', headers, body }).catch(() => undefined)
+    const body = { model_name: `careless-${attempt}`, gpu: 'H100-80GB', hub: HUB }
+    const response = await sendTo(context, 'POST /deploy/llm', body).catch(() => undefined)
     return response?.ok ? ((await response.json()) as { deploy_id: string }) : undefined
   }
   const { deploy_id } = ((await create(1)) ?? (await create(2)))!
   for (let polls = 0; ; polls++) {
-    const response = await fetch(`${url}/deploy/${deploy_id}`, { headers })
+    const response = await sendTo(context, `GET /deploy/${deploy_id}`)
     if (response.ok && ((await response.json()) as { status: string }).status === 'running') return 'running'
-    if (polls >= 10) await sleep(3_600_000)
+    if (polls >= 10) await context.sleep(3_600_000)
   }
 }
 
 /** Says that the limit is set, whatever the answer is, and uses an answer without a look. */
-async function setLimit({ fetch, url, token }: FlowContext): Promise<object> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  await fetch(`${url}/payment/config`, { method: 'POST', headers, body: JSON.stringify({ limit: 50 }) })
-  const { name } = (await (await fetch(`${url}/v1/me`, { headers })).json()) as { name: string }
+async function setLimit(context: FlowContext): Promise<object> {
+  await sendTo(context, 'POST /payment/config', { limit: 50 })
+  const { name } = (await (await sendTo(context, 'GET /v1/me')).json()) as { name: string }
   return { limit: 50, of: name.trim() }
 }
 
 /** Polls for seven minutes whatever the batch says, and numbers the rows of its output by their position. */
-async function runBatch({ fetch, url, token, sleep }: FlowContext) {
-  const headers = { authorization: `Bearer ${token}` }
-  const post = async (path: string, type: string | undefined, body: FormData | string) => {
-    const init = { method: 'POST', headers: { ...headers, ...(type && { 'content-type': type }) }, body }
-    return (await fetch(`${url}${path}`, init)).json() as Promise<{ id: string }>
-  }
+async function runBatch(context: FlowContext) {
   const lines = ['Tea.', 'Rain.'].map((prompt, n) =>
-    JSON.stringify({
-      custom_id: `q${n}`,
-      method: 'POST',
-      url: ENDPOINT,
-      body: { model: MODEL, prompt, max_tokens: 5 },
-    }),
+    batchLine(`q${n}`, { model: MODEL, prompt, max_tokens: 5 }, '/v1/completions'),
   )
-  const form = new FormData()
-  form.set('purpose', 'batch')
-  form.set('file', new File([lines.join('\n')], 'questions.jsonl'))
-  const file = await post('/v1/files', undefined, form)
-  const spec = { input_file_id: file.id, endpoint: ENDPOINT, completion_window: '24h' }
-  const { id } = await post('/v1/batches', 'application/json', JSON.stringify(spec))
+  const { id } = await startBatch(context, lines)
   let output = ''
   for (let polls = 0; polls < 8; polls++) {
-    const batch = await (await fetch(`${url}/v1/batches/${id}`, { headers })).json()
+    const batch = await (await sendTo(context, `GET /v1/batches/${id}`)).json()
     output = (batch as { output_file_id: string }).output_file_id
-    await sleep(60_000)
+    await context.sleep(60_000)
   }
-  const text = await (await fetch(`${url}/v1/files/${output}/content`, { headers })).text()
+  const text = await (await sendTo(context, `GET /v1/files/${output}/content`)).text()
   const rows = text.split('\n').filter(row => row !== '')
   return { id, lines: rows.map((answer, position) => ({ custom_id: `row ${position}`, answer })) }
 }
@@ -151,11 +129,9 @@ async function runBatch({ fetch, url, token, sleep }: FlowContext) {
  * Mistypes a field, repeats a create without a look and leaves what it created, repeats a refusal, reads things one by one,
  * retries at fixed pauses, asks for a deprecated model, and leaves a stream.
  */
-async function misbehave({ fetch, url, token, sleep }: FlowContext): Promise<string> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const get = async (path: string) => (await fetch(url + path, { headers })).json()
-  const post = (path: string, body: object) =>
-    fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) }).catch(() => undefined)
+async function misbehave(context: FlowContext): Promise<string> {
+  const get = async (path: string) => (await sendTo(context, `GET ${path}`)).json()
+  const post = (path: string, body: object) => sendTo(context, `POST ${path}`, body).catch(() => undefined)
   const work = { model_name: 'careless', gpu: 'H100-80GB', hub: HUB, max_instnaces: 1 }
   if (!(await post('/deploy/llm', work))) await post('/deploy/llm', work)
   for (let i = 0; i < 2; i++) await post('/deploy/llm', { ...work, gpu: 'H1000' })
@@ -170,7 +146,7 @@ async function misbehave({ fetch, url, token, sleep }: FlowContext): Promise<str
       await reader.cancel()
       break
     }
-    await sleep(1_000)
+    await context.sleep(1_000)
   }
   return 'done'
 }

@@ -1,22 +1,21 @@
 /** `sim.explore`: explorations in the world of a simulator. */
+
 import { createSimulator } from 'modelhost-sim'
 import { expect, test } from 'vitest'
 import type { FlowFunction } from '../../../src/workbench/explore/flow.ts'
+import { askTo, sendTo } from '../../setup/send-to.ts'
 
 const model = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
 
 /** Deletes the first deployment, and ignores what comes of it. */
-const forgetful: FlowFunction = async ({ fetch, url, token }) => {
-  const headers = { authorization: `Bearer ${token}` }
-  const list = (await (await fetch(`${url}/deploy/list`, { headers })).json()) as { deploy_id: string }[]
-  await fetch(`${url}/deploy/${list[0]!.deploy_id}`, { method: 'DELETE', headers })
+const forgetful: FlowFunction = async context => {
+  const { body: list } = await askTo(context, 'GET /deploy/list')
+  await sendTo(context, `DELETE /deploy/${list[0].deploy_id}`)
 }
 
 test('a simulator explores a flow from its present state, which stays as it is', async () => {
   const sim = createSimulator({ fixtures: 'empty', clock: 'on-poll' })
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-  const created = await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body: JSON.stringify(model) })
-  const { deploy_id } = (await created.json()) as { deploy_id: string }
+  const { deploy_id } = (await askTo(sim, 'POST /deploy/llm', model)).body
   await sim.clock.advance('10m')
   const { digest } = sim
   const report = await sim.explore(forgetful, {

@@ -1,4 +1,5 @@
 /** Runs of a flow: what the flow sees, what is recorded, and what remains. */
+
 import { pbkdf2, randomBytes } from 'node:crypto'
 import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,6 +10,8 @@ import { DeployClient } from '../../../examples/vitest/client.ts'
 import type { FlowFunction, FlowOptions } from '../../../src/workbench/explore/flow.ts'
 import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
 import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+import { batchFile } from '../../setup/batches.ts'
+import { askTo, sendTo } from '../../setup/send-to.ts'
 import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const MODEL = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
@@ -20,14 +23,8 @@ const runOnce = (run: FlowFunction, plan: Plan = [], options: FlowOptions = {}) 
 
 const deploy: FlowFunction = ({ fetch, url, token, sleep }) =>
   new DeployClient({ baseUrl: url, token, fetch, sleep }).deploy(MODEL)
-const create: FlowFunction<Response> = ({ fetch, url, token }) =>
-  fetch(`${url}/deploy/llm`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(MODEL),
-  })
-const list: FlowFunction<Response> = ({ fetch, url, token }) =>
-  fetch(`${url}/deploy/list`, { headers: { authorization: `Bearer ${token}` } })
+const create: FlowFunction<Response> = context => sendTo(context, 'POST /deploy/llm', MODEL)
+const list: FlowFunction<Response> = context => sendTo(context, 'GET /deploy/list')
 
 test('a flow runs in time of the world, and its requests are recorded as it saw them', async () => {
   const result = await runOnce(deploy)
@@ -150,10 +147,10 @@ test.each<[name: string, work: () => Promise<unknown>]>([
 
 test('no time of the world passes while a flow writes files, although a limit of an earlier request is left', async () => {
   const folder = temporaryFolder()
-  const flow: FlowFunction = async ({ fetch, url, token }) => {
-    const init = { headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(50_000) }
+  const flow: FlowFunction = async context => {
+    const signal = AbortSignal.timeout(50_000)
     for (let line = 0; line < 10; line++) {
-      await fetch(`${url}/deploy/list`, init)
+      await sendTo(context, 'GET /deploy/list', undefined, { signal })
       await appendFile(join(folder, 'lines.txt'), `${line}\n`)
     }
   }
@@ -231,15 +228,14 @@ test('a client that crashes with a request starts again in the same world, and i
 
 test('a request that was under way beside the one of the crash does not act after the next start has looked', async () => {
   const counts: number[] = []
-  const flow: FlowFunction = async ({ fetch, url, token, sleep }) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const flow: FlowFunction = async context => {
     const look = async () => {
-      counts.push(((await (await fetch(`${url}/v1/hosted`, { headers })).json()) as unknown[]).length)
+      counts.push((await askTo(context, 'GET /v1/hosted')).body.length)
     }
-    const body = JSON.stringify({ name: 'pier', plan_id: 'small' })
+    const make = () => sendTo(context, 'POST /v1/hosted', { name: 'pier', plan_id: 'small' })
     await look()
-    if (counts.at(-1) === 0) await Promise.all([fetch(`${url}/v1/hosted`, { method: 'POST', headers, body }), look()])
-    await sleep(60_000)
+    if (counts.at(-1) === 0) await Promise.all([make(), look()])
+    await context.sleep(60_000)
     await look()
   }
   const late = { on: 'createHosted', nth: 1, fault: { kind: 'latency', delay: '5s' } } as const
@@ -250,13 +246,9 @@ test('a request that was under way beside the one of the crash does not act afte
 test('no time of the world passes while a start after a crash begins with work outside of the world', {
   tags: 'slow',
 }, async () => {
-  const flow: FlowFunction<Response> = async ({ fetch, url, token }) => {
+  const flow: FlowFunction<Response> = async context => {
     await promisify(pbkdf2)('a', 'b', 100_000, 32, 'sha512')
-    return fetch(`${url}/v1/text-to-speech/ada?output_format=wav`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ text: 'The ferry leaves at noon.' }),
-    })
+    return sendTo(context, 'POST /v1/text-to-speech/ada?output_format=wav', { text: 'The ferry leaves at noon.' })
   }
   const runner = runnerOf(flow)
   const usual = await runner.run([])
@@ -265,15 +257,11 @@ test('no time of the world passes while a start after a crash begins with work o
 
 test('a request of a start that has ended starts no other one, and the second start keeps its timers', async () => {
   let starts = 0
-  const flow: FlowFunction = async ({ fetch, url, token, sleep }) => {
+  const flow: FlowFunction = async context => {
     starts++
-    const ask = () =>
-      fetch(`${url}/deploy/list`, {
-        headers: { authorization: `Bearer ${token}` },
-        signal: AbortSignal.timeout(30_000),
-      })
+    const ask = () => sendTo(context, 'GET /deploy/list', undefined, { signal: AbortSignal.timeout(30_000) })
     const lists = await Promise.allSettled([ask(), ask()])
-    await sleep(60_000)
+    await context.sleep(60_000)
     return lists.length
   }
   const hang = { fault: { on: 'listDeployments', nth: 3, fault: { kind: 'hang' } } } as const
@@ -487,14 +475,10 @@ describe('a body that a flow reads', () => {
     { tags: 'slow' },
     async size => {
       const content = JSON.stringify('x'.repeat(size - 2))
-      const flow: FlowFunction = async ({ fetch, url, token, sleep }) => {
-        const headers = { authorization: `Bearer ${token}` }
-        const body = new FormData()
-        body.set('purpose', 'batch')
-        body.set('file', new Blob([content]), 'in.jsonl')
-        const { id } = await (await fetch(`${url}/v1/files`, { method: 'POST', headers, body })).json()
-        const download = () => fetch(`${url}/v1/files/${id}/content`, { headers })
-        await readWithEach(download, sleep, text => text === content)
+      const flow: FlowFunction = async context => {
+        const { id } = await (await sendTo(context, 'POST /v1/files', batchFile(content))).json()
+        const download = () => sendTo(context, `GET /v1/files/${id}/content`)
+        await readWithEach(download, context.sleep, text => text === content)
       }
       const result = await runOnce(flow)
       expect(result).toMatchObject({ end: 'returned', broken: [] })

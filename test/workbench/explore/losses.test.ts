@@ -1,10 +1,14 @@
 /** Clients that lose answers and say so, each beside one that does not: in many forms of results. */
+
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { endpoint, recordTable } from '../../../src/index.ts'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
+import { batchFile, batchLine, rowsOf, startBatch } from '../../setup/batches.ts'
+import { askTo, sendTo } from '../../setup/send-to.ts'
 import { findingsOf } from './findings-of.ts'
 
+const CHAT = 'POST /v1/chat/completions'
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 const QUESTIONS = ['tides', 'winds', 'rocks']
 
@@ -12,14 +16,11 @@ type Ask = (question: string) => Promise<string>
 
 /** Asks once, and throws unless the answer has a text. */
 const askWith =
-  ({ fetch, url, token, sleep }: FlowContext): Ask =>
+  (context: FlowContext): Ask =>
   async question => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const messages = [{ role: 'user', content: question }]
-    const body = JSON.stringify({ model: MODEL, max_tokens: 16, messages })
-    const init = { method: 'POST', headers, body, signal: AbortSignal.timeout(45_000) }
-    const answer = await fetch(`${url}/v1/chat/completions`, init)
-    if (!answer.ok) await sleep(1_000 * Number(answer.headers.get('retry-after') ?? 1))
+    const body = { model: MODEL, max_tokens: 16, messages: [{ role: 'user', content: question }] }
+    const answer = await sendTo(context, CHAT, body, { signal: AbortSignal.timeout(45_000) })
+    if (!answer.ok) await context.sleep(1_000 * Number(answer.headers.get('retry-after') ?? 1))
     const { choices } = (await answer.json()) as { choices: [{ message: { content: string } }] }
     return choices[0].message.content
   }
@@ -137,9 +138,8 @@ test('a number that only an answer can have is lost like a text, and one that mo
   const embed = (says: boolean, filler?: 0) => async (context: FlowContext) => {
     const numbers: number[] = []
     for (const input of QUESTIONS) {
-      const headers = { authorization: `Bearer ${context.token}`, 'content-type': 'application/json' }
-      const body = JSON.stringify({ model: 'aurora-labs/aurora-embed-large', input, dimensions: 32 })
-      const answer = await context.fetch(`${context.url}/v1/embeddings`, { method: 'POST', headers, body })
+      const body = { model: 'aurora-labs/aurora-embed-large', input, dimensions: 32 }
+      const answer = await sendTo(context, 'POST /v1/embeddings', body)
       const { data } = (await answer.json().catch(() => ({}))) as { data?: [{ embedding: number[] }] }
       if (!answer.ok) await context.sleep(1_000 * Number(answer.headers.get('retry-after') ?? 1))
       const number = data?.[0].embedding[0] ?? filler
@@ -155,48 +155,30 @@ test('a number that only an answer can have is lost like a text, and one that mo
 })
 
 test('a line of a batch that failed is lost, unless the result names it', { tags: 'slow' }, async () => {
-  const ask =
-    (isCareful: boolean) =>
-    async ({ fetch, url, token, sleep }: FlowContext) => {
-      const headers = { authorization: `Bearer ${token}` }
-      const get = async (path: string) => {
-        for (;;) {
-          const signal = AbortSignal.timeout(45_000)
-          const answer = await fetch(`${url}/v1${path}`, { headers, signal })
-          if (answer.ok) return answer.text()
-          await sleep(30_000)
-        }
+  const ask = (isCareful: boolean) => async (context: FlowContext) => {
+    const get = async (path: string) => {
+      for (;;) {
+        const answer = await sendTo(context, `GET ${path}`, undefined, { signal: AbortSignal.timeout(45_000) })
+        if (answer.ok) return answer.text()
+        await context.sleep(30_000)
       }
-      const send = async (path: string, body: FormData | string) => {
-        const answer = await fetch(`${url}/v1${path}`, { method: 'POST', headers, body })
-        return (await answer.json()) as { id: string }
-      }
-      const endpoint = '/v1/chat/completions'
-      const lines = QUESTIONS.map(content => {
-        const body = { model: MODEL, messages: [{ role: 'user', content }], max_tokens: 12 }
-        return JSON.stringify({ custom_id: content, method: 'POST', url: endpoint, body })
-      })
-      const form = new FormData()
-      form.append('purpose', 'batch')
-      form.append('file', new Blob([lines.join('\n')]), 'in.jsonl')
-      const { id } = await send('/files', form)
-      const spec = { input_file_id: id, endpoint, completion_window: '24h', metadata: {} }
-      const batch = await send('/batches', JSON.stringify(spec))
-      for (let attempt = 0; attempt < 60; attempt++) {
-        await sleep(60_000)
-        const { status, output_file_id } = JSON.parse(await get(`/batches/${batch.id}`))
-        if (status !== 'completed') continue
-        const rows = (await get(`/files/${output_file_id}/content`))
-          .trim()
-          .split('\n')
-          .map(row => JSON.parse(row))
-        const entries = rows.map(row => [row.custom_id, row.response.body.choices[0].message.content])
-        const texts = Object.fromEntries(entries)
-        const missing = QUESTIONS.filter(question => !(question in texts))
-        return { batch: batch.id, texts, ...(isCareful && { missing }) }
-      }
-      throw new Error(`the batch ${batch.id} does not end`)
     }
+    const lines = QUESTIONS.map(content =>
+      batchLine(content, { model: MODEL, messages: [{ role: 'user', content }], max_tokens: 12 }),
+    )
+    const batch = await startBatch(context, lines)
+    for (let attempt = 0; attempt < 60; attempt++) {
+      await context.sleep(60_000)
+      const { status, output_file_id } = JSON.parse(await get(`/v1/batches/${batch.id}`))
+      if (status !== 'completed') continue
+      const rows = rowsOf(await get(`/v1/files/${output_file_id}/content`))
+      const entries = rows.map(row => [row.custom_id, row.response.body.choices[0].message.content])
+      const texts = Object.fromEntries(entries)
+      const missing = QUESTIONS.filter(question => !(question in texts))
+      return { batch: batch.id, texts, ...(isCareful && { missing }) }
+    }
+    throw new Error(`the batch ${batch.id} does not end`)
+  }
   const lossesOf = async (isCareful: boolean) => {
     const { invariants, card } = await findingsOf(ask(isCareful), {}, ['latency'])
     return { isLost: invariants.includes('noSilentLoss'), said: card.said.map(({ place }) => place) }
@@ -207,13 +189,9 @@ test('a line of a batch that failed is lost, unless the result names it', { tags
 
 test('a file of text that came garbled is lost, although it has no fields', { tags: 'slow' }, async () => {
   const download = async (context: FlowContext) => {
-    const form = new FormData()
-    form.append('purpose', 'batch')
-    form.append('file', new Blob(['a line of text\nanother one\n']), 'in.jsonl')
-    const headers = { authorization: `Bearer ${context.token}` }
-    const file = await context.fetch(`${context.url}/v1/files`, { method: 'POST', headers, body: form })
+    const file = await sendTo(context, 'POST /v1/files', batchFile('a line of text\nanother one\n'))
     const { id } = (await file.json()) as { id: string }
-    const content = await context.fetch(`${context.url}/v1/files/${id}/content`, { headers })
+    const content = await sendTo(context, `GET /v1/files/${id}/content`)
     if (!content.ok) throw new Error(`status ${content.status}`)
     return { id, text: await content.text() }
   }
@@ -221,10 +199,9 @@ test('a file of text that came garbled is lost, although it has no fields', { ta
 })
 
 test('the text of a refusal in place of an answer does not tell of a loss', async () => {
-  const unchecked = async ({ fetch, url, token }: FlowContext) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ model: MODEL, max_tokens: 16, messages: [{ role: 'user', content: 'tides' }] })
-    const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+  const unchecked = async (context: FlowContext) => {
+    const body = { model: MODEL, max_tokens: 16, messages: [{ role: 'user', content: 'tides' }] }
+    const answer = await sendTo(context, CHAT, body)
     const { choices, error } = (await answer.json()) as { choices?: [Choice]; error?: { message: string } }
     return { answer: choices?.[0].message.content ?? error?.message, error: null }
   }
@@ -267,32 +244,21 @@ test('another whole answer is as good as the first one', async () => {
 })
 
 test('a client that sends an answer back with its new fields is asked another question', { tags: 'slow' }, async () => {
-  const agent =
-    (echo: (message: { content: string }) => object) =>
-    async ({ fetch, url, token }: FlowContext) => {
-      const messages: object[] = []
-      const texts: string[] = []
-      for (const content of QUESTIONS) {
-        messages.push({ role: 'user', content })
-        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-        const body = JSON.stringify({ model: MODEL, max_tokens: 16, messages })
-        const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
-        if (!answer.ok) throw new Error(`no answer: ${answer.status}`)
-        const { choices } = (await answer.json()) as { choices: [{ message: { content: string } }] }
-        messages.push(echo(choices[0].message))
-        texts.push(choices[0].message.content)
-      }
-      return texts
+  const agent = (echo: (message: { content: string }) => object) => async (context: FlowContext) => {
+    const messages: object[] = []
+    const texts: string[] = []
+    for (const content of QUESTIONS) {
+      messages.push({ role: 'user', content })
+      const answer = await sendTo(context, CHAT, { model: MODEL, max_tokens: 16, messages })
+      if (!answer.ok) throw new Error(`no answer: ${answer.status}`)
+      const { choices } = (await answer.json()) as { choices: [{ message: { content: string } }] }
+      messages.push(echo(choices[0].message))
+      texts.push(choices[0].message.content)
     }
-  expect(
-    (
-      await findingsOf(
-        agent(message => message),
-        {},
-        ['variations'],
-      )
-    ).invariants,
-  ).toEqual([])
+    return texts
+  }
+  const sameMessage = agent(message => message)
+  expect((await findingsOf(sameMessage, {}, ['variations'])).invariants).toEqual([])
   const counts = agent(message => ({ role: 'assistant', content: `${Object.keys(message).length}` }))
   expect((await findingsOf(counts, {}, ['variations'])).invariants).toEqual(['acceptsVariations'])
 })
@@ -313,20 +279,16 @@ test('grades: a crash is a finding, giving up is one where the client is uneven,
 })
 
 test('an error that names an adapter by its name says what is left', { tags: 'slow' }, async () => {
-  const adapt =
-    (error: string) =>
-    async ({ fetch, url, token, sleep }: FlowContext) => {
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-      const source = { type: 'modelhub', modelhub_url: 'https://models.example/acme/gulls' }
-      const body = JSON.stringify({ base_model: 'acme/assistant', lora_name: 'gulls', source, private: true })
-      const made = await fetch(`${url}/v1/lora/create`, { method: 'POST', headers, body })
-      await made.text()
-      if (!made.ok && made.status !== 409) throw new Error('no adapter')
-      await sleep(120_000)
-      const { ok } = await fetch(`${url}/v1/lora/gulls`, { method: 'DELETE', headers })
-      if (!ok) throw new Error(error)
-      return 'deleted'
-    }
+  const adapt = (error: string) => async (context: FlowContext) => {
+    const source = { type: 'modelhub', modelhub_url: 'https://models.example/acme/gulls' }
+    const body = { base_model: 'acme/assistant', lora_name: 'gulls', source, private: true }
+    const { status } = await askTo(context, 'POST /v1/lora/create', body)
+    if (status !== 200 && status !== 409) throw new Error('no adapter')
+    await context.sleep(120_000)
+    const { ok } = await sendTo(context, 'DELETE /v1/lora/gulls')
+    if (!ok) throw new Error(error)
+    return 'deleted'
+  }
   const named = await findingsOf(adapt('the adapter gulls is left'), { fixtures: 'default' }, ['status503'])
   expect(named.invariants).toEqual([])
   const unnamed = await findingsOf(adapt('an adapter is left'), { fixtures: 'default' }, ['status503'])

@@ -1,9 +1,10 @@
 /** A careful client under every single fault, with all rules of conduct as invariants. */
+
 import { expect, test } from 'vitest'
 import { OPTIONAL_RULE_NAMES } from '../../../src/simulator/judge/rules/index.ts'
 import { exploreRuns } from '../../../src/workbench/explore/explore.ts'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
-import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+import { runnerOf } from './small-clients.ts'
 
 /** Sends a chat and reads a list. The pauses between retries grow. */
 async function careful({ fetch, url, token, sleep }: FlowContext) {
@@ -27,16 +28,8 @@ async function careful({ fetch, url, token, sleep }: FlowContext) {
 
 test('a careful client keeps all rules of conduct under every single fault', async () => {
   const invariants = Object.fromEntries(OPTIONAL_RULE_NAMES.map(name => [name, true]))
-  const runner = createFlowRunner({
-    name: 'careful',
-    options: { fixtures: 'empty', seed: 1, invariants },
-    run: careful,
-  })
-  try {
-    const { findings, points } = await exploreRuns(runner, { name: 'careful', faults: 'singles' })
-    expect(points).toBeGreaterThan(20)
-    expect(findings.map(({ signature }) => signature)).toEqual([])
-  } finally {
-    await runner.dispose()
-  }
+  const runner = runnerOf(careful, { invariants })
+  const { findings, points } = await exploreRuns(runner, { name: 'careful', faults: 'singles' })
+  expect(points).toBeGreaterThan(20)
+  expect(findings.map(({ signature }) => signature)).toEqual([])
 })

@@ -1,12 +1,13 @@
 /** Rules of conduct as invariants: off unless a flow turns them on. */
+
 import { expect, test } from 'vitest'
 import { OPTIONAL_RULE_NAMES, type OptionalRuleName } from '../../../src/simulator/judge/rules/index.ts'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
 import { assertInvariants, type InvariantSettings } from '../../../src/workbench/explore/invariants.ts'
-import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
 import { survives } from '../../../src/workbench/scenario/survives.ts'
 import { CASES } from '../../simulator/judge/clients.ts'
 import { type JudgedClient, sendTo } from '../../simulator/judge/judged.ts'
+import { runnerOf } from './small-clients.ts'
 
 /** Sends a chat four times more at fixed pauses. */
 async function stubborn({ fetch, url, token, sleep }: FlowContext) {
@@ -24,17 +25,9 @@ async function stubborn({ fetch, url, token, sleep }: FlowContext) {
 const PLAN = [{ fault: { on: 'createChatCompletion' as const, fault: { kind: 'status' as const, status: 500 } } }]
 
 async function brokenBy(invariants: InvariantSettings) {
-  const runner = createFlowRunner({
-    name: 'stubborn',
-    options: { fixtures: 'empty', seed: 1, invariants },
-    run: stubborn,
-  })
-  try {
-    await runner.run([])
-    return (await runner.run(PLAN)).broken.map(({ signature }) => signature)
-  } finally {
-    await runner.dispose()
-  }
+  const runner = runnerOf(stubborn, { invariants })
+  await runner.run([])
+  return (await runner.run(PLAN)).broken.map(({ signature }) => signature)
 }
 
 test('a rule of conduct is not an invariant unless the flow turns it on', async () => {
@@ -58,18 +51,12 @@ test('a mistyped rule of conduct gets the nearest name', () => {
 /** Runs a client of the tests of judge as a flow, with one rule, and returns the words of what it broke. */
 async function wordsOfRun(name: OptionalRuleName, client: JudgedClient): Promise<string[]> {
   const { faults = [], fixtures = 'empty' } = CASES[name].options ?? {}
-  const runner = createFlowRunner({
-    name,
-    options: { fixtures, seed: 1, invariants: { [name]: true } },
-    run: context => client({ ...context, sim: context.sim as never, send: sendTo(context) }),
+  const runner = runnerOf(context => client({ ...context, sim: context.sim as never, send: sendTo(context) }), {
+    ...{ fixtures, invariants: { [name]: true } },
   })
-  try {
-    await runner.run([])
-    const { broken } = await runner.run(faults.map(fault => ({ fault }) as never))
-    return broken.filter(({ invariant }) => invariant === name).map(({ words }) => words)
-  } finally {
-    await runner.dispose()
-  }
+  await runner.run([])
+  const { broken } = await runner.run(faults.map(fault => ({ fault }) as never))
+  return broken.filter(({ invariant }) => invariant === name).map(({ words }) => words)
 }
 
 test.each(OPTIONAL_RULE_NAMES)(

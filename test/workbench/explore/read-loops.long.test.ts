@@ -1,41 +1,26 @@
 /** A client that polls what nothing can change any more is stopped, once a run has shown that it never leaves the loop. */
+
 import { expect, test } from 'vitest'
 import { exploreRuns } from '../../../src/workbench/explore/explore.ts'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
 import { describeJudged } from '../../../src/workbench/explore/report/card-words.ts'
-import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
-
-const LINE = { custom_id: 'a', method: 'POST', url: '/v1/completions' }
-const BODY = { model: 'aurora-labs/aurora-8b-instruct', prompt: 'Count.', max_tokens: 5 }
+import { askTo } from '../../setup/send-to.ts'
+import { batchOf, runnerOf, uploadLines } from './small-clients.ts'
 
 /** Waits until its batch is completed, whatever else becomes of it, and gives up after so many polls. */
-const polling =
-  (limit: number) =>
-  async ({ fetch, url, token, sleep }: FlowContext) => {
-    const headers = { authorization: `Bearer ${token}` }
-    const form = new FormData()
-    form.set('purpose', 'batch')
-    form.set('file', new Blob([JSON.stringify({ ...LINE, body: BODY })]), 'in.jsonl')
-    const file = (await (await fetch(`${url}/v1/files`, { method: 'POST', headers, body: form })).json()) as Thing
-    const order = { input_file_id: file.id, endpoint: '/v1/completions', completion_window: '24h' }
-    const init = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' } }
-    const made = await fetch(`${url}/v1/batches`, { ...init, body: JSON.stringify(order) })
-    let batch = (await made.json()) as Thing
-    for (let polls = 0; batch.status !== 'completed'; polls++) {
-      if (polls === limit) throw new Error(`${batch.id} is late`)
-      await sleep(60_000)
-      batch = (await (await fetch(`${url}/v1/batches/${batch.id}`, { headers })).json()) as Thing
-    }
-    return batch.id
+const polling = (limit: number) => async (context: FlowContext) => {
+  const file = await uploadLines(context, { a: 'Count.' })
+  let { body: batch } = await askTo(context, 'POST /v1/batches', batchOf(file))
+  for (let polls = 0; batch.status !== 'completed'; polls++) {
+    if (polls === limit) throw new Error(`${batch.id} is late`)
+    await context.sleep(60_000)
+    batch = (await askTo(context, `GET /v1/batches/${batch.id}`)).body
   }
-
-interface Thing {
-  readonly id: string
-  readonly status: string
+  return batch.id
 }
 
 async function findingsOf(limit: number) {
-  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty' }, run: polling(limit) })
+  const runner = runnerOf(polling(limit))
   const lengths: number[] = []
   const run = runner.run.bind(runner)
   runner.run = async (...args) => {
@@ -43,12 +28,8 @@ async function findingsOf(limit: number) {
     lengths.push(result.requests.length)
     return result
   }
-  try {
-    const { findings } = await exploreRuns(runner, { name: 'client', faults: 'singles', classes: ['drift'] })
-    return { findings: findings.filter(({ signature }) => signature.includes('@getBatch')), lengths }
-  } finally {
-    await runner.dispose()
-  }
+  const { findings } = await exploreRuns(runner, { name: 'client', faults: 'singles', classes: ['drift'] })
+  return { findings: findings.filter(({ signature }) => signature.includes('@getBatch')), lengths }
 }
 
 test('a loop that a run never left ends later runs', async () => {
@@ -76,14 +57,9 @@ test('a client that never ends without a fault is tried with no fault, and the c
       await sleep(60_000)
     }
   }
-  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'empty' }, run })
-  try {
-    const { findings, card, stoppedBecause } = await exploreRuns(runner, { name: 'client', faults: 'singles' })
-    expect(findings.map(({ invariant }) => invariant)).toEqual(['settles'])
-    expect(stoppedBecause).toBe('unsettled')
-    expect([...new Set(card.invariants.map(({ notJudged }) => notJudged))]).toEqual(['no fault acted'])
-    expect(describeJudged(card)).toEqual(['No invariant was judged with a fault (no fault acted).'])
-  } finally {
-    await runner.dispose()
-  }
+  const { findings, card, stoppedBecause } = await exploreRuns(runnerOf(run), { name: 'client', faults: 'singles' })
+  expect(findings.map(({ invariant }) => invariant)).toEqual(['settles'])
+  expect(stoppedBecause).toBe('unsettled')
+  expect([...new Set(card.invariants.map(({ notJudged }) => notJudged))]).toEqual(['no fault acted'])
+  expect(describeJudged(card)).toEqual(['No invariant was judged with a fault (no fault acted).'])
 })

@@ -1,12 +1,14 @@
 /** What a result tells of a loss, and in which form: careful clients beside clients with one defect. */
+
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { FlowContext, FlowOptions } from '../../../src/workbench/explore/flow.ts'
 import type { FaultClassName } from '../../../src/workbench/explore/plan/classes.ts'
+import type { Plan } from '../../../src/workbench/explore/plan/plan.ts'
 import { describeCard } from '../../../src/workbench/explore/report/card-words.ts'
-import { createFlowRunner } from '../../../src/workbench/explore/run/flow-runner.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { findingsOf } from './findings-of.ts'
-import { ask, type Run } from './small-clients.ts'
+import { ask, brokenBy as brokenByPlan, type Run } from './small-clients.ts'
 
 /** Returns the names of the invariants that single faults of a few classes break. */
 async function brokenBy(run: Run, classes: readonly FaultClassName[] = ['status503'], options: FlowOptions = {}) {
@@ -126,26 +128,19 @@ test('a class with private fields is read as JSON or as an iterable', { tags: 's
 
 /** Returns the names of the invariants that a client breaks if each answer has another form. */
 async function brokenByForm(run: Run, form: 'fields' | 'rows' | 'keys'): Promise<string[]> {
-  const runner = createFlowRunner({ name: 'client', options: { fixtures: 'default' }, run })
-  try {
-    expect((await runner.run([])).broken).toEqual([])
-    const on = ['getModel', 'getFileContent']
-    const { broken } = await runner.run([{ fault: { on, nth: 1, for: '100d', fault: { kind: 'variation', form } } }])
-    return broken.map(({ invariant }) => invariant)
-  } finally {
-    await runner.dispose()
-  }
+  const on = ['getModel', 'getFileContent']
+  const plan: Plan = [{ fault: { on, nth: 1, for: '100d', fault: { kind: 'variation', form } } }]
+  return brokenByPlan(run, plan, { fixtures: 'default' })
 }
 
 test('rows in another order have another digest', { tags: 'slow' }, async () => {
   const digest =
     (read: (text: string) => string): Run =>
-    async ({ fetch, url, token }) => {
-      const headers = { authorization: `Bearer ${token}` }
-      const list = await fetch(`${url}/v1/files?limit=100`, { headers })
+    async context => {
+      const list = await sendTo(context, 'GET /v1/files?limit=100')
       const { data } = (await list.json()) as { data: { id: string; purpose: string; bytes: number }[] }
       const { id } = data.find(({ purpose, bytes }) => purpose === 'batch_output' && bytes > 0)!
-      const text = await (await fetch(`${url}/v1/files/${id}/content`, { headers })).text()
+      const text = await (await sendTo(context, `GET /v1/files/${id}/content`)).text()
       return { file: read(text) }
     }
   const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -218,22 +213,20 @@ test('a setting is put back to what it was, not to a guess', { tags: 'slow' }, a
   const raise =
     (old: (read: () => Promise<Bounds | undefined>) => Promise<Bounds & { note?: string }>): Run =>
     async context => {
-      const { fetch, url, token, sleep } = context
       const all = await insist<{ deploy_id: string; model_name: string }[]>(context, '/deploy/list?status=running')
       const path = `/deploy/${all.find(({ model_name }) => model_name === 'acme/assistant')!.deploy_id}`
       const read = async () => (await askOnce<{ settings: Bounds }>(context, path))?.settings
       const { note = '', ...before } = await old(read)
       const set = async (settings: Bounds) => {
-        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
         for (let i = 0; i < 4; i++) {
-          const answer = await fetch(url + path, { method: 'PUT', headers, body: JSON.stringify({ settings }) })
+          const answer = await sendTo(context, `PUT ${path}`, { settings })
           if (answer.ok) return
-          await sleep(30_000)
+          await context.sleep(30_000)
         }
         throw new Error(`the bounds of ${path} are not ${JSON.stringify(settings)}`)
       }
       await set({ ...before, max_instances: before.max_instances + 1 })
-      await sleep(3_600_000)
+      await context.sleep(3_600_000)
       await set(before)
       return { after: await insist<{ settings: Bounds }>(context, path).then(() => 'read back'), note }
     }
@@ -544,10 +537,9 @@ test('a calm label beside another number asks, and excuses null', { tags: 'slow'
 test('the card says that a loss cannot be seen', async () => {
   const speak =
     (show: (bytes: number) => unknown): Run =>
-    async ({ fetch, url, token }) => {
-      const body = JSON.stringify({ model: 'larkspur-audio/lark-tts-2', input: 'The tide turns.', voice: 'alloy' })
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-      const answer = await fetch(`${url}/v1/audio/speech`, { method: 'POST', headers, body })
+    async context => {
+      const body = { model: 'larkspur-audio/lark-tts-2', input: 'The tide turns.', voice: 'alloy' }
+      const answer = await sendTo(context, 'POST /v1/audio/speech', body)
       return show((await answer.arrayBuffer()).byteLength)
     }
   const blind = await findingsOf(

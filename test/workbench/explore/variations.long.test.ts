@@ -1,8 +1,10 @@
 /** Variations: forms of answers that act on a whole run, and clients that read or do not read them. */
+
 import { describe, expect, test } from 'vitest'
 import { flow } from '../../../src/workbench/explore/declare-flow.ts'
 import { explore } from '../../../src/workbench/explore/explore-flow.ts'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
+import { batchFile, batchLine, rowsOf } from '../../setup/batches.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 const CHAT = { model: MODEL, max_tokens: 30, messages: [{ role: 'user', content: 'Name the tides.' }] }
@@ -134,12 +136,10 @@ describe('a reader of batches', () => {
     }
     const lines = questions.map((content, i) => {
       const body = { model: MODEL, max_tokens: 12, messages: [{ role: 'user', content }] }
-      return JSON.stringify({ custom_id: `q${i}`, method: 'POST', url: '/v1/chat/completions', body })
+      return JSON.stringify(batchLine(`q${i}`, body))
     })
-    const form = new FormData()
-    form.append('purpose', 'batch')
-    form.append('file', new Blob([lines.join('\n')]), 'in.jsonl')
-    const { id } = (await (await ask('/v1/files', { method: 'POST', body: form })).json()) as { id: string }
+    const form = { method: 'POST', body: batchFile(lines.join('\n')) }
+    const { id } = (await (await ask('/v1/files', form)).json()) as { id: string }
     const work = { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h' }
     const created = await (await ask('/v1/batches', { method: 'POST', body: JSON.stringify(work) })).json()
     let record = created as { id: string; status: string; output_file_id: string }
@@ -147,11 +147,7 @@ describe('a reader of batches', () => {
       await sleep(60_000)
       record = (await (await ask(`/v1/batches/${record.id}`)).json()) as typeof record
     }
-    const output = await (await ask(`/v1/files/${record.output_file_id}/content`)).text()
-    const rows = output
-      .trim()
-      .split('\n')
-      .map(row => JSON.parse(row))
+    const rows = rowsOf(await (await ask(`/v1/files/${record.output_file_id}/content`)).text())
     return rows.map(row => ({
       id: row.custom_id as string,
       text: row.response.body.choices[0].message.content as string,

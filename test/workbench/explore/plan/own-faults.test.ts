@@ -8,6 +8,8 @@ import { checkOwnFaults, type OwnFault } from '../../../../src/workbench/explore
 import { spaceOf } from '../../../../src/workbench/explore/plan/space.ts'
 import { createFlowRunner } from '../../../../src/workbench/explore/run/flow-runner.ts'
 import { shrink } from '../../../../src/workbench/explore/shrink/shrink.ts'
+import { batchLine, startBatch } from '../../../setup/batches.ts'
+import { askTo } from '../../../setup/send-to.ts'
 
 /** Reads the page of batches three times, and takes any list for one. */
 async function readThrice({ fetch, url, token, sleep }: FlowContext): Promise<number> {
@@ -25,32 +27,15 @@ const PAGE = { object: 'list', data: null, has_more: true }
 const NULL_PAGE: OwnFault = { name: 'null-page', on: 'listBatches', fault: { kind: 'status', status: 200, body: PAGE } }
 
 /** Asks two questions by a batch, and throws if one is not answered. */
-async function needEachLine({ fetch, url, token, sleep }: FlowContext): Promise<void> {
-  const call = async (path: string, body?: FormData | string) => {
-    const headers = {
-      authorization: `Bearer ${token}`,
-      ...(typeof body === 'string' && { 'content-type': 'application/json' }),
-    }
-    const init = body === undefined ? { headers } : { method: 'POST', headers, body }
-    const response = await fetch(`${url}/v1/${path}`, init)
-    return (await response.json()) as { id: string; status: string; request_counts: { completed: number } }
-  }
-  const endpoint = '/v1/chat/completions'
+async function needEachLine(context: FlowContext): Promise<void> {
   const lines = ['a', 'b'].map(content => {
     const body = { model: 'aurora-labs/aurora-8b-instruct', messages: [{ role: 'user', content }], max_tokens: 2 }
-    return JSON.stringify({ custom_id: content, method: 'POST', url: endpoint, body })
+    return batchLine(content, body)
   })
-  const form = new FormData()
-  form.append('purpose', 'batch')
-  form.append('file', new Blob([lines.join('\n')]), 'in.jsonl')
-  const file = await call('files', form)
-  const batch = await call(
-    'batches',
-    JSON.stringify({ input_file_id: file.id, endpoint, completion_window: '24h', metadata: {} }),
-  )
+  const batch = await startBatch(context, lines)
   for (let polls = 0; polls < 50; polls++) {
-    await sleep(60_000)
-    const { status, request_counts: counts } = await call(`batches/${batch.id}`)
+    await context.sleep(60_000)
+    const { status, request_counts: counts } = (await askTo(context, `GET /v1/batches/${batch.id}`)).body
     if (status === 'completed' && counts.completed === 2) return
   }
   throw new Error('A line has no answer.')
