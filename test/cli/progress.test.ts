@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { run } from '../../src/cli/commands/run.ts'
 import { Progress } from '../../src/cli/progress.ts'
 import { temporaryFolder } from '../setup/temporary-folder.ts'
@@ -8,9 +8,6 @@ import { wall } from '../setup/wall-clock.ts'
 
 beforeEach(() => {
   wall.now = 0
-  onTestFinished(() => {
-    wall.now = undefined
-  })
 })
 
 test.each([

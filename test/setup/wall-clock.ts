@@ -1,6 +1,8 @@
+import { afterEach } from 'vitest'
+
 /**
  * The real clock, in the hands of a test. `src` captures `performance.now` when it is imported. As a setup file, this is
- * imported before.
+ * imported before. After each test, the clock goes on by itself.
  */
 interface WallClock {
   /** Milliseconds that the clock shows; undefined for the real time. */
@@ -25,6 +27,8 @@ if (worker[KEY] === undefined) {
 }
 
 export const wall: WallClock = worker[KEY]
-// Files share a worker. Time does not go back, so what was added stays.
-wall.now = undefined
-wall.ahead = 0
+// Tests share a worker. Time does not go back, so what was added stays.
+afterEach(() => {
+  wall.now = undefined
+  wall.ahead = 0
+})

@@ -330,84 +330,72 @@ describe('the life of worlds', () => {
 
   test('a world is deleted after an hour without requests, and the default world stays', async () => {
     wall.now = 1_000_000
-    try {
-      const server = await running()
-      const [used, idle] = [await world(server), await world(server)]
-      const passed = (minutes: number) => {
-        wall.now = 1_000_000 + minutes * 60_000
-      }
-      passed(40)
-      expect((await ask(server, '/deploy/list', used.token)).status).toBe(200)
-      expect((await ask(server, `/_sim/worlds/${idle.world}`)).body.idle_seconds).toBe(2400)
-      passed(61)
-      expect((await ask(server, '/deploy/list', idle.token)).hint).toContain('was idle for 1h')
-      const left = (await server.read('/_sim/worlds')) as { world: string }[]
-      expect(left.map(({ world }) => world)).toEqual(['default', used.world])
-    } finally {
-      wall.now = undefined
+    const server = await running()
+    const [used, idle] = [await world(server), await world(server)]
+    const passed = (minutes: number) => {
+      wall.now = 1_000_000 + minutes * 60_000
     }
+    passed(40)
+    expect((await ask(server, '/deploy/list', used.token)).status).toBe(200)
+    expect((await ask(server, `/_sim/worlds/${idle.world}`)).body.idle_seconds).toBe(2400)
+    passed(61)
+    expect((await ask(server, '/deploy/list', idle.token)).hint).toContain('was idle for 1h')
+    const left = (await server.read('/_sim/worlds')) as { world: string }[]
+    expect(left.map(({ world }) => world)).toEqual(['default', used.world])
   })
 
   test('an unused world makes room for another, and a world with a request in flight does not', async () => {
     wall.now = 1_000_000
-    try {
-      const server = await running({ fixtures: 'empty' }, { maxWorlds: 1 })
-      const first = await world(server)
-      let release = () => {}
-      const held = new Promise<void>(resolve => {
-        release = resolve
-      })
-      const served = server.server.worlds.get(first.world)!
-      const moving = served.sim.clock.untilInSlices(async () => {
-        await held
-        return true
-      })
-      const answer = ask(server, '/deploy/list', first.token)
-      await vi.waitFor(() => expect(served.requests).toBe(1), { interval: 5 })
-      wall.now += 61 * 60_000
-      expect((await server.command('/_sim/worlds', {})).status).toBe(429)
-      release()
-      await moving
-      expect((await answer).status).toBe(200)
-      wall.now += 61 * 60_000
-      expect((await world(server)).world).toBe('w2')
-    } finally {
-      wall.now = undefined
-    }
+    const server = await running({ fixtures: 'empty' }, { maxWorlds: 1 })
+    const first = await world(server)
+    let release = () => {}
+    const held = new Promise<void>(resolve => {
+      release = resolve
+    })
+    const served = server.server.worlds.get(first.world)!
+    const moving = served.sim.clock.untilInSlices(async () => {
+      await held
+      return true
+    })
+    const answer = ask(server, '/deploy/list', first.token)
+    await vi.waitFor(() => expect(served.requests).toBe(1), { interval: 5 })
+    wall.now += 61 * 60_000
+    expect((await server.command('/_sim/worlds', {})).status).toBe(429)
+    release()
+    await moving
+    expect((await answer).status).toBe(200)
+    wall.now += 61 * 60_000
+    expect((await world(server)).world).toBe('w2')
   })
 
   test('the snapshots of a deleted world are deleted, and worlds and files made from them stay', async () => {
     wall.now = 1_000_000
-    try {
-      const server = await running({ fixtures: 'empty' })
-      const idle = await world(server, { token: 'worker-1' })
-      await ask(server, '/_sim/clock/advance', 'worker-1', { json: { by: '2h' } })
-      const { digest } = (await ask(server, '/_sim/snapshots', 'worker-1', { json: { name: 'mine' } })).body
-      wall.now += 50 * 60_000
-      // To fork a world or to export its snapshot counts as use of it.
-      const made = await world(server, { from: idle.world, snapshot: 'mine' })
-      const bytes = await (await fetch(`${idle.base_url}/_sim/snapshots/mine/export`)).arrayBuffer()
-      wall.now += 59 * 60_000
-      expect((await ask(server, '/_sim/digest', made.token)).body.digest).toBe(digest)
-      wall.now += 2 * 60_000
-      for (const path of ['snapshots', 'snapshots/mine/export']) {
-        const { status, body } = await ask(server, `${idle.base_url}/_sim/${path}`)
-        expect([status, body.error]).toEqual([404, expect.stringContaining('was idle for 1h (--world-idle)')])
-      }
-      const { status, body } = await server.command('/_sim/worlds', { from: idle.world, snapshot: 'mine' })
-      expect([status, body.error]).toEqual([404, expect.stringContaining(`unknown world '${idle.world}'`)])
-      expect((await ask(server, '/_sim/snapshots', 'worker-1')).status).toBe(404)
-      expect((await ask(server, '/_sim/snapshots')).body).toEqual([])
-
-      const form = formOf({ file: new Blob([bytes]) })
-      const carried = await fetch(`${made.base_url}/_sim/snapshots/mine/import`, { method: 'POST', body: form })
-      expect([carried.status, await carried.json()]).toMatchObject([200, { digest }])
-      await ask(server, '/_sim/clock/advance', made.token, { json: { by: '1h' } })
-      await ask(server, `${made.base_url}/_sim/snapshots/mine/restore`, undefined, { method: 'POST' })
-      expect((await ask(server, '/_sim/digest', made.token)).body.digest).toBe(digest)
-    } finally {
-      wall.now = undefined
+    const server = await running({ fixtures: 'empty' })
+    const idle = await world(server, { token: 'worker-1' })
+    await ask(server, '/_sim/clock/advance', 'worker-1', { json: { by: '2h' } })
+    const { digest } = (await ask(server, '/_sim/snapshots', 'worker-1', { json: { name: 'mine' } })).body
+    wall.now += 50 * 60_000
+    // To fork a world or to export its snapshot counts as use of it.
+    const made = await world(server, { from: idle.world, snapshot: 'mine' })
+    const bytes = await (await fetch(`${idle.base_url}/_sim/snapshots/mine/export`)).arrayBuffer()
+    wall.now += 59 * 60_000
+    expect((await ask(server, '/_sim/digest', made.token)).body.digest).toBe(digest)
+    wall.now += 2 * 60_000
+    for (const path of ['snapshots', 'snapshots/mine/export']) {
+      const { status, body } = await ask(server, `${idle.base_url}/_sim/${path}`)
+      expect([status, body.error]).toEqual([404, expect.stringContaining('was idle for 1h (--world-idle)')])
     }
+    const { status, body } = await server.command('/_sim/worlds', { from: idle.world, snapshot: 'mine' })
+    expect([status, body.error]).toEqual([404, expect.stringContaining(`unknown world '${idle.world}'`)])
+    expect((await ask(server, '/_sim/snapshots', 'worker-1')).status).toBe(404)
+    expect((await ask(server, '/_sim/snapshots')).body).toEqual([])
+
+    const form = formOf({ file: new Blob([bytes]) })
+    const carried = await fetch(`${made.base_url}/_sim/snapshots/mine/import`, { method: 'POST', body: form })
+    expect([carried.status, await carried.json()]).toMatchObject([200, { digest }])
+    await ask(server, '/_sim/clock/advance', made.token, { json: { by: '1h' } })
+    await ask(server, `${made.base_url}/_sim/snapshots/mine/restore`, undefined, { method: 'POST' })
+    expect((await ask(server, '/_sim/digest', made.token)).body.digest).toBe(digest)
   })
 
   test('a move of the clock in one world does not delay the others', async () => {

@@ -410,21 +410,17 @@ describe('a pause', () => {
   test('causes a warning at a request when it is long', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     wall.now = 1000
-    try {
-      const sim = createSimulator({ fixtures: 'empty', clock: 'idle' })
-      sim.clock.pause('debugger')
-      wall.now += 4000
-      await get(sim, '/deploy/list')
-      expect(warned).not.toHaveBeenCalled()
-      wall.now += 2000
-      await get(sim, '/deploy/list')
-      await get(sim, '/deploy/list')
-      expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
-        "The clock has been asked for the time and is still held by 'debugger': time does not move until they resume it.",
-      ])
-    } finally {
-      wall.now = undefined
-    }
+    const sim = createSimulator({ fixtures: 'empty', clock: 'idle' })
+    sim.clock.pause('debugger')
+    wall.now += 4000
+    await get(sim, '/deploy/list')
+    expect(warned).not.toHaveBeenCalled()
+    wall.now += 2000
+    await get(sim, '/deploy/list')
+    await get(sim, '/deploy/list')
+    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([
+      "The clock has been asked for the time and is still held by 'debugger': time does not move until they resume it.",
+    ])
   })
 
   test('ends when its last owner resumes, and names the other owners before', async () => {

@@ -13,7 +13,6 @@ beforeEach(() => {
   vi.spyOn(process, 'emitWarning').mockImplementation(text => warned(String(text)))
 })
 afterEach(() => {
-  wall.ahead = 0
   vi.restoreAllMocks()
   vi.useRealTimers()
 })

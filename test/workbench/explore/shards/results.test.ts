@@ -5,7 +5,7 @@ import { appendFileSync, existsSync, mkdtempSync, readFileSync, truncateSync, wr
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { merge } from '../../../../src/cli/commands/merge.ts'
 import { mergeResults } from '../../../../src/workbench/explore/shards/merge.ts'
 import { playShard, type RunnableTest, type SeedOutcome } from '../../../../src/workbench/explore/shards/play-shard.ts'
@@ -248,9 +248,6 @@ describe('merge', () => {
 
   test('shows its progress on a terminal, and removes it before the report', async () => {
     await shards(3)
-    onTestFinished(() => {
-      wall.now = undefined
-    })
     wall.now = 0
     const shown: string[] = []
     const io = {
