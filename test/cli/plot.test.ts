@@ -10,11 +10,6 @@ import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { commandOutput } from './command-output.ts'
 import { commanded } from './commanded.ts'
 
-function folder(): string {
-  const path = temporaryFolder()
-  return path
-}
-
 async function simulated(args: Partial<SimulateArguments>) {
   const { written, output } = commandOutput()
   const code = await simulate({ fixtures: 'fleet', profile: 'realistic', seed: '1', for: 3 * HOUR, ...args }, output)
@@ -24,7 +19,7 @@ async function simulated(args: Partial<SimulateArguments>) {
 test('simulate --plot draws the report of the run into one file, and prints what it prints without', {
   tags: 'slow',
 }, async () => {
-  const path = join(folder(), 'run.svg')
+  const path = join(temporaryFolder(), 'run.svg')
   const { code, out } = await simulated({ plot: path, step: 20 * MINUTE })
   const sim = createSimulator({ fixtures: 'fleet' })
   await sim.clock.advance('3h')
@@ -59,19 +54,22 @@ test.each([
   expect([code, stdout]).toEqual([2, ''])
 })
 
-test('the report is printed and no draft is left when the disk is full', async () => {
-  const path = folder()
-  const plot = join(path, 'run.svg')
-  // A write to it fails with the error of a full disk.
-  symlinkSync('/dev/full', `${plot}.${process.pid}.tmp`)
-  const { written, output } = commandOutput()
-  const args = { fixtures: 'two-nodes', profile: 'realistic', seed: '1', for: HOUR, plot }
-  await expect(simulate(args, output)).rejects.toThrow(
-    `Failed to write --plot '${plot}': no space is left on the disk. Free some space, or give a file elsewhere.`,
-  )
-  expect(written.out).toContain('closing balance')
-  expect(readdirSync(path)).toEqual([])
-})
+test.each(['plot', 'series'] as const)(
+  'the report is printed and no draft of --%s is left when the disk is full',
+  async flag => {
+    const path = temporaryFolder()
+    const file = join(path, flag === 'plot' ? 'run.svg' : 'day.csv')
+    // A write to it fails with the error of a full disk.
+    symlinkSync('/dev/full', `${file}.${process.pid}.tmp`)
+    const { written, output } = commandOutput()
+    const args = { fixtures: 'two-nodes', profile: 'realistic', seed: '1', for: HOUR, [flag]: file }
+    await expect(simulate(args, output)).rejects.toThrow(
+      `Failed to write --${flag} '${file}': no space is left on the disk. Free some space, or give a file elsewhere.`,
+    )
+    expect(written.out).toContain('closing balance')
+    expect(readdirSync(path)).toEqual([])
+  },
+)
 
 test.each([
   [SECOND, SECOND],

@@ -12,11 +12,6 @@ import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { commandOutput } from './command-output.ts'
 import { commanded } from './commanded.ts'
 
-function folder(): string {
-  const path = temporaryFolder()
-  return path
-}
-
 async function run(args: Partial<SimulateArguments>) {
   const { written, output } = commandOutput()
   const all = { fixtures: 'fleet', profile: 'realistic', seed: '1', for: 20 * MINUTE, ...args }
@@ -60,7 +55,7 @@ test('a value is played as a simulation with that setting, and again with slower
 })
 
 test('the cheapest fleet that loses nothing suffices, unless slower engines need more', { tags: 'slow' }, async () => {
-  const fixtures = folder()
+  const fixtures = temporaryFolder()
   cpSync('fixtures/worlds/two-nodes', fixtures, { recursive: true })
   // An instance can do 74 requests/s.
   const load = { kind: 'constant', rps: 130 }
@@ -94,7 +89,7 @@ test.each([
   ['length', '5m', '8m'],
   ['repeat', 'false', 'true'],
 ])('a trace has the %s of each value as if its fixture said so', { tags: 'slow' }, async (option, ...values) => {
-  const fixtures = folder()
+  const fixtures = temporaryFolder()
   cpSync('fixtures/worlds/two-nodes', fixtures, { recursive: true })
   const rows = Array.from({ length: 60 }, (_, i) => `${i * 11},100,10`)
   writeFileSync(join(fixtures, 'requests.csv'), `timestamp,prompt_tokens,output_tokens\n${rows.join('\n')}\n`)
@@ -119,7 +114,7 @@ test.each([
 test('the limits of the account that hold starts back are named for the values that meet them', {
   tags: 'slow',
 }, async () => {
-  const fixtures = folder()
+  const fixtures = temporaryFolder()
   cpSync('fixtures/worlds/two-nodes', fixtures, { recursive: true })
   const write = (limits: object, load: object) => {
     const account = { ...JSON.parse(readFileSync(join(fixtures, 'account.json'), 'utf8')), ...limits }
@@ -149,7 +144,7 @@ test('the limits of the account that hold starts back are named for the values t
 })
 
 test('the picture has a line for each value', { tags: 'slow' }, async () => {
-  const plot = join(folder(), 'nodes.svg')
+  const plot = join(temporaryFolder(), 'nodes.svg')
   await compared('nodes=10,40', { plot })
   const svg = readFileSync(plot, 'utf8')
   expect(svg).toContain('<title id="title">2026-01-01 to 2026-01-01 00:20, by nodes</title>')

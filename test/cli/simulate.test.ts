@@ -11,11 +11,6 @@ import { temporaryFolder } from '../setup/temporary-folder.ts'
 import { commandOutput } from './command-output.ts'
 import { commanded } from './commanded.ts'
 
-function folder(): string {
-  const path = temporaryFolder()
-  return path
-}
-
 async function simulated(args: Partial<SimulateArguments>, stopsAfter?: number) {
   const { written, output } = commandOutput()
   let asked = 0
@@ -72,7 +67,7 @@ test('the text shows money in dollars, GPU-hours, requests and cold starts, alig
 test('a series has a row for each step and deployment, its costs are the rent, and no draft is left', {
   tags: 'slow',
 }, async () => {
-  const path = folder()
+  const path = temporaryFolder()
   const series = join(path, 'day.csv')
   const { out } = await simulated({ series, step: HOUR, json: true })
   const report = JSON.parse(out) as Report
@@ -92,28 +87,8 @@ test('a series has a row for each step and deployment, its costs are the rent, a
   expect(readdirSync(path)).toEqual(['day.csv'])
 })
 
-test('the report is printed and no draft is left when the disk is full', async () => {
-  const path = folder()
-  const series = join(path, 'day.csv')
-  // A write to it fails with the error of a full disk.
-  symlinkSync('/dev/full', `${series}.${process.pid}.tmp`)
-  let out = ''
-  const io = {
-    out: (text: string) => {
-      out += text
-    },
-    error: () => {},
-  }
-  const args = { fixtures: 'two-nodes', profile: 'realistic', seed: '1', for: HOUR, series }
-  await expect(simulate(args, io)).rejects.toThrow(
-    `Failed to write --series '${series}': no space is left on the disk. Free some space, or give a file elsewhere.`,
-  )
-  expect(out).toContain('closing balance')
-  expect(readdirSync(path)).toEqual([])
-})
-
 test('simulate applies weather and a file of commands', { tags: 'slow' }, async () => {
-  const file = join(folder(), 'faults.json')
+  const file = join(temporaryFolder(), 'faults.json')
   writeFileSync(file, JSON.stringify([{ at: '2h', verb: 'zone.down', target: 'east-a' }]))
   const { out } = await simulated({ commands: file, json: true })
   const { failures } = JSON.parse(out) as Report
@@ -178,7 +153,7 @@ test.each(MISTAKES)('simulate %j is refused before anything runs', { tags: 'slow
 })
 
 test('a socket or a link without an end is refused, and stays as it is', async () => {
-  const path = folder()
+  const path = temporaryFolder()
   const [socket, loop] = [join(path, 'socket'), join(path, 'loop')]
   const server = createServer()
   await new Promise<void>(resolve => server.listen(socket, resolve))
@@ -198,7 +173,7 @@ test.each([
   ['[', 'Fix the JSON there.'],
   ['[{"verb":"zone.down","verb":"zone.up"}]', 'line 1, column 22: the key "verb" is there twice. Fix the JSON there.'],
 ])('a file of commands %s is refused with its place', async (text, message) => {
-  const file = join(folder(), 'faults.json')
+  const file = join(temporaryFolder(), 'faults.json')
   writeFileSync(file, text)
   await expect(simulated({ commands: file, for: HOUR })).rejects.toThrow(message)
 })
