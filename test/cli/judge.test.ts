@@ -1,9 +1,11 @@
 /** `modelhost-sim judge`: its report, what fails, rules of the user, and mistakes. */
+
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createSimulator } from '../../src/index.ts'
 import { running } from '../server/http/running-server.ts'
+import { askTo, sendTo } from '../setup/send-to.ts'
 import { temporaryFolderOfTests } from '../setup/temporary-folder.ts'
 import { commanded } from './commanded.ts'
 
@@ -111,8 +113,7 @@ test('a recording is replayed and judged, with rules that see the world', async 
   const sim = createSimulator({ fixtures: 'empty', seed: 1 })
   const file = join(folder, 'run.ndjson')
   using recording = sim.record({ file })
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-  await sim.fetch('http://sim/deploy/llm', { method: 'POST', headers, body: JSON.stringify(NEW) })
+  await sendTo(sim, 'POST /deploy/llm', NEW)
   await sim.clock.advance('1h')
   recording.stop()
   const whole = await commanded(['judge', file, '--json'])
@@ -143,18 +144,15 @@ test('a recording with a reset and a restore is judged in each of its worlds', {
   const sim = createSimulator({ fixtures: 'empty', seed: 1 })
   const file = join(folder, 'worlds.ndjson')
   using recording = sim.record({ file })
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-  const send = (path: string, init: RequestInit = {}) => sim.fetch(`http://sim${path}`, { headers, ...init })
-  const create = () => send('/deploy/llm', { method: 'POST', body: JSON.stringify(NEW) })
-  const { deploy_id: id } = (await (await create()).json()) as { deploy_id: string }
+  const { deploy_id: id } = (await askTo(sim, 'POST /deploy/llm', NEW)).body
   await sim.clock.advance('1h')
   const leftBehind = sim.judge().findings
   const snapshot = sim.snapshot()
   sim.reset()
-  const made = (await (await send('/v1/api-tokens', { method: 'POST', body: '{"name":"late"}' })).json()) as object
-  await send('/deploy/list')
+  const { body: made } = await askTo(sim, 'POST /v1/api-tokens', { name: 'late' })
+  await sendTo(sim, 'GET /deploy/list')
   sim.restore(snapshot)
-  await send('/deploy/list')
+  await sendTo(sim, 'GET /deploy/list')
   recording.stop()
   const { code, stdout } = await commanded(['judge', file, '--json'])
   const { findings, clients, worlds } = JSON.parse(stdout)

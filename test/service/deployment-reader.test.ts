@@ -2,10 +2,12 @@
  * A reader of the lists, logs and stats of deployments. It knows the OpenAPI shapes of the live service alone: it sends
  * plain requests, and checks each answer against its shape.
  */
+
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
+import { sendTo } from '../setup/send-to.ts'
 
 const document = JSON.parse(readFileSync('test/cli/conform/neighbours-openapi.json', 'utf8'))
 const ajv = new Ajv2020({ strict: false })
@@ -53,19 +55,13 @@ test('a reader that knows the shapes of the live service alone shows the figures
     { model_name: 'acme/gone', weights },
   ] as never
   const sim = createSimulator({ fixtures: 'two-nodes', with: { deployments }, check: true })
-  const send = (method: string, path: string, body?: object) =>
-    sim.fetch(`https://service.example${path}`, {
-      method,
-      headers: { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    })
   await sim.clock.advance('1h')
   for (const content of ['Tell me a story.', 'Tell me another one.', 'The last one.']) {
-    await send('POST', '/v1/chat/completions', { model: 'acme/chat', messages: [{ role: 'user', content }] })
+    await sendTo(sim, 'POST /v1/chat/completions', { model: 'acme/chat', messages: [{ role: 'user', content }] })
     await sim.clock.advance('1m')
   }
   const gone = sim.world.deployments.findLive('acme/gone')!.deploy_id
-  await send('DELETE', `/deploy/${gone}`)
+  await sendTo(sim, `DELETE /deploy/${gone}`)
   await sim.clock.advance('30m')
 
   const reader = new Reader(sim)

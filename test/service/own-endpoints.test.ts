@@ -566,19 +566,12 @@ test('a word of a route comes before a parameter, and routes may overlap', async
 })
 
 test('explore does not take one more record for a repeated create', { tags: 'slow' }, async () => {
-  const once = flow('once', { endpoints, fixtures: 'empty' }, async ({ fetch, url, token }) => {
-    const headers = { authorization: `Bearer ${token}` }
-    const body = JSON.stringify({ name: 'chat', gpuTypeId: 'H100' })
-    const answer = await fetch(`${url}/rest/v1/pods`, {
-      method: 'POST',
-      headers,
-      body,
-      signal: AbortSignal.timeout(9_000),
-    })
-    if (!answer.ok) throw new Error(`${answer.status}`)
-    const { id } = await answer.json()
-    const path = `${url}/rest/v1/pods/${id}`
-    await fetch(path, { method: 'DELETE', headers, signal: AbortSignal.timeout(9_000) })
+  const once = flow('once', { endpoints, fixtures: 'empty' }, async context => {
+    const ask = (request: string, body?: object) =>
+      askTo(context, request, body, { signal: AbortSignal.timeout(9_000) })
+    const { status, body } = await ask('POST /rest/v1/pods', { name: 'chat', gpuTypeId: 'H100' })
+    if (status >= 300) throw new Error(`${status}`)
+    await ask(`DELETE /rest/v1/pods/${body.id}`)
   })
   const { findings } = await explore(once, { faults: 'singles', classes: ['status503', 'reset'] })
   expect(findings.map(({ invariant }) => invariant)).not.toContain('noDouble')

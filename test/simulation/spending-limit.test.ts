@@ -6,7 +6,7 @@ import type { FixturePatch } from '../../src/data/records/fixture.ts'
 import { accountBalance } from '../../src/simulation/reporting/monthly-usage.ts'
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts'
 import { forAllAsync } from '../setup/for-all.ts'
-import { sendTo } from '../setup/send-to.ts'
+import { askTo, sendTo } from '../setup/send-to.ts'
 
 const MICROCENTS_PER_USD = 100_000_000
 const HOUR = 3_600_000_000
@@ -21,15 +21,10 @@ function rented(account: FixturePatch['account'] = {}, gpus: readonly number[] =
   return createSimulator({ fixtures: 'empty', with: { account, containers }, check: true, ...options })
 }
 
-async function ask(sim: Simulator, path: string, limit?: number | null) {
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-  const init = limit === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify({ limit }) }
-  const response = await sim.fetch(`http://sim${path}`, init)
-  return response.json()
-}
-
-const limitTo = (sim: Simulator, usd: number | null) => ask(sim, '/payment/config', usd)
-const checklist = (sim: Simulator) => ask(sim, '/payment/checklist')
+const read = async (sim: Simulator, path: string) => (await askTo(sim, `GET ${path}`)).body
+const limitTo = async (sim: Simulator, limit: number | null) =>
+  (await askTo(sim, 'POST /payment/config', { limit })).body
+const checklist = (sim: Simulator) => read(sim, '/payment/checklist')
 const recent = (sim: Simulator) => accountBalance(sim.world).recent
 const story = (sim: Simulator) =>
   sim.journal
@@ -40,7 +35,7 @@ const story = (sim: Simulator) =>
 describe('a spending limit', () => {
   test('is -1 at first, and null or no value keeps it', async () => {
     const sim = rented()
-    expect(await ask(sim, '/payment/config')).toEqual({ limit: -1 })
+    expect(await read(sim, '/payment/config')).toEqual({ limit: -1 })
     expect((await checklist(sim)).limit).toBe(null)
     expect(await limitTo(sim, 12.34)).toEqual({ limit: 12.34 })
     expect(await limitTo(sim, null)).toEqual({ limit: 12.34 })

@@ -1,7 +1,7 @@
 /** Several worlds behind one server: each an account of its own. */
 import { describe, expect, test, vi } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
-import { formOf } from '../../setup/send-to.ts'
+import { askTo, formOf } from '../../setup/send-to.ts'
 import { wall } from '../../setup/wall-clock.ts'
 import { type Running, running } from '../http/running-server.ts'
 
@@ -99,12 +99,7 @@ describe('a world of its own', () => {
     const made = await world(server, options)
     const twin = createSimulator(options)
     const created = await ask(server, '/deploy/llm', made.token, { json: MODEL })
-    const same = await twin.fetch('http://sim/deploy/llm', {
-      method: 'POST',
-      body: JSON.stringify(MODEL),
-      headers: bearer(twin.token),
-    })
-    expect(created.body).toEqual(await same.json())
+    expect(created.body).toEqual((await askTo(twin, 'POST /deploy/llm', MODEL)).body)
     await ask(server, '/_sim/clock/advance', made.token, { json: { by: '1h' } })
     await twin.clock.advance('1h')
     expect((await ask(server, '/_sim/digest', made.token)).body).toEqual({ digest: twin.digest, now: twin.clock.iso })

@@ -1,4 +1,5 @@
 /** Credentials in bodies: a recording has a hash of each, and its replay gives the same answers. */
+
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { endpoint, type FaultRule, replay } from '../../../src/index.ts'
@@ -7,7 +8,8 @@ import { parseRecording } from '../../../src/simulator/history/file.ts'
 import type { RequestLine } from '../../../src/simulator/history/lines.ts'
 import { recordSimulator } from '../../../src/simulator/history/record.ts'
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
-import { sendTo } from '../../setup/send-to.ts'
+import { batchLine } from '../../setup/batches.ts'
+import { askTo, formOf, sendTo } from '../../setup/send-to.ts'
 
 const SECRET = 'hf_0123456789abcdefghijklmnopqrstuvwxyz'
 const HASH = /^sha256-[0-9a-f]{32}\.*$/
@@ -28,10 +30,9 @@ function recorded(options: SimulatorOptions = {}) {
 }
 
 function senderTo(sim: Simulator) {
-  const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
   const send = async (path: string, body: unknown, init: RequestInit = {}) => {
-    const text = typeof body === 'string' ? body : JSON.stringify(body)
-    const answer = await sim.fetch(`http://sim${path}`, { method: 'POST', headers, body: text, ...init })
+    const text = typeof body === 'string' ? { body } : {}
+    const answer = await sendTo(sim, `POST ${path}`, body, { ...text, ...init })
     return { status: answer.status, text: await answer.text() }
   }
   return { send }
@@ -180,16 +181,8 @@ test.each(Object.keys(FAULTS))('a credential in %s of a fault is a hash', async 
 
 test('metadata is answered as it was sent, and its replay is the same with hashes', async () => {
   const { sim, recording, send } = recorded({ fixtures: 'default' })
-  const form = new FormData()
-  form.append('purpose', 'batch')
-  form.append('api_key', SECRET)
-  form.append(
-    'file',
-    new Blob([`${JSON.stringify({ custom_id: '1', method: 'POST', url: '/v1/chat/completions', body: {} })}\n`]),
-  )
-  const headers = { authorization: `Bearer ${sim.token}` }
-  const file = await sim.fetch('http://sim/v1/files', { method: 'POST', headers, body: form })
-  const { id } = (await file.json()) as { id: string }
+  const file = new Blob([`${JSON.stringify(batchLine('1', {}))}\n`])
+  const { id } = (await askTo(sim, 'POST /v1/files', formOf({ purpose: 'batch', api_key: SECRET, file }))).body
   const metadata = { api_key: SECRET, note: `see https://user:${SECRET}@host.example` }
   const batch = { input_file_id: id, endpoint: '/v1/chat/completions', completion_window: '24h', metadata }
   const created = await send('/v1/batches', batch)
@@ -203,7 +196,7 @@ test('metadata is answered as it was sent, and its replay is the same with hashe
 test('a token that a client made is a hash, and the replay takes the hash in its place', async () => {
   const { sim, recording, send } = recorded({ fixtures: 'default' })
   const made = JSON.parse((await send('/v1/api-tokens', { name: 'made' })).text) as { token: string }
-  const headers = { authorization: `Bearer ${made.token}` }
+  const client = { fetch: sim.fetch, token: made.token }
   sim.faults.add({ on: 'listDeployments', token: made.token, times: 1, fault: { kind: 'status', status: 503 } })
   const statuses: number[] = []
   for (const path of [
@@ -212,10 +205,10 @@ test('a token that a client made is a hash, and the replay takes the hash in its
     `/payment/usage/${made.token}?from=current-1`,
     '/v1/api-tokens',
   ]) {
-    statuses.push((await sim.fetch(`http://sim${path}`, { headers })).status)
+    statuses.push((await sendTo(client, `GET ${path}`)).status)
   }
   expect(statuses).toEqual([503, 200, 200, 200])
-  await sim.fetch(`http://sim/v1/api-tokens/${made.token}`, { method: 'DELETE', headers })
+  await sendTo(client, `DELETE /v1/api-tokens/${made.token}`)
   recording.stop()
   expect(recording.text).not.toContain(made.token)
   expect(await replay(recording)).toEqual({ outcome: 'same', requests: 6 })

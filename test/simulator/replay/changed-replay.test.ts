@@ -200,10 +200,8 @@ describe('the receiver of a webhook', () => {
 
   test('answers attempts that the recording begins with', { tags: 'slow' }, async () => {
     const sim = createSimulator({ seed: 7, webhooks: { deliver: () => new Promise(() => {}) } })
-    const headers = { authorization: `Bearer ${sim.token}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ input: 'Rivers', webhook: 'http://127.0.0.1:3000/hook' })
-    const path = 'http://sim/v1/inference/aurora-labs/aurora-8b-instruct'
-    await sim.fetch(path, { method: 'POST', headers, body })
+    const body = { input: 'Rivers', webhook: 'http://127.0.0.1:3000/hook' }
+    await sendTo(sim, 'POST /v1/inference/aurora-labs/aurora-8b-instruct', body)
     sim.world.runTo(600_000_000)
     const later = createSimulator({ fixtures: sim.snapshot(), webhooks: { deliver: async () => ({ status: 500 }) } })
     const recorded = later.record()

@@ -1,20 +1,15 @@
 /** Clients that lose numbers, serve stale ones, or mangle what came whole in the end, each beside one that does not. */
+
 import { expect, test } from 'vitest'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
+import { sendTo } from '../../setup/send-to.ts'
 import { findingsOf } from './findings-of.ts'
+import { ask } from './small-clients.ts'
 
 /** Reads a path as JSON; undefined if it was not answered whole. Then it waits. */
-async function read<T>(
-  { fetch, url, token, sleep }: FlowContext,
-  path: string,
-  body?: unknown,
-): Promise<T | undefined> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
-  const init = { headers, signal: AbortSignal.timeout(60_000), ...post }
-  const answer = await fetch(url + path, init).catch(() => undefined)
-  const value: T | undefined = answer?.ok ? await answer.json().catch(() => undefined) : undefined
-  if (value === undefined) await sleep(30_000)
+async function read<T>(context: FlowContext, path: string, body?: unknown): Promise<T | undefined> {
+  const { value } = await ask<T>(context, body === undefined ? 'GET' : 'POST', path, body)
+  if (value === undefined) await context.sleep(30_000)
   return value
 }
 
@@ -109,16 +104,14 @@ test('a status that no answer has may say that the answer is missing', { tags: '
 
 /** Reads a stream up to `[DONE]`, again if it was cut. `keeps`: what a cut stream gave is kept. */
 const tell = (keeps: boolean) => async (context: FlowContext) => {
-  const { fetch, url, token, sleep } = context
   const messages = [{ role: 'user', content: 'A story, please.' }]
-  const body = JSON.stringify({ model: 'brightmoor/moor-9b-it', stream: true, max_tokens: 30, messages })
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const body = { model: 'brightmoor/moor-9b-it', stream: true, max_tokens: 30, messages }
   let text = ''
   for (let attempt = 0; attempt < 6; attempt++) {
     if (!keeps) text = ''
     try {
-      const init = { method: 'POST', headers, body, signal: AbortSignal.timeout(60_000) }
-      const answer = await fetch(`${url}/v1/chat/completions`, init)
+      const signal = AbortSignal.timeout(60_000)
+      const answer = await sendTo(context, 'POST /v1/chat/completions', body, { signal })
       let rest = ''
       for await (const part of answer.ok ? answer.body!.pipeThrough(new TextDecoderStream()) : []) {
         const lines = (rest + part).split('\n')
@@ -129,7 +122,7 @@ const tell = (keeps: boolean) => async (context: FlowContext) => {
         }
       }
     } catch {}
-    await sleep(30_000)
+    await context.sleep(30_000)
   }
   throw new Error('no story')
 }

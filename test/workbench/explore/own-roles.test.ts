@@ -1,5 +1,7 @@
 /** Own endpoints are judged as those of the provider are: by the roles of their declarations. */
+
 import { expect, test } from 'vitest'
+import { sendTo } from '../../setup/send-to.ts'
 import { type Pod, podClient, type Run, reportOf, signaturesOf } from './own-pods.ts'
 
 /** Changes the volume of a pod, and does not look at the answer unless it is careful. */
@@ -40,11 +42,8 @@ test('a change that a made-up success replaced is a finding, although the client
       const { again, create, get, until } = podClient(context)
       const { podId } = await create('chat')
       await until(podId, ['RUNNING'])
-      const { fetch, url, token } = context
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-      const body = JSON.stringify({ volumeGb: 50 })
       await again(async () => {
-        const answer = await fetch(`${url}/rest/pods/${podId}`, { method: 'PATCH', headers, body })
+        const answer = await sendTo(context, `PATCH /rest/pods/${podId}`, { volumeGb: 50 })
         if (!answer.ok) throw new Error(`${answer.status}`)
         if (isCareful && (await get(podId)).volumeGb !== 50) throw new Error(`the pod ${podId} has another volume`)
       })

@@ -1,18 +1,15 @@
 /** What a run records of the bodies that its client reads. */
+
 import { describe, expect, test } from 'vitest'
 import { AnswerBody, recordBody } from '../../../src/simulator/judge/answers/answer-body.ts'
 import { explore } from '../../../src/workbench/explore/explore-flow.ts'
 import type { FlowContext } from '../../../src/workbench/explore/flow.ts'
+import { sendTo } from '../../setup/send-to.ts'
 
 const MODEL = 'aurora-labs/aurora-8b-instruct'
 
-const ask = ({ fetch, url, token }: FlowContext, path: string, body?: unknown) =>
-  fetch(url + path, {
-    method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(45_000),
-  })
+const ask = (context: FlowContext, request: string, body?: unknown) =>
+  sendTo(context, request, body, { signal: AbortSignal.timeout(45_000) })
 
 /** Explores a client with one class of faults, and returns the answers that its own invariant sees. */
 async function answersOf(run: (context: FlowContext) => Promise<unknown>): Promise<unknown[]> {
@@ -30,10 +27,10 @@ async function answersOf(run: (context: FlowContext) => Promise<unknown>): Promi
 describe('a body that is read in pieces', () => {
   test('is recorded as an answer, as one that is read by a method', async () => {
     const answers = await answersOf(async context => {
-      const whole = await (await ask(context, '/deploy/list')).json()
+      const whole = await (await ask(context, 'GET /deploy/list')).json()
       let text = ''
-      for await (const part of (await ask(context, '/deploy/list')).body!) text += new TextDecoder().decode(part)
-      const copy = await (await ask(context, '/deploy/list')).clone().text()
+      for await (const part of (await ask(context, 'GET /deploy/list')).body!) text += new TextDecoder().decode(part)
+      const copy = await (await ask(context, 'GET /deploy/list')).clone().text()
       return [whole.length, text.length, copy.length]
     })
     expect(answers[1]).toEqual(answers[0])
@@ -43,7 +40,12 @@ describe('a body that is read in pieces', () => {
   test('is recorded if it is a stream of events', async () => {
     const answers = await answersOf(async context => {
       const messages = [{ role: 'user', content: 'Name the tides.' }]
-      const answer = await ask(context, '/v1/chat/completions', { model: MODEL, max_tokens: 8, messages, stream: true })
+      const answer = await ask(context, 'POST /v1/chat/completions', {
+        model: MODEL,
+        max_tokens: 8,
+        messages,
+        stream: true,
+      })
       const reader = answer.body!.getReader()
       let bytes = 0
       for (let part = await reader.read(); !part.done; part = await reader.read()) bytes += part.value.length

@@ -10,10 +10,10 @@ const SPEC = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/cha
 
 function client(fetch: typeof globalThis.fetch, token: string, base = BASE) {
   const headers = { authorization: `Bearer ${token}` }
-  const call = async (method: string, path: string, body?: unknown) =>
-    (
-      await fetch(`${base}${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
-    ).json()
+  const call = async (method: string, path: string, body?: unknown) => {
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+    return (await fetch(`${base}${path}`, { method, headers, ...sent })).json()
+  }
   return {
     deploy: (spec: object) => call('POST', '/deploy/llm', spec) as Promise<{ deploy_id: string }>,
     stop: (id: string) => call('POST', `/deploy/${id}/stop`),

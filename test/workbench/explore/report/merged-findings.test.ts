@@ -1,4 +1,5 @@
 /** Findings with one cause are one finding, and those that do more harm come first. */
+
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -8,18 +9,17 @@ import { explore, type FlowReport, replayPlan } from '../../../../src/workbench/
 import type { FlowFunction } from '../../../../src/workbench/explore/flow.ts'
 import { mergeFindings } from '../../../../src/workbench/explore/report/merged-findings.ts'
 import { type SurviveOptions, toSurvive } from '../../../../src/workbench/testing/to-survive.ts'
+import { sendTo } from '../../../setup/send-to.ts'
 import { temporaryFolder } from '../../../setup/temporary-folder.ts'
+import { ask, must } from '../small-clients.ts'
 
 /** Reads two lists. Its one loop for retries does not wait as long as the service asks. */
-const hasty: FlowFunction = async ({ fetch, url, token, sleep }) => {
+const hasty: FlowFunction = async context => {
   const read = async (path: string) => {
     for (let tries = 0; tries < 8; tries++) {
-      const answer = await fetch(url + path, {
-        headers: { authorization: `Bearer ${token}` },
-        signal: AbortSignal.timeout(30_000),
-      })
-      if (answer.ok) return answer.json()
-      await sleep(1_000 * 2 ** tries)
+      const { value } = await ask(context, 'GET', path)
+      if (value !== undefined) return value
+      await context.sleep(1_000 * 2 ** tries)
     }
     throw new Error(`No answer of ${path}`)
   }
@@ -90,12 +90,9 @@ test('a report without a run with a fault says that none was tried, and not that
 })
 
 test('a line that fails after answers of several operations is one finding', async () => {
-  const careless: FlowFunction = async ({ fetch, url, token }) => {
+  const careless: FlowFunction = async context => {
     const count = async (path: string) => {
-      const answer = await fetch(url + path, {
-        headers: { authorization: `Bearer ${token}` },
-        signal: AbortSignal.timeout(30_000),
-      })
+      const answer = await sendTo(context, `GET ${path}`, undefined, { signal: AbortSignal.timeout(30_000) })
       return ((await answer.json()) as { data: unknown[] }).data.length
     }
     return [await count('/v1/batches'), await count('/v1/files')]
@@ -154,20 +151,15 @@ test('a client that polls for ever after an end has one finding of two rules, an
 })
 
 test('a loop that does not know an end is found at its poll, whatever the client does after it', async () => {
-  const patient: FlowFunction = async ({ fetch, url, token, sleep }) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const call = async (method: string, path: string, body: object | null = null) => {
-      const signal = AbortSignal.timeout(30_000)
-      const answer = await fetch(url + path, { method, headers, signal, body: body && JSON.stringify(body) })
-      if (!answer.ok) throw new Error(`${answer.status}`)
-      return (await answer.json()) as { deploy_id: string; status: string }
-    }
+  const patient: FlowFunction = async context => {
+    const call = (...request: [method: string, path: string, body?: object]) =>
+      must<{ deploy_id: string; status: string }>(context, ...request)
     const spec = { model_name: 'acme/chat', gpu: 'H100-80GB', hub: { repo: 'acme/chat-8b' } }
     const { deploy_id } = await call('POST', '/deploy/llm', spec)
     try {
       for (let polls = 0; (await call('GET', `/deploy/${deploy_id}`)).status !== 'running'; polls++) {
         if (polls > 90) throw new Error(`${deploy_id} does not run`)
-        await sleep(10_000)
+        await context.sleep(10_000)
       }
     } finally {
       await call('DELETE', `/deploy/${deploy_id}`)
