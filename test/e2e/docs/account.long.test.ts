@@ -1,16 +1,9 @@
 /** docs/account.md is run: every block of code in it. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { blocksOf, ReaderFolder, runTypeScript } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/account.md')
-let folder: ReaderFolder
-
-beforeAll(() => {
-  folder = new ReaderFolder()
-}, 120_000)
-afterAll(() => {
-  folder.remove()
-})
+const folder = ReaderFolder.ofTests()
 
 test('docs/account.md has the blocks that are run below, and no other', () => {
   expect(blocks.map(({ language }) => language)).toEqual(['ts', 'sh', 'sh'])

@@ -1,7 +1,7 @@
 /** docs/batches.md is run: every block of code in it, in its order. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { runIn } from '../examples/installed.ts'
 import { installed, packageIn } from '../installed-package.ts'
 import { blocksOf, ReaderFolder } from './page-blocks.ts'
@@ -11,14 +11,7 @@ const hasOpenai = spawnSync('python3', ['-c', imports]).status === 0
 
 const blocks = blocksOf('docs/batches.md')
 const codeOf = (language: string) => blocks.filter(block => block.language === language).map(({ code }) => code)
-let folder: ReaderFolder
-
-beforeAll(() => {
-  folder = new ReaderFolder()
-}, 120_000)
-afterAll(() => {
-  folder.remove()
-})
+const folder = ReaderFolder.ofTests()
 
 test('the blocks with the openai package print their comments', async () => {
   const code = codeOf('ts')

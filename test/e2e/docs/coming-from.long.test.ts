@@ -1,6 +1,6 @@
 /** docs/coming-from.md: its blocks and the calls of its tables run. */
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSimulator } from '../../../src/index.ts'
 import { blocksOf, ReaderFolder } from './page-blocks.ts'
 
@@ -20,12 +20,7 @@ const messages = [{ role: 'user', content: 'How is the weather?' }]
 const { choices } = await ask('/v1/chat/completions', { model: 'acme/chat', messages })
 console.log(...statuses, model_name, status, choices[0].message.content)
 mocks.close()`
-let folder: ReaderFolder
-
-beforeAll(() => {
-  folder = new ReaderFolder()
-}, 120_000)
-afterAll(() => folder.remove())
+const folder = ReaderFolder.ofTests()
 
 test('a client gets from the simulator what it got from the handlers', async () => {
   expect(blocks.map(({ language }) => language)).toEqual(['ts', 'ts', 'sh', 'sh'])

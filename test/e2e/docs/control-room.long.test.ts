@@ -1,18 +1,13 @@
 /** The page about the control room: its commands, and what it says of the views and the keys. */
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { KEYS } from '../../../src/server/page/shell/keyboard.ts'
 import { VIEWS } from '../../../src/server/page/views/all-views.ts'
 import { blocksOf, ReaderFolder } from './page-blocks.ts'
 
 const page = readFileSync('docs/control-room.md', 'utf8')
 const blocks = blocksOf('docs/control-room.md')
-let folder: ReaderFolder
-
-beforeAll(() => {
-  folder = new ReaderFolder()
-}, 120_000)
-afterAll(() => folder.remove())
+const folder = ReaderFolder.ofTests()
 
 test('the server of the page records what was done as a scenario, which passes by the commands of the page', async () => {
   const [serve, run] = blocks.map(({ code }) => code)

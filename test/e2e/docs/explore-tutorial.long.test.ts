@@ -2,19 +2,14 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { RULES } from '../../../src/simulator/judge/rules/index.ts'
 import { blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/explore-tutorial.md')
 const STEPS = 6
 const EXPLORE = ['explore', 'client.mjs', '--fixtures', 'empty', '--faults', 'singles']
-let folder: ReaderFolder
-
-beforeAll(() => {
-  folder = new ReaderFolder()
-}, 120_000)
-afterAll(() => folder.remove())
+const folder = ReaderFolder.ofTests()
 
 /** The lines of a report that the page shows. */
 function summaryOf(report: string): string {

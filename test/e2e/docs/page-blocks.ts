@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { transformSync } from 'esbuild'
-import { onTestFinished } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 import { installed, packageIn } from '../installed-package.ts'
 
 const run = promisify(execFile)
@@ -58,6 +58,13 @@ export class ReaderFolder {
     this.#bin = join(packageIn(home), 'bin/modelhost-sim.js')
     mkdirSync(join(home, 'readers'), { recursive: true })
     this.path = mkdtempSync(join(home, 'readers', 'reader-'))
+  }
+
+  /** Creates a folder that is removed after all tests of a file. */
+  static ofTests(): ReaderFolder {
+    const folder = new ReaderFolder()
+    afterAll(() => folder.remove())
+    return folder
   }
 
   remove(): void {

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { transformSync } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { createSimulator } from '../../../src/simulator/simulator.ts'
 import { startBatch } from '../../setup/batches.ts'
 import { type Block, blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
@@ -10,13 +10,9 @@ import { type Block, blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
 const withoutTypes = (code: string) => transformSync(code, { loader: 'ts', target: 'node20.19' }).code
 const SCRATCH = resolve('.tmp/pages')
 const openings = (blocks: readonly Block[]) => blocks.map(({ language, opening }) => `${language} ${opening}`)
-let folder: ReaderFolder
+const folder = ReaderFolder.ofTests()
 
-beforeAll(() => {
-  folder = new ReaderFolder()
-}, 120_000)
 afterAll(() => {
-  folder.remove()
   rmSync(SCRATCH, { recursive: true, force: true })
 })
 

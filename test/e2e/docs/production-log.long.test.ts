@@ -1,7 +1,7 @@
 /** docs/production-log.md: its steps are gone with a HAR file of calls to another world. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/production-log.md')
@@ -27,16 +27,14 @@ const PROVIDER = `
   }
   await client({ fetch, url: 'https://api.example.com', token: 'my_token', sleep: ms => sim.clock.advance(ms) })
   writeFileSync('calls.har', JSON.stringify({ log: { version: '1.2', entries } }))`
-let folder: ReaderFolder
+const folder = ReaderFolder.ofTests()
 
 beforeAll(async () => {
-  folder = new ReaderFolder()
   folder.write('client.mjs', blockWith(blocks, 'export default'))
   await folder.command('npx modelhost-sim fixture new provider')
   folder.write('provider/deployments.json', JSON.stringify(deployments))
   await folder.script(PROVIDER)
 }, 120_000)
-afterAll(() => folder.remove())
 
 test('the page goes from a HAR file to a world, to findings, and to a client without them', async () => {
   expect(blocks.map(({ language }) => language)).toEqual([

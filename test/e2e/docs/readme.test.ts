@@ -1,20 +1,16 @@
 /** The README is run: every block of code in it, as printed. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
 
 const SCRATCH = resolve('.tmp/readme')
 const readme = readFileSync('README.md', 'utf8')
 const blocks = blocksOf('README.md')
 const world = blockWith(blocks, 'const get = ')
-let folder: ReaderFolder
+const folder = ReaderFolder.ofTests()
 
-beforeAll(() => {
-  folder = new ReaderFolder()
-})
 afterAll(() => {
-  folder.remove()
   rmSync(SCRATCH, { recursive: true, force: true })
 })
 

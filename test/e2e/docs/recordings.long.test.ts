@@ -1,12 +1,11 @@
 /** docs/recordings.md: its commands are run with the package as published. */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
 
-let folder: ReaderFolder
+const folder = ReaderFolder.ofTests()
 beforeAll(async () => {
-  folder = new ReaderFolder()
   await folder.script(`
     import { createSimulator } from 'modelhost-sim'
     const sim = createSimulator({ seed: 3, fixtures: 'two-nodes' })
@@ -19,7 +18,6 @@ beforeAll(async () => {
     await sim.clock.advance('3h')
     recording.stop()`)
 }, 120_000)
-afterAll(() => folder.remove())
 
 test('the page records in a process, and its commands replay, export and convert', async () => {
   const blocks = blocksOf('docs/recordings.md')

@@ -1,14 +1,9 @@
 /** docs/requests.md: every block of code is run with the package installed, and prints what the page shows. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/requests.md')
-let folder: ReaderFolder
-
-beforeAll(() => {
-  folder = new ReaderFolder()
-}, 120_000)
-afterAll(() => folder.remove())
+const folder = ReaderFolder.ofTests()
 
 test('has the blocks that are run below, and no other', () => {
   expect(blocks.map(({ language, opening }) => `${language} ${opening}`)).toEqual([

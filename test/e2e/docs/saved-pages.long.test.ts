@@ -1,15 +1,11 @@
 /** docs/saved-pages.md: its commands write pages. That pages run again is tested in test/e2e/pages. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { blocksOf, ReaderFolder } from './page-blocks.ts'
 
 const blocks = blocksOf('docs/saved-pages.md')
-let folder: ReaderFolder
-beforeAll(() => {
-  folder = new ReaderFolder()
-})
-afterAll(() => folder.remove())
+const folder = ReaderFolder.ofTests()
 
 test('the page has the blocks that are run below, and no other', () => {
   expect(blocks.map(({ language }) => language)).toEqual(['sh', 'sh'])

@@ -1,17 +1,15 @@
 /** docs/shards.md: its commands are run, and its table has the variables that are read. */
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { readShard } from '../../../src/workbench/explore/shards/shard.ts'
 import { writeColdStart } from '../cold-start.ts'
 import { blocksOf, ReaderFolder } from './page-blocks.ts'
 
 const PAGE = 'docs/shards.md'
-let folder: ReaderFolder
+const folder = ReaderFolder.ofTests()
 beforeAll(() => {
-  folder = new ReaderFolder()
   writeColdStart(folder.path)
 }, 120_000)
-afterAll(() => folder.remove())
 
 test('the commands divide and join', async () => {
   const blocks = blocksOf(PAGE).map(({ code }) => code.trim().split('\n'))

@@ -2,19 +2,14 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { blocksOf, blockWith, ReaderFolder } from './page-blocks.ts'
 
 const run = promisify(execFile)
 const blocks = blocksOf('docs/tutorial.md')
 /** What the page shows right after a block of code. */
 const outputAfter = (text: string) => blocks[blocks.findIndex(({ code }) => code.includes(text)) + 1]!.code
-let folder: ReaderFolder
-
-beforeAll(() => {
-  folder = new ReaderFolder()
-}, 120_000)
-afterAll(() => folder.remove())
+const folder = ReaderFolder.ofTests()
 
 test('the tutorial has the blocks that are run below, and no other', () => {
   expect(blocks.map(({ language, opening }) => `${language} ${opening}`)).toEqual([

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createSimulator, type ExplorableSimulator } from '../../../src/index.ts'
 import { toScenario } from '../../../src/simulator/history/export/scenario.ts'
 import { parseRecording } from '../../../src/simulator/history/file.ts'
@@ -8,11 +8,7 @@ import { ReaderFolder } from '../docs/page-blocks.ts'
 
 const VITEST = resolve('node_modules/vitest/vitest.mjs')
 
-let folder: ReaderFolder
-beforeAll(() => {
-  folder = new ReaderFolder()
-}, 120_000)
-afterAll(() => folder.remove())
+const folder = ReaderFolder.ofTests()
 
 /** Returns the text of a recording of what `play` does. */
 async function record(sim: ExplorableSimulator, play: () => Promise<void>): Promise<string> {

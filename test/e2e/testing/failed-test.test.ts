@@ -2,16 +2,12 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { ReaderFolder } from '../docs/page-blocks.ts'
 
 const VITEST = resolve('node_modules/vitest/vitest.mjs')
 
-let folder: ReaderFolder
-beforeAll(() => {
-  folder = new ReaderFolder()
-})
-afterAll(() => folder.remove())
+const folder = ReaderFolder.ofTests()
 
 /** Runs the tests of the folder whose files have a name. */
 function runTests(name: string) {
