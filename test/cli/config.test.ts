@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { flags } from '../../src/cli/commands/serve.ts'
 import { type Config, configSchema, defineConfig } from '../../src/cli/config.ts'
 import { exploreFlows } from '../../src/cli/explore/explore-flows.ts'
@@ -13,6 +13,13 @@ function fileOf(name: string, text: string): string {
   const folder = temporaryFolder()
   writeFileSync(join(folder, name), text)
   return join(folder, name)
+}
+
+/** Makes a folder the current one until the end of the test. */
+function enter(folder: string): void {
+  const before = process.cwd()
+  process.chdir(folder)
+  onTestFinished(() => process.chdir(before))
 }
 
 /** Returns the lines of `--print-config`, each as flag, value and source. */
@@ -66,30 +73,20 @@ test.each([
 ])('modelhost-sim.config.%s of the current folder is read', async (ending, text) => {
   const file = fileOf(`modelhost-sim.config.${ending}`, text)
   writeFileSync(join(file, '../package.json'), '{ "type": "module" }')
-  const folder = process.cwd()
-  process.chdir(join(file, '..'))
-  try {
-    expect(await printed(['exec'])).toContainEqual(['seed', '7', `seed in modelhost-sim.config.${ending}`])
-  } finally {
-    process.chdir(folder)
-  }
+  enter(dirname(file))
+  expect(await printed(['exec'])).toContainEqual(['seed', '7', `seed in modelhost-sim.config.${ending}`])
 })
 
 test('a folder that has the name of a configuration is refused', async () => {
-  const folder = process.cwd()
-  process.chdir(dirname(fileOf('package.json', '{}')))
-  try {
-    mkdirSync('modelhost-sim.config.ts')
-    expect((await commanded(['serve', '--print-config'])).stderr).toContain(
-      'Failed to read modelhost-sim.config.ts: it is not a file. Give one in TypeScript, ',
-    )
-    expect((await commanded(['init'])).stderr).toBe(
-      'Failed to write modelhost-sim.config.ts: it is a folder. Rename it, then run init again.\n',
-    )
-    expect(readdirSync('.')).toEqual(['modelhost-sim.config.ts', 'package.json'])
-  } finally {
-    process.chdir(folder)
-  }
+  enter(dirname(fileOf('package.json', '{}')))
+  mkdirSync('modelhost-sim.config.ts')
+  expect((await commanded(['serve', '--print-config'])).stderr).toContain(
+    'Failed to read modelhost-sim.config.ts: it is not a file. Give one in TypeScript, ',
+  )
+  expect((await commanded(['init'])).stderr).toBe(
+    'Failed to write modelhost-sim.config.ts: it is a folder. Rename it, then run init again.\n',
+  )
+  expect(readdirSync('.')).toEqual(['modelhost-sim.config.ts', 'package.json'])
 })
 
 test('PORT takes precedence over the file, and a token is not printed', async () => {
@@ -139,8 +136,7 @@ test.each([
 })
 
 test('explore -- COMMAND names the world that it explored when the configuration has another one', async () => {
-  const folder = process.cwd()
-  process.chdir(dirname(fileOf('modelhost-sim.config.yaml', 'fixtures: two-nodes\nseed: 7\n')))
+  enter(dirname(fileOf('modelhost-sim.config.yaml', 'fixtures: two-nodes\nseed: 7\n')))
   const explored = async (world: object) => {
     const { written, output } = commandOutput()
     // Stopped before its first run.
@@ -149,15 +145,11 @@ test('explore -- COMMAND names the world that it explored when the configuration
     await exploreFlows({ flows: [], otherCommand: [process.execPath, '-e', ''], ...world }, io)
     return written.out.replaceAll(/\s+/g, ' ')
   }
-  try {
-    expect(await explored({})).toContain(
-      "The world was 'default'. For a world, explore reads neither variables nor the configuration. " +
-        'To explore the configured world, give --fixtures two-nodes --seed 7.',
-    )
-    expect(await explored({ fixtures: 'empty', seed: '7' })).not.toContain('The world was')
-  } finally {
-    process.chdir(folder)
-  }
+  expect(await explored({})).toContain(
+    "The world was 'default'. For a world, explore reads neither variables nor the configuration. " +
+      'To explore the configured world, give --fixtures two-nodes --seed 7.',
+  )
+  expect(await explored({ fixtures: 'empty', seed: '7' })).not.toContain('The world was')
 })
 
 test.each([['replay'], ['judge']])('%s blames the configuration for invalid endpoints', async command => {

@@ -1,9 +1,11 @@
 import http from 'node:http'
 import { install } from '@sinonjs/fake-timers'
 import { setupServer } from 'msw/node'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createSimulator as create, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts'
 import { handlers } from '../../../src/workbench/testing/msw.ts'
+import { batchFile } from '../../setup/batches.ts'
+import { askTo, sendTo } from '../../setup/send-to.ts'
 import { pollingClient, type Waited } from './polling-client.ts'
 
 const BASE = 'https://api.example.test'
@@ -278,39 +280,28 @@ test('the global fetch is restored', async () => {
 })
 
 test('a stored file of 200,000 bytes can be read with each method when the global fetch is watched', async () => {
-  const sim = createSimulator({ fixtures: 'empty' })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  await using sim = createSimulator({ fixtures: 'empty' })
   vi.stubGlobal('fetch', (...args: Parameters<typeof fetch>) => sim.fetch(...args))
-  try {
-    await sim.clock.advance('1s')
-    const headers = { authorization: `Bearer ${sim.token}` }
-    const content = JSON.stringify('x'.repeat(199_998))
-    const body = new FormData()
-    body.set('purpose', 'batch')
-    body.set('file', new Blob([content]), 'in.jsonl')
-    const { id } = await (await fetch('http://sim/v1/files', { method: 'POST', headers, body })).json()
-    const get = () => fetch(`http://sim/v1/files/${id}/content`, { headers })
-    expect(await (await get()).text()).toBe(content)
-    expect(await (await get()).json()).toBe(JSON.parse(content))
-    expect(Buffer.from(await (await get()).arrayBuffer()).toString()).toBe(content)
-    expect(await (await (await get()).blob()).text()).toBe(content)
-    expect(await (await get()).clone().text()).toBe(content)
-    await expect((await get()).formData()).rejects.toThrow(TypeError)
-  } finally {
-    await sim[Symbol.asyncDispose]()
-    vi.unstubAllGlobals()
-  }
+  await sim.clock.advance('1s')
+  const client = { token: sim.token, fetch: (...args: Parameters<typeof fetch>) => fetch(...args) }
+  const content = JSON.stringify('x'.repeat(199_998))
+  const { id } = (await askTo(client, 'POST /v1/files', batchFile(content))).body
+  const get = () => sendTo(client, `GET /v1/files/${id}/content`)
+  expect(await (await get()).text()).toBe(content)
+  expect(await (await get()).json()).toBe(JSON.parse(content))
+  expect(Buffer.from(await (await get()).arrayBuffer()).toString()).toBe(content)
+  expect(await (await (await get()).blob()).text()).toBe(content)
+  expect(await (await get()).clone().text()).toBe(content)
+  await expect((await get()).formData()).rejects.toThrow(TypeError)
 })
 
 test('a response whose methods cannot be replaced can be read when the global fetch is watched', async () => {
-  const sim = createSimulator({ fixtures: 'empty' })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  await using sim = createSimulator({ fixtures: 'empty' })
   vi.stubGlobal('fetch', async () => Object.freeze(new Response('body')))
-  try {
-    await sim.clock.advance('1s')
-    expect(await (await fetch('http://other')).text()).toBe('body')
-  } finally {
-    await sim[Symbol.asyncDispose]()
-    vi.unstubAllGlobals()
-  }
+  await sim.clock.advance('1s')
+  expect(await (await fetch('http://other')).text()).toBe('body')
 })
 
 test('the global fetch reaches its target for every order of MSW and simulators', { tags: 'slow' }, async () => {
