@@ -85,12 +85,8 @@ test('serve takes the variable PORT, names its paths, and prints a line of JSON 
   await fetch(`${url}/_sim/health`)
   child.kill('SIGTERM')
   const { stdout, stderr } = await end
-  expect(
-    stdout
-      .trimEnd()
-      .split('\n')
-      .map(line => JSON.parse(line)),
-  ).toMatchObject([
+  const lines = stdout.trimEnd().split('\n')
+  expect(lines.map(line => JSON.parse(line))).toMatchObject([
     { method: 'GET', path: '/deploy/none', status: 404, operation: 'getDeployment', decidedBy: 'state' },
     { path: '/_sim/health', operation: 'getHealth' },
   ])

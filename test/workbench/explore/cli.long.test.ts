@@ -1,4 +1,5 @@
 /** `modelhost-sim explore` in this process: what it prints, its files, its exit codes, and mistakes. */
+
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -7,6 +8,7 @@ import { merge } from '../../../src/cli/commands/merge.ts'
 import { type ExploreArguments, exploreFlows } from '../../../src/cli/explore/explore-flows.ts'
 import { runFiles } from '../../../src/workbench/scenario/index.ts'
 import { commandOutput } from '../../cli/command-output.ts'
+import { rowsOf } from '../../setup/batches.ts'
 import { temporaryFolder } from '../../setup/temporary-folder.ts'
 
 const LEAKY = resolve('test/workbench/explore/flows/leaky.ts')
@@ -99,12 +101,8 @@ test('a flow that nothing breaks gives 0, and several flows give a line each', a
   expect([quiet.code, JSON.parse(quiet.out).findings]).toEqual([0, []])
   const both = await explore({ flows: [QUIET, LEAKY], json: true })
   expect(both.code).toBe(1)
-  expect(
-    both.out
-      .trimEnd()
-      .split('\n')
-      .map(line => JSON.parse(line).flow),
-  ).toEqual(['quiet', 'leaky'])
+  const lines = both.out.trimEnd().split('\n')
+  expect(lines.map(line => JSON.parse(line).flow)).toEqual(['quiet', 'leaky'])
 })
 
 describe('known findings', () => {
@@ -234,10 +232,7 @@ describe('refuses', () => {
 
 test('a shard that is stopped in the run of a seed does not shrink its finding, and plays the seed again', async () => {
   const resultsIn = (out: string) => {
-    const lines = readFileSync(join(folder, out, 'results-1.ndjson'), 'utf8')
-      .trimEnd()
-      .split('\n')
-    return lines.slice(1).map(line => JSON.parse(line))
+    return rowsOf(readFileSync(join(folder, out, 'results-1.ndjson'), 'utf8')).slice(1)
   }
   const shared = { faults: undefined, seeds: '1..12' }
   await explore({ ...shared, out: 'whole' })
@@ -258,10 +253,7 @@ test('seeds are divided among processes, and the same command continues', async 
   const first = await explore({ ...shared, shard: '1/2' })
   expect(first.code).toBe(1)
   expect(first.out).toMatch(/^6 runs: \d passed, \d failed\n/)
-  const lines = readFileSync(join(folder, 'o/results-1.ndjson'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line))
+  const lines = rowsOf(readFileSync(join(folder, 'o/results-1.ndjson'), 'utf8'))
   expect(lines[0]).toMatchObject({ command: 'explore', tests: [{ name: 'leaky' }], seeds: '1..12', shard: '1/2' })
   expect(lines.slice(1).map(({ seed }) => seed)).toEqual([1, 3, 5, 7, 9, 11])
   const shrunk = lines.flatMap(({ findings = [] }) => findings).filter(({ plan }) => plan !== undefined)

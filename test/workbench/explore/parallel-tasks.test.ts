@@ -160,24 +160,10 @@ test('a restarted client does what its journal says is done, or says that it is 
     }
   }
   const plan: Plan = [fault('uploadFile', 1, status503), { crash: 6 }]
-  expect(
-    await brokenBy(
-      upload(false, uploaded => ({ uploaded })),
-      plan,
-    ),
-  ).toEqual([])
-  expect(
-    await brokenBy(
-      upload(true, uploaded => ({ uploaded })),
-      plan,
-    ),
-  ).toEqual(['idempotentRestart'])
-  expect(
-    await brokenBy(
-      upload(true, (uploaded, missing) => ({ uploaded, missing })),
-      plan,
-    ),
-  ).toEqual([])
+  const broken = (client: Run) => brokenBy(client, plan)
+  expect(await broken(upload(false, uploaded => ({ uploaded })))).toEqual([])
+  expect(await broken(upload(true, uploaded => ({ uploaded })))).toEqual(['idempotentRestart'])
+  expect(await broken(upload(true, (uploaded, missing) => ({ uploaded, missing })))).toEqual([])
 })
 
 test('a client handles the rejection of a request that it gave up, because another one won', async () => {
@@ -205,16 +191,12 @@ test('a client handles the rejection of a request that it gave up, because anoth
       })
     }
   const plan = [fault('listServedModels', 1, { kind: 'hang' })]
-  expect(
-    await brokenBy(
-      hedge(() => {}),
-      plan,
-    ),
-  ).toEqual([])
+  const broken = (client: Run) => brokenBy(client, plan)
+  expect(await broken(hedge(() => {}))).toEqual([])
   const leaveUnhandled = (error: unknown) => {
     throw error
   }
-  expect(await brokenBy(hedge(leaveUnhandled), plan)).toEqual(['recovers'])
+  expect(await broken(hedge(leaveUnhandled))).toEqual(['recovers'])
 })
 
 test('half of an answer that is joined with another answer is a loss', async () => {
@@ -248,19 +230,10 @@ test('half of an answer that is joined with another answer is a loss', async () 
       throw new Error('no story')
     }
   const plan = [fault('createChatCompletion', 1, { kind: 'stream', end: 'close', after: 12 })]
-  expect(
-    await brokenBy(
-      tell((half, text) => ({ story: half + text })),
-      plan,
-    ),
-  ).toEqual(['noSilentLoss'])
-  expect(
-    await brokenBy(
-      tell((_, text) => ({ story: text })),
-      plan,
-    ),
-  ).toEqual([])
+  const broken = (client: Run) => brokenBy(client, plan)
+  expect(await broken(tell((half, text) => ({ story: half + text })))).toEqual(['noSilentLoss'])
+  expect(await broken(tell((_, text) => ({ story: text })))).toEqual([])
   const isContinued = (half: string) => half !== ''
   const toldBy = tell((half, text) => ({ story: half + text, continued: isContinued(half) }))
-  expect(await brokenBy(toldBy, plan)).toEqual([])
+  expect(await broken(toldBy)).toEqual([])
 })

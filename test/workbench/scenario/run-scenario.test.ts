@@ -161,11 +161,8 @@ describe('a check that does not hold', () => {
   })
 
   test('rejects a promise as a value', async () => {
-    expect(
-      await failure(({ api, check }) => {
-        check(api.listDeployments() as unknown, [])
-      }),
-    ).toBe('TypeError: Failed to check: check 1 is given a promise. Await it: check(await …, …).')
+    const message = await failure(({ api, check }) => check(api.listDeployments() as unknown, []))
+    expect(message).toBe('TypeError: Failed to check: check 1 is given a promise. Await it: check(await …, …).')
   })
 })
 
@@ -288,11 +285,8 @@ describe('a command', () => {
   })
 
   test('fails the scenario when it fails as the last call', async () => {
-    expect(
-      await failure(({ cluster }) => {
-        cluster.nodeOf('none').crash()
-      }),
-    ).toMatch(/^Failed to find a node of 'none'/)
+    const message = await failure(({ cluster }) => void cluster.nodeOf('none').crash())
+    expect(message).toMatch(/^Failed to find a node of 'none'/)
   })
 
   test('is reported before a later error when it failed without an await', async () => {
