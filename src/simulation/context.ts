@@ -63,6 +63,8 @@ export class SimulationContext implements Archived {
   /** Called before time moves, if a request or a command may have changed something since the last move. */
   onBeforeMove: (() => void) | undefined
   recorder!: Recorder
+  /** The number of events, commands and requests other than GET since the creation. A fork goes on counting. */
+  steps = 0
 
   /** How many entities of each kind and natural name there were. One text of both would have to be hashed at each use. */
   readonly #counters = new Map<string, LayeredMap<number>>()
@@ -84,6 +86,7 @@ export class SimulationContext implements Archived {
       this.store = origin.store.fork()
       for (const [kind, counters] of origin.#counters) forkState([counters], [this.#countersOf(kind)])
       this.#mayHaveChanged = origin.#mayHaveChanged
+      this.steps = origin.steps
       const originGeneration = new Generation()
       originGeneration.observer = origin.generation.observer
       origin.generation = originGeneration
@@ -98,6 +101,7 @@ export class SimulationContext implements Archived {
 
   archive(archive: Archive): void {
     this.#mayHaveChanged = archive.value(this.#mayHaveChanged)
+    this.steps = archive.value(this.steps)
     this.clock.archive(archive)
     this.agenda.archive(archive)
     this.journal.archive(archive)
@@ -159,7 +163,7 @@ export class SimulationContext implements Archived {
 
   /** Records something that the user of the simulator, or the client of the request `cause`, did to the world. */
   recordCommand(row: Row, kind: JournalKindName, fields?: EntryFields, cause = this.journal.origin): void {
-    this.#mayHaveChanged = true
+    this.#countChange()
     this.journal.cause = cause
     this.#nextEntryIsCause = true
     this.record(row, kind, fields)
@@ -169,7 +173,7 @@ export class SimulationContext implements Archived {
   scheduleCommand(delay: Micros, event: EventName, subject: number): EntryHandle {
     const { journal } = this
     const { cause } = journal
-    this.#mayHaveChanged = true
+    this.#countChange()
     journal.cause = journal.origin
     const handle = this.schedule(delay, event, subject)
     journal.cause = cause
@@ -182,7 +186,7 @@ export class SimulationContext implements Archived {
 
   /** Opens a request: entries until it is closed are caused by it. */
   openRequest(operation: string, method: string, path: string, cause = 0): RequestEntry {
-    if (method !== 'GET') this.#mayHaveChanged = true
+    if (method !== 'GET') this.#countChange()
     const entry = this.journal.recordRequest(this.clock.now, operation, this.#requestText(method, path), cause)
     this.journal.cause = entry.seq
     this.#nextEntryIsCause = false
@@ -206,6 +210,11 @@ export class SimulationContext implements Archived {
     this.stepObserver?.onRequestClosed(entry.seq, entry.subject, status)
   }
 
+  #countChange(): void {
+    this.#mayHaveChanged = true
+    this.steps++
+  }
+
   /** Announces that time is about to move. */
   beginMove(): void {
     if (this.#mayHaveChanged) {
@@ -217,6 +226,7 @@ export class SimulationContext implements Archived {
 
   /** Begins the event that the agenda has just handed out. */
   beginEvent(): void {
+    this.steps++
     this.beginConsequence()
     this.stepObserver?.onEventBegan()
   }

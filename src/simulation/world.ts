@@ -112,6 +112,11 @@ export class World extends WorldParts {
     return this.journal.digest
   }
 
+  /** The number of events, commands and requests other than GET since the creation. A fork goes on counting. */
+  get steps(): number {
+    return this.context.steps
+  }
+
   /** The number of changes that a client could see. `until` checks again only after a change. */
   get visibleChanges(): number {
     return this.context.visibleChanges

@@ -106,13 +106,13 @@ export function createRecordedSimulator(
 /** Whether the options alone make the simulator as it is now. */
 export function isPristine(sim: Simulator): boolean {
   const { options, world } = sim
-  if (world.clock.now > 0 || world.agenda.taken > 0) return false
+  if (world.clock.now > 0) return false
   const start = withProfile(options)
   if (isSnapshotFixture(options.fixtures) || findNamedFile(start, 'profile') !== undefined) return false
   const twin = attempt(() => createSimulator({ ...start, clock: 'manual', timers: 'ignore' }))
   // A file may have changed since.
   const stateOf = ({ digest, world, journal, faults, inference }: Simulator) => [
-    ...[digest, world.profile, journal.entries(), faults.list(), inference.list()],
+    ...[world.steps, digest, world.profile, journal.entries(), faults.list(), inference.list()],
   ]
   return twin !== undefined && JSON.stringify(stateOf(sim)) === JSON.stringify(stateOf(twin))
 }
