@@ -103,6 +103,7 @@ export const listBatches = neighbour({
   errorShape: 'wrapped',
   query: { after: z.string().optional(), limit: queryInteger({ min: 1, max: 100 }).default(20) },
   returns: listSchema(BatchRecord, 'BatchList'),
+  findPolledResource: () => ({ kind: 'batches' }),
   example: { target: '/v1/batches?limit=10' },
   handle: ({ query, world, outputNames }) =>
     paginate(world.batches.list().reverse(), query, batch => toRecord(batch, outputNames)),

@@ -91,6 +91,7 @@ export const listLorasOfModel = neighbour({
   assumptions: ['a bare array, oldest first, without deleted adapters', 'the list has adapters whose base is deleted'],
   refusals: { 404: 'unknown model' },
   returns: z.array(LoraRecord),
+  findPolledResource: () => ({ kind: 'adapters' }),
   example: { target: '/v1/model/acme%2Fassistant/loras' },
   handle: ({ params, world }) => {
     const model_name = qualifyModelName(world, params.model_name)

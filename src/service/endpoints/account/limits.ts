@@ -42,6 +42,7 @@ export const getGpuLimits = neighbour({
   summary: 'List the GPU limits of the account, and its pending requests for higher ones',
   assumptions: ['a GPU type without a limit is missing', 'pending_requests is null if no request is pending'],
   returns: z.object({ limits: CountByGpuType, pending_requests: CountByGpuType.nullable() }),
+  findPolledResource: () => ({ kind: 'limits' }),
   handle: ({ world }) => {
     const limits: Record<string, number> = {}
     const pending: Record<string, number> = {}
