@@ -30,7 +30,7 @@ export const ACCOUNT_SENTENCES = {
     if (reason === 'limit-reached') return 'The account was suspended, because its use reached the spending limit.'
     return `A command suspended the account. The reason is ${formatValue(reason)}.`
   },
-  'account.graceEnded': 'The grace period of the suspended account ended, so everything on it stops.',
+  'account.graceEnded': 'The grace period of the account ended, so everything on it stops.',
   'account.resumed': 'The suspension of the account ended.',
   'account.edited': 'The owner changed the record of the account: {changed}.',
   'account.deleted': 'The owner deleted the account with everything on it.',
@@ -68,13 +68,13 @@ export const PROVIDER_SENTENCES = {
   'pool.soldOut': 'Other customers took the last free GPU of the type {gpu}.',
   'pool.freed': 'Other customers left a GPU of the type {gpu}. None was free before.',
   'pool.spotReturned': 'The pool {pool} gets spot nodes again.',
-  'hub.down': 'The model hub does not answer from now on.',
+  'hub.down': 'The model hub gives no answer from now on.',
   'hub.up': 'The model hub answers again.',
   'hub.throttled': ({ fields }) =>
     `Downloads from the model hub have ${Math.round(Number(fields?.hubShare) * 1000) / 10} percent of their speed.`,
   'hub.unthrottled': 'Downloads from the model hub have their full speed again.',
   'hub.repositoryChanged': 'The repository {repo} of the model hub is {state} now.',
-  'registry.down': 'The image registry does not answer from now on.',
+  'registry.down': 'The image registry gives no answer from now on.',
   'registry.up': 'The image registry answers again.',
   'autoscaler.frozen': 'The autoscaler does nothing from now on.',
   'autoscaler.freed': 'The autoscaler works again.',

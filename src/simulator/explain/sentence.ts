@@ -72,14 +72,15 @@ const BASE_FORMS: Readonly<Record<string, string>> = Object.fromEntries(
     'paid pay, declined decline, declines decline, fell fall, removed remove, went go, works work, answers answer, ' +
     'accepts accept, does do, added add, asked ask, disconnected disconnect, deleted delete, suspended suspend, ' +
     'sent send, revoked revoke, restored restore, made make, signed sign, created create, lost lose, acted act, ' +
-    'started start, updated update, edited edit, take take, have have'
+    'started start, updated update, edited edit, take take, have have, leave leave, found find, set set, reached reach, ' +
+    'gives give'
   )
     .split(', ')
     .map(pair => [pair.slice(0, pair.indexOf(' ')), pair.slice(pair.indexOf(' ') + 1)]),
 )
-/** A verb outside of quotes, participles left out. */
+/** A verb outside of quotes and names, participles left out. */
 const VERB = new RegExp(
-  String.raw`'[^']*'|(?<!\b(?:was|were|is|are|be|been|being|has|had) )\b(?:${Object.keys(BASE_FORMS).join('|')})\b`,
+  String.raw`'[^']*'|(?<!\b(?:was|were|is|are|be|been|being|has|had) )(?<![\w./-])(?:${Object.keys(BASE_FORMS).join('|')})(?![\w/-])`,
   'g',
 )
 
