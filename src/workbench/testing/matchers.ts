@@ -9,6 +9,7 @@ import type { LedgerEntry } from '../../simulation/account/ledger-types.ts'
 import { countsAgainstQuota } from '../../simulation/rentals/rental-row.ts'
 import type { ReceivedRequest } from '../../simulator/exchanges/request-log.ts'
 import * as refusals from '../../simulator/explain/refusal.ts'
+import { assertWhole } from '../../simulator/requests/find.ts'
 import { type CompiledPattern, compilePattern, formatDifference } from '../../simulator/requests/pattern.ts'
 import { verifyRequests } from '../../simulator/requests/verify.ts'
 import type { Simulator } from '../../simulator/simulator.ts'
@@ -80,10 +81,12 @@ export const matchers = {
 
   toHaveReceived(sim: Simulator, operation: string, pattern: ReceivedPattern = {}): Verdict {
     assertSimulator(sim, 'toHaveReceived(operation)')
-    assertKnownKeys(pattern, ['times', 'status', 'body'], 'Failed to call toHaveReceived')
+    const context = 'Failed to call toHaveReceived'
+    assertKnownKeys(pattern, ['times', 'status', 'body'], context)
     const { times, ...expected } = pattern
-    const compiled = compilePattern(sim, { operation, ...expected }, 'Failed to call toHaveReceived')
-    const calls = sim.requests.filter(request => request.operation === operation)
+    if (times !== undefined) assertWhole(times, 'times', context)
+    const compiled = compilePattern(sim, { operation, ...expected }, context)
+    const calls = sim.requests.filter(compilePattern(sim, { operation }, context).matches)
     const matching = calls.filter(request => compiled.matches(request))
     const { ok: pass } = verifyRequests(sim, { operation, ...expected, ...(times !== undefined && { exactly: times }) })
     return {

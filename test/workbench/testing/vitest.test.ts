@@ -100,6 +100,12 @@ describe('toHaveReceived', () => {
     expect(() => expect(sim).toHaveReceived('stopDeployment')).toThrow(
       /its last requests:\n\s+POST \/deploy\/llm → 200/,
     )
+    expect(() => expect(sim).toHaveReceived('create*' as 'stopDeployment', { times: 2 })).toThrow(
+      'expected create* to be called 2 times: it was called 1 time',
+    )
+    expect(() => expect(sim).toHaveReceived('create*' as 'stopDeployment', { status: 409 })).toThrow(
+      'it was called 1 time, 0 of them as expected\n  POST /deploy/llm → 200',
+    )
     await sim.fetch(`${BASE}/deploys?page=2`)
     expect(() => expect(sim).toHaveReceived('stopDeployment')).toThrow('GET /deploys?page=2 → 404')
     expect(() => expect(sim).toHaveReceived('stopDeploymnt' as 'stopDeployment')).toThrow(
@@ -237,6 +243,10 @@ test('an invalid expectation is refused', async ({ sim }) => {
     [() => expect({}).toBeQuiet(), 'it is not a simulator'],
     [() => expect(undefined).toHaveCost({ max: 1 }), 'it is not a simulator'],
     [() => expect(sim).toHaveReceived('getDeployment', { time: 1 } as never), "Did you mean 'times'?"],
+    [
+      () => expect(sim).toHaveReceived('getDeployment', { times: -1 }),
+      'Failed to call toHaveReceived: times is -1. Give a whole number from 0.',
+    ],
     [() => expect(sim).toHaveCost({}), 'no range is given. Give min, max or both, as in { max: 5 }.'],
     [
       () => expect(sim).toHaveCost(0 as never),
