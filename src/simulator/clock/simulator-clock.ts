@@ -373,8 +373,9 @@ export class SimulatorClock {
   }
 
   /** Rejects the sleeps and moves in progress, because their world was replaced. */
-  reset(): void {
-    const message = 'Failed to sleep on: the simulator was reset. Start clients after reset().'
+  reset(how: 'reset' | 'restored' | 'disposed' = 'reset'): void {
+    const message = `Failed to sleep on: the simulator was ${how}. End clients before, or start them after that.`
+    this.#time.replacement = how
     this.#time.sleepers.reject(() => new WorldReplaced(message))
     this.#time.timers.reset()
     this.#time.quiescence.unwatch()
@@ -385,14 +386,14 @@ export class SimulatorClock {
   dispose(): void {
     this.#time.drive = { mode: 'manual' }
     this.#idleJumps.cancel()
-    this.reset()
+    this.reset('disposed')
   }
 
   /** Applies a setting and holds to a replaced world. Waits in the old world are rejected. */
   restore(setting: ClockSetting, pausedBy: readonly string[]): void {
     this.#time.drive = readSetting(setting, this.elapsed)
     this.#time.holds.replace(pausedBy)
-    this.reset()
+    this.reset('restored')
     this.#idleJumps.cancel()
     this.#idleJumps.schedule()
   }

@@ -23,6 +23,8 @@ export class WorldTime implements MovingClients {
   readonly holds = new ClockHolds()
   readonly sleepers = new Sleepers()
   drive: ClockDrive = { mode: 'manual' }
+  /** How the previous world was replaced. */
+  replacement: 'reset' | 'restored' | 'disposed' = 'reset'
   /** The timers of the process when none was fake. As long as they are the same, a request need not look again. */
   #realTimers: readonly unknown[] = []
   /** Times of the followed clock and of the world at the last move. */
@@ -128,11 +130,11 @@ export class WorldTime implements MovingClients {
     if (due > this.elapsed && !this.#isFiring) this.fire(due)
   }
 
-  /** Rejects a move in a world that was replaced by a reset. */
+  /** Rejects a move in a world that was replaced. */
   assertSameWorld(world: World): void {
     if (world === this.host.world) return
     throw new WorldReplaced(
-      'Failed to move time: the simulator was reset during the move. Await a move before you reset.',
+      `Failed to move time: the simulator was ${this.replacement} during the move. Await a move before you reset or restore.`,
     )
   }
 }

@@ -49,6 +49,20 @@ describe('advance', () => {
     await sim.clock.advance('10m')
     expect(statusOf(sim)).toBe('running')
   })
+
+  test('says that the simulator was restored when it was', async () => {
+    const sim = arranged()
+    const before = sim.snapshot()
+    const sleep = expect(sim.clock.sleep('1h')).rejects.toThrow('the simulator was restored')
+    const move = expect(sim.clock.advance('10m')).rejects.toThrow(
+      'the simulator was restored during the move. Await a move before you reset or restore.',
+    )
+    sim.restore(before)
+    await Promise.all([sleep, move])
+    const next = expect(sim.clock.advance('10m')).rejects.toThrow('the simulator was reset during the move')
+    sim.reset()
+    await next
+  })
 })
 
 test('a time is read with microseconds and offset, and is rejected without an offset', async () => {
