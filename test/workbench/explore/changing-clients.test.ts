@@ -761,3 +761,29 @@ test('a client that sets a description back says if it could not', { tags: 'slow
   expect(await found(true)).toEqual([])
   expect(await found(false)).toEqual(['doneAsSaid'])
 })
+
+test('a client that starts again finds in a list that its work is done', async () => {
+  type Voice = { voice_id: string; name: string }
+  const rename =
+    (done: (voice: string) => string): Run =>
+    async context => {
+      const { voices } = await must<{ voices: Voice[] }>(context, 'GET', '/v1/voices')
+      const lines: string[] = []
+      for (const { voice_id, name: old } of voices.slice(0, 2)) {
+        const name = old.toUpperCase()
+        const form = new FormData()
+        form.set('name', name)
+        if (old !== name) await must(context, 'POST', `/v1/voices/${voice_id}/edit`, form)
+        const isNew = old !== name && (await must<Voice>(context, 'GET', `/v1/voices/${voice_id}`)).name === name
+        lines.push(isNew ? `✓ ${old} → ${name}` : done(name))
+      }
+      return lines
+    }
+  const broken = (done: (voice: string) => string, crash: number) =>
+    brokenBy(rename(done), [{ crash }], { fixtures: 'default' })
+  for (const crash of [4, 5]) {
+    expect(await broken(name => `= ${name}`, crash)).toEqual([])
+    expect(await broken(() => '', crash)).toEqual(['noSilentLoss'])
+    expect(await broken(name => `${name} →`, crash)).toEqual(['noSilentLoss'])
+  }
+})
