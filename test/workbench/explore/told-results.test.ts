@@ -370,6 +370,18 @@ test('a word or a mark in place of a number or a text tells of a loss', { tags: 
   }
 })
 
+test('everyday words of a failure in place of an answer tell of a loss', { tags: 'slow' }, async () => {
+  const describeReef =
+    (missing: string): Run =>
+    async context => ({ reef: (await describe(context, 'reef')) ?? missing })
+  for (const text of ['PROBLEM: the reef is away', 'There was trouble', 'Unable to read', 'Something went wrong'])
+    expect(await brokenBy(describeReef(text))).toEqual([])
+  for (const text of ['an unexpected answer (503)', 'dropped after 1 try', 'The request was rejected', 'not done'])
+    expect(await brokenBy(describeReef(text))).toEqual([])
+  for (const text of ['No problem, it is a reef', 'A reef without trouble is problem-free', 'Right or wrong, a reef'])
+    expect(await brokenBy(describeReef(text))).toEqual(['noSilentLoss'])
+})
+
 test('a word of a failure in another language is in place of a status', { tags: 'slow' }, async () => {
   const readStatus =
     (missing: string): Run =>
