@@ -787,3 +787,52 @@ test('a client that starts again finds in a list that its work is done', async (
     expect(await broken(name => `${name} →`, crash)).toEqual(['noSilentLoss'])
   }
 })
+
+test('a client that cancels a batch too late reads how it ended', { tags: 'slow' }, async () => {
+  type Listed = { id: string; status: string; metadata: { team?: string }; request_counts: { completed: number } }
+  const cancel =
+    (isCareful: boolean): Run =>
+    async context => {
+      let list = await ask<{ data: Listed[] }>(context, 'GET', '/v1/batches')
+      for (; list.value === undefined; await context.sleep(30_000)) list = await ask(context, 'GET', '/v1/batches')
+      const { id } = list.value.data.find(({ metadata }) => metadata.team === 'shop')!
+      const { value, status } = await ask<Listed>(context, 'POST', `/v1/batches/${id}/cancel`)
+      let batch = value
+      while (batch === undefined ? isCareful : batch.status === 'cancelling') {
+        await context.sleep(status === 200 ? 30_000 : 1_000)
+        batch = await must<Listed>(context, 'GET', `/v1/batches/${id}`)
+      }
+      return { shop: batch && `${id}: ${batch.status}, ${batch.request_counts.completed} lines done` }
+    }
+  const plan: Plan = [{ fault: { on: 'listBatches', nth: 1, fault: { kind: 'hang' } } }]
+  expect(await brokenBy(cancel(true), plan, { fixtures: 'default' })).toEqual([])
+  expect(await brokenBy(cancel(false), plan, { fixtures: 'default' })).toEqual(['noSilentLoss', 'doneAsSaid'])
+})
+
+test('a client that starts again counts what it deletes itself', { tags: 'slow' }, async () => {
+  type Stored = { id: string; filename: string; bytes: number }
+  const prune =
+    (isCareful: boolean): Run =>
+    async context => {
+      const { data } = await must<{ data: Stored[] }>(context, 'GET', '/v1/files?purpose=batch_output')
+      const stats = { freed: 0, removed: [] as string[] }
+      for (const { id, filename, bytes } of data.toReversed()) {
+        let { status, wait } = await ask(context, 'DELETE', `/v1/files/${id}`)
+        const isFirst = status === 200
+        for (; status === 503; { status, wait } = await ask(context, 'DELETE', `/v1/files/${id}`))
+          await context.sleep(wait)
+        if (isFirst || isCareful) stats.freed += bytes
+        if (isFirst || isCareful) stats.removed.push(filename)
+      }
+      return stats
+    }
+  const lastAnswer = { fault: { on: 'deleteFile', nth: 2, fault: { ...status503, effect: 'done' } } } as const
+  const broken = async (isCareful: boolean, plan: Plan) => {
+    const runner = runnerOf(prune(isCareful), { fixtures: 'default' })
+    await runner.run([])
+    Object.assign(runner.learned ?? {}, { isSettled: true })
+    return (await runner.run(plan)).broken.map(({ invariant }) => invariant)
+  }
+  expect(await broken(true, [{ crash: 2 }, lastAnswer])).toEqual([])
+  expect(await broken(false, [{ fault: { ...lastAnswer.fault, nth: 1 } }])).toEqual(['noSilentLoss'])
+})

@@ -5,7 +5,7 @@ import { stableJson } from '../../../lib/json-values.ts'
 import { groupBy } from '../../../lib/lists.ts'
 import { once, oncePer } from '../../../lib/once.ts'
 import { failedLines, textOf } from '../batch-rows.ts'
-import { endsThing, isUsable, kindFor, lastStartOf } from '../facts.ts'
+import { endsThing, idInPath, isAbout, isUsable, kindFor, lastStartOf } from '../facts.ts'
 import { firstStatusOf, isTerminalStatus, statusHistory, statusSince } from '../lifecycles.ts'
 import { tellsEnd } from '../list-reads.ts'
 import type {
@@ -77,7 +77,7 @@ class LossSearch {
     this.#base = base
     this.#comparison = comparison
     this.#said = base.answers
-    this.#open = answers.open
+    this.#open = answers.open.filter(({ open }) => !this.#isReadLater(open!))
     this.#badReads = [...badEndsOf(observation).map(({ shownBy }) => shownBy), ...readsOfFailedLines(observation)]
     this.#usualTexts = new Set(usual.leaves.map(({ value }) => this.#said.normalise(String(value))))
     const values = read.leaves.map(leaf => asText(leaf).value)
@@ -214,7 +214,8 @@ class LossSearch {
       if (Math.abs(value) < LEAST_NUMBER && !hasDigits(value)) return undefined
       const source = this.#open.find(({ key }) => this.#said.questions.get(key)?.contents.numbers.has(value))
       const unasked = [...forgotten].find(([key]) => this.#said.questions.get(key)?.contents.numbers.has(value))
-      return (source ?? first)?.open ?? unasked?.[1] ?? bad
+      const other = this.#open.find(({ open }) => !this.#foundEnded(open!)) ?? (this.#isPast(value) ? undefined : first)
+      return (source ?? other)?.open ?? unasked?.[1] ?? bad
     }
     if (typeof value !== 'string') return undefined
     const text = this.#said.normalise(value)
@@ -223,10 +224,36 @@ class LossSearch {
     const [unasked] = forgotten.values()
     if (sources.length === 0) return isDerived({ value }) ? (first?.open ?? unasked ?? bad) : undefined
     for (const { key } of sources) {
-      const { open } = questions.get(key) ?? { open: forgotten.get(key) ?? first?.open }
+      const source = questions.has(key) ? this.#open.find(one => one.key === key) : first
+      const open = forgotten.get(key) ?? source?.open
       if (open !== undefined) return open
     }
     return bad
+  }
+
+  /** Tells whether a write found that its thing had ended. */
+  #foundEnded(write: ObservedRequest): boolean {
+    const id = idInPath(this.#observation, write)
+    return write.fault === undefined && write.status >= 400 && endsThing(this.#observation, write, id)
+  }
+
+  /** Tells whether a write found that its thing had ended, and a later read of the thing was answered whole. */
+  #isReadLater(write: ObservedRequest): boolean {
+    const id = idInPath(this.#observation, write)
+    const isLater = ({ open, last }: Question) =>
+      open === undefined && last.method === 'GET' && last.index > write.index && isAbout(last, id)
+    return this.#foundEnded(write) && [...this.#comparison.answers.questions.values()].some(isLater)
+  }
+
+  /** Tells whether all whole answers that usually have a great number lack it now. */
+  #isPast(number: number): boolean {
+    const { questions } = this.#comparison.answers
+    const usual = [...this.#said.questions.values()].filter(({ contents }) => contents.numbers.has(number))
+    const isGone = ({ key }: Question) => {
+      const { open, contents } = questions.get(key) ?? {}
+      return open === undefined && contents?.numbers.has(number) === false
+    }
+    return number >= LEAST_SOURCED && usual.length > 0 && usual.every(isGone)
   }
 
   /** Returns the questions whose answers have a text, or else a text around it, or else a piece of it. */
