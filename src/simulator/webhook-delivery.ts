@@ -118,7 +118,8 @@ export class WebhookDelivery {
     const abort = new AbortController()
     const onReplaced = () => abort.abort(DETACHED)
     replaced.addEventListener('abort', onReplaced, { once: true })
-    const timer = setRealTimeout(() => abort.abort(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS)
+    const onTimeout = () => abort.abort(new Error(`no answer within ${TIMEOUT_MS / 1000} s`))
+    const timer = setRealTimeout(onTimeout, TIMEOUT_MS, 'held')
     try {
       const { status } = await unlessAborted(
         deliver(attempt.url, {

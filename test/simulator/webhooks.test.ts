@@ -47,6 +47,11 @@ const asker =
   (body: object, path = `/v1/inference/${TEXT}`) =>
     askTo(sim, `POST ${path}`, body)
 
+/** Returns how many timers keep the process alive. */
+function countHeldTimers(): number {
+  return process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+}
+
 function webhookEntries(sim: Simulator): (readonly [string, Entry['fields']])[] {
   return sim.journal
     .entries()
@@ -380,7 +385,7 @@ describe('a result that is not delivered yet', () => {
     expect(deliveries).toEqual([])
   })
 
-  test('has its attempt aborted when the simulator is disposed', async () => {
+  test('has its attempt aborted when the simulator is disposed, and keeps the process alive until then', async () => {
     let signal: AbortSignal | undefined
     const { sim, ask } = webhookWorld([200], {
       webhooks: {
@@ -393,9 +398,12 @@ describe('a result that is not delivered yet', () => {
     await ask({ input: 'Rivers', webhook: HOOK })
     const move = sim.clock.advance('1h').catch((error: unknown) => error)
     while (signal === undefined) await new Promise(setImmediate)
+    const before = countHeldTimers()
     await sim[Symbol.asyncDispose]()
     expect(signal.aborted).toBe(true)
     await move
+    // Nothing but microtasks has run since, so no other timer has ended.
+    expect(countHeldTimers()).toBe(before - 1)
     expect(webhookEntries(sim).map(([kind]) => kind)).toEqual(['sent'])
   })
 })
