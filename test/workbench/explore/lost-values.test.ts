@@ -312,3 +312,35 @@ test('the answer of another model does not make up for a number that is lost', {
     (await findingsOf(compare(missing), {}, ['status503'])).findings.map(({ signature }) => signature)
   expect(await broken(0)).toContain('noSilentLoss@createCompletion/ok')
 })
+
+test('an answer beside the label of another question is a loss, and rows in another order are none', {
+  tags: 'slow',
+}, async () => {
+  const PROMPTS = ['tide', 'quay', 'lamp']
+  type Row = { prompt: string; text: string }
+  /** Asks with two workers. The rows come in the order of the answers. */
+  const askAll = async (context: FlowContext): Promise<Row[]> => {
+    const queue = [...PROMPTS]
+    const rows: Row[] = []
+    const work = async () => {
+      for (let prompt = queue.shift(); prompt !== undefined; prompt = queue.shift()) {
+        let text: string | undefined
+        for (let tries = 0; tries < 5 && text === undefined; tries++)
+          text = (await complete(context, prompt, 20))?.choices[0].text
+        if (text === undefined) throw new Error(`no answer about ${prompt}`)
+        rows.push({ prompt, text })
+      }
+    }
+    await Promise.all([work(), work()])
+    return rows
+  }
+  const broken = async (join: (rows: readonly Row[]) => unknown) =>
+    (await findingsOf(async context => join(await askAll(context)), {}, ['status503'])).invariants
+  expect(await broken(rows => rows)).toEqual([])
+  expect(await broken(rows => rows.map(({ text }) => text))).toEqual([])
+  expect(await broken(rows => Object.fromEntries(rows.map(({ prompt, text }) => [prompt, text])))).toEqual([])
+  expect(await broken(rows => PROMPTS.map((prompt, i) => ({ prompt, text: rows[i]!.text })))).toEqual(lost)
+  expect(await broken(rows => Object.fromEntries(PROMPTS.map((prompt, i) => [prompt, rows[i]!.text])))).toEqual(lost)
+  const best = (rows: readonly Row[]) => ({ ...rows[0], all: rows.map(({ prompt }) => prompt).sort() })
+  expect(await broken(best)).toEqual([])
+})

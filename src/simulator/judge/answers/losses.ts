@@ -247,13 +247,10 @@ class LossSearch {
 
   /** Tells whether all whole answers that usually have a great number lack it now. */
   #isPast(number: number): boolean {
-    const { questions } = this.#comparison.answers
     const usual = [...this.#said.questions.values()].filter(({ contents }) => contents.numbers.has(number))
-    const isGone = ({ key }: Question) => {
-      const { open, contents } = questions.get(key) ?? {}
-      return open === undefined && contents?.numbers.has(number) === false
-    }
-    return number >= LEAST_SOURCED && usual.length > 0 && usual.every(isGone)
+    const now = usual.map(({ key }) => this.#comparison.answers.questions.get(key))
+    const isGone = now.every(one => one?.open === undefined && one?.contents.numbers.has(number) === false)
+    return number >= LEAST_SOURCED && usual.length > 0 && isGone
   }
 
   /** Returns the questions whose answers have a text, or else a text around it, or else a piece of it. */

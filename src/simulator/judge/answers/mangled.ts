@@ -1,11 +1,12 @@
 /** What a client mangled itself: it was answered whole in the end, but the failures before left traces in its result. */
 
 import { groupBy } from '../../../lib/lists.ts'
-import type { BaseObservation, Loss, Observation, ObservedRequest } from '../observation.ts'
+import type { BaseObservation, Loss, Observation, ObservedRequest, Question } from '../observation.ts'
 import { quoteText } from '../words.ts'
 import { type Comparison, tellsLoss } from './comparison.ts'
 import { addContents, isVector, noContents } from './contents.ts'
 import { childrenOf, formatPlace, type Leaf, type Place, patternOf, valueAt } from './leaves.ts'
+import { isTelling } from './run-answers.ts'
 import { isEffort, tellersFor } from './telling.ts'
 
 const LEAST_TEXT = 4
@@ -19,15 +20,17 @@ const LOG = /log|history|trace|events?$|asked|tried|seen|steps|polled|sent/i
 export function mangledIn(observation: Observation, base: BaseObservation, comparison: Comparison): Loss[] {
   const { tells, learned } = observation
   if (tells === true || comparison.answers.newQuestions.length > 0) return []
-  const losses = new MangledSearch(base, comparison).find()
+  const search = new MangledSearch(base, comparison)
+  const [swapped, losses] = [search.findSwapped(), search.find()]
   const isQuiet = ({ place }: Loss) => {
     const near = tellersFor(place, comparison.tellers)
     const isSaid = near.some(teller => teller.tells === 'perhaps' || tellsLoss(teller, learned))
     const pattern = `text ${patternOf(place)}`
     return (tells === false || !isSaid) && learned?.noise.has(pattern) !== true
   }
-  if (learned?.isSettled !== true) return losses.map(loss => ({ ...loss, verdict: 'unclear' }))
-  return losses.filter(isQuiet)
+  if (learned?.isSettled !== true)
+    return [...swapped, ...losses.map(loss => ({ ...loss, verdict: 'unclear' as const }))]
+  return [...swapped, ...losses.filter(isQuiet)]
 }
 
 /** Returns the places of texts that differ, in a run in which no answer was missing for a time. */
@@ -62,6 +65,35 @@ class MangledSearch {
     const failed = [...this.#comparison.answers.questions.values()].flatMap(one => one.failed ?? [])
     if (failed.length === 0) return []
     return [...this.#comparison.usual.leaves.flatMap(leaf => this.#judge(leaf)), ...this.#twice(failed[0]!)]
+  }
+
+  /** Finds answers that are beside the label of another question, as that of `sun` in the row of `moon`. */
+  findSwapped(): Loss[] {
+    const { answers, usual, read } = this.#comparison
+    const now = new Map(read.leaves.map(({ place, value }) => [formatPlace(place), value]))
+    return usual.leaves.flatMap(({ place, value }) => {
+      const here = now.get(formatPlace(place))
+      if (here === value) return []
+      const own = this.#onlyQuestionOf(answers.normaliseUsual(String(value)))
+      const other = this.#onlyQuestionOf(answers.normalise(String(here)))
+      const cause = own?.failed ?? other?.failed
+      if (own === undefined || other === undefined || cause === undefined) return []
+      const [before, labels] = [labelsAt(usual.result, place), labelsAt(read.result, place)]
+      const isNamed = (a: Question, b: Question, label: string) => a.key.includes(label) && !b.key.includes(label)
+      const isKept = labels.some(label => before.includes(label) && isNamed(own, other, label))
+      const isSwapped = isKept && !labels.some(label => isNamed(other, own, label))
+      const instead = 'the answer to another question'
+      return isSwapped ? [{ place, usual: value, instead, cause, verdict: 'unsaid', tellers: [] }] : []
+    })
+  }
+
+  /** Returns the question that alone has a text in its answers, without faults and in this run; undefined for none. */
+  #onlyQuestionOf(text: string): Question | undefined {
+    if (!isTelling(text)) return undefined
+    const find = ({ questions }: BaseObservation['answers']) =>
+      [...questions.values()].filter(({ contents }) => contents.texts.has(text))
+    const [[usual, ...others], [now, ...more]] = [find(this.#base.answers), find(this.#comparison.answers)]
+    return others.length + more.length === 0 && usual?.key === now?.key ? now : undefined
   }
 
   #judge({ place, value }: Leaf): Loss[] {
@@ -141,6 +173,13 @@ class MangledSearch {
     }
     return page
   }
+}
+
+/** Returns the texts that can name a value: the keys of its place, and the texts beside it in a record. */
+function labelsAt(result: unknown, place: Place): string[] {
+  const beside =
+    typeof place.at(-1) === 'number' ? [] : childrenOf(valueAt(result, place.slice(0, -1))).map(([, value]) => value)
+  return [...place, ...beside].filter(one => typeof one === 'string' && one.length > 2) as string[]
 }
 
 /** Returns the positions of each row of a list. */

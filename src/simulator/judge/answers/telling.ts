@@ -28,12 +28,10 @@ const EFFORT =
 
 const SHARE = /coverage|ratio|share|percent|progress|complete|quota|rate|fraction|confidence/i
 
-/** Words of a failure. */
+/** Words of a failure. `problem` alone can be the label of a text, and `no problem` is none. */
 const FAILURE =
-  /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|confirmed|done|finished|found|received|complete|known|read|reached|saved|sent|stored)|un(?:available|readable|reachable|usable|read|finished)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all|HTTP[ /:]?[45]\d\d|unable|(?:something|goes|going|gone|went) wrong|unexpected(?:ly)?|unsuccessful(?:ly)?|without success|rejected|dropped|undone|outage|corrupt(?:ed)?|garbled|malformed|bad (?:answer|reply|response|result|status|gateway))\b/i
+  /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|confirmed|done|finished|found|received|complete|known|read|reached|saved|sent|stored)|un(?:available|readable|reachable|usable|read|finished)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all|HTTP[ /:]?[45]\d\d|(?<!\b(?:no|any|without) )(?:problems?|trouble)(?=[^\w-]+\w|(?<=\w \w+)\W*$)|unable|(?:something|goes|going|gone|went) wrong|unexpected(?:ly)?|unsuccessful(?:ly)?|without success|rejected|dropped|undone|outage|corrupt(?:ed)?|garbled|malformed|bad (?:answer|reply|response|result|status|gateway))\b/i
 
-/** More of them. One alone can be the label of a text, and `no problem` is none. */
-const TROUBLE = /(?<!\b(?:no|any|without) )\b(?:problems?|trouble)\b(?=[^\p{L}-]+\p{L}|(?<=\p{L} \w+)\W*$)/iu
 /** Such words in other languages. */
 const ELSEWHERE =
   /(?<!\p{L})(?:unbekannt|unklar|ausstehend|fehlt|fehlgeschlagen|fehler|nicht \p{L}+|kein\p{L}* (?:antwort|ergebnis|daten|text|wert|verbindung)\p{L}*|wird nachgereicht|inconnu\p{L}*|indispon\p{L}+|échec|échoué|erreur|desconocid\p{L}+|fallid\p{L}|fallad\p{L}|sconosciut\p{L}|errore|desconhecid\p{L}|неизвестн\p{L}+|ошибка)(?!\p{L})|不明|未知|失敗|失败/iu
@@ -90,7 +88,7 @@ export function isEffort(place: Place): boolean {
 
 /** Tells whether a text speaks of a failure. */
 export function speaksOfFailure(text: string): boolean {
-  return FAILURE.test(text) || TROUBLE.test(text) || ELSEWHERE.test(text) || CODE.test(text)
+  return FAILURE.test(text) || ELSEWHERE.test(text) || CODE.test(text)
 }
 
 /** Tells whether a text is a mark in place of another one, as `—` or `(missing)`. */
