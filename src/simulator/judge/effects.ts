@@ -147,7 +147,8 @@ export function missingEffects(
     const before = totalOf(usual, effect.what)
     if (deleted < before.deleted && made - deleted > before.made - before.deleted) {
       const isGone = created.some(({ id, isAlive }) => id === now?.id && !isAlive)
-      return isGone ? [] : [{ effect, words: `${label} was not deleted` }]
+      const id = label === effect.what ? ` ${effect.id}` : ''
+      return isGone || effect.deleted === 0 ? [] : [{ effect, words: `${label}${id} was not deleted` }]
     }
     // A client may delete more of what others made.
     if (made - deleted >= before.made - before.deleted || kept >= before.kept) return []
@@ -219,13 +220,16 @@ export function takenThings({ base, effects, sim }: Observation): Effect[] {
   if (base === undefined) return []
   const isTaking = ({ made, deleted, value }: Effect) => deleted > made || value === 'stop'
   const own = new Set(base.created.map(({ id }) => id))
-  const usual = [...base.effects.values()].filter(one => isTaking(one) && !own.has(one.id)).map(({ what }) => what)
+  const isPaid = ({ id }: Effect) => (base.rates.get(id) ?? 0) > 0
+  const usual = [...base.effects.values()].filter(one => isTaking(one) && !own.has(one.id))
+  // Who usually deletes what has failed deletes nothing of that kind that runs.
+  const isUsual = (taken: Effect) => usual.some(one => one.what === taken.what && (isPaid(one) || !isPaid(taken)))
   const touched = new Set(Array.from(base.effects.values(), ({ id }) => id))
   const wentOn = ({ what, id }: Effect) => (RENTED.test(what) ? base.rates.has(id) : !base.ended.has(id))
   const isMadeAgain = ({ id }: Effect) =>
     madeUnder(sim.world.deployments.get(id)?.row.plan.modelName ?? '', effects) !== undefined
   const taken = [...effects.values()].filter(
-    one => isTaking(one) && !usual.includes(one.what) && !touched.has(one.id) && wentOn(one) && !isMadeAgain(one),
+    one => isTaking(one) && !isUsual(one) && !touched.has(one.id) && wentOn(one) && !isMadeAgain(one),
   )
   if (taken.length === 0) return []
   const entries = [...sim.journal.entries()].filter(({ kind }) => /\.(?:created|added|failed|stopped)$/.test(kind))

@@ -78,6 +78,21 @@ test('a token that was made once is not a double if the old one was not deleted'
   expect(await brokenBy(rotate, [first503('deleteApiToken')], { fixtures: 'default' })).toEqual([])
 })
 
+test('the token that was not deleted is named', async () => {
+  let old: string | undefined
+  const rotate: Run = async context => {
+    const tokens = await must<Token[]>(context, 'GET', '/v1/api-tokens')
+    await must<Token>(context, 'POST', '/v1/api-tokens', { name: 'ci 2' })
+    old = tokens.find(({ name }) => name === 'continuous integration')?.token_id
+    const { wait } = await ask(context, 'DELETE', `/v1/api-tokens/${old}`)
+    await context.sleep(wait)
+    return { rotated: true }
+  }
+  const { findings } = await findingsOf(rotate, { fixtures: 'default' }, ['status503'])
+  const said = findings.map(({ words }) => words).join()
+  expect(said).toContain(`but token ${old} was not deleted. The client went on`)
+})
+
 test('two equal machines by design are not doubles if their deletes fail', async () => {
   const twoMachines: Run = async context => {
     const make = (name: string) =>
@@ -638,6 +653,22 @@ describe('a client that deletes what was there before it', { tags: 'slow' }, () 
       const over = { command: { verb, target: ASSISTANT }, after: { kind: 'start' } } satisfies Plan[number]
       expect(await broken(reap(isOver, silent), [...plan, over])).toEqual([])
     }
+  })
+
+  test('breaks doneAsSaid if it takes what runs in place of what has failed', async () => {
+    const clean =
+      (usual: string): Run =>
+      async context => {
+        const read = (query: string) => ask<Deployment[]>(context, 'GET', `/deploy/list${query}`)
+        const { value: found = [] } = await read(`?status=${usual}`)
+        const others = (await list(context)).filter(({ status, type }) => status === 'running' && type === 'llm')
+        const one = found.filter(({ type }) => type === 'llm').at(-1) ?? others[0]
+        if (one !== undefined) await must(context, 'DELETE', `/deploy/${one.deploy_id}`)
+        return 'cleaned'
+      }
+    const plan: Plan = [{ fault: { on: 'listDeployments', nth: 1, fault: { kind: 'status', status: 403 } } }]
+    expect(await broken(clean('failed'), plan)).toEqual(['doneAsSaid'])
+    expect(await broken(clean('running'), plan)).toEqual([])
   })
 
   test('may delete its own one to make it again', async () => {

@@ -56,7 +56,7 @@ export const complete = (context: FlowContext, model: string, prompt: string) =>
 export const MODELS = ['aurora-labs/aurora-8b-instruct', 'harbor-ai/harbor-12b-instruct'] as const
 
 export type Token = { token_id: string; name: string }
-export type Deployment = { deploy_id: string; model_name: string; status: string }
+export type Deployment = { deploy_id: string; model_name: string; status: string; type: string }
 export type Batch = {
   id: string
   status: string

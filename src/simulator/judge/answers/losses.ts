@@ -350,9 +350,8 @@ class LossSearch {
     const halves = once(() => this.#halvesOf(usual))
     const hasHalf = (rest: string) => halves().some(half => isPieceOf(half, rest))
     // A client that starts again may find in a list that its work is done, and say so in words of its own.
-    const words = new Set(usual.split(' '))
     const isResumed =
-      this.#open.length === 0 && answers.forgotten.size > 0 && text.split(' ').some(word => !words.has(word))
+      this.#open.length === 0 && answers.forgotten.size > 0 && text.split(' ').some(word => !usual.includes(word))
     const hasWhole = (said: string) =>
       isPieceOf(said, text) && (isResumed || !usual.includes(said)) && !hasHalf(text.replace(said, ''))
     // The answer to a smaller question may be the beginning of the usual one.

@@ -384,8 +384,7 @@ function withoutSaid(value: string, before: string): string {
 /** Returns what a text adds to another one, from the beginning of the word at which they part. */
 function ownWordsOf(value: string, before: string): string {
   const own = withoutSaid(value, before)
-  const begun = value.slice(0, value.length - own.length).match(/\p{L}*$/u)?.[0] ?? ''
-  return /^\p{L}/u.test(own) ? begun + own : own
+  return /^\p{L}/u.test(own) ? (value.slice(0, -own.length).match(/\p{L}*$/u)?.[0] ?? '') + own : own
 }
 
 /** Returns the tellers that speak of a place. */
