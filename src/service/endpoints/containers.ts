@@ -26,7 +26,7 @@ export const createContainer = neighbour({
   roles: ['create container'],
   assumptions: [
     'gpu_config is one of GET /v1/containers/params, as 2xA100-80GB',
-    'name has 1 to 64 characters and need not be unique',
+    'name has 1 to 64 characters and need not be unique; container_image has the host of its registry, as in registry.example/tool:1; by default, all images of that host exist and no others (hub.images of the fixture, policies.unknown_images)',
     'cloud_init_user_data has 1 to 32,000 characters; it is not run, and no answer has it because it may hold secrets',
     'state: creating until a node has the GPUs, starting while the image is pulled and the container boots, then running',
     'it is billed from running until its GPUs are released',
