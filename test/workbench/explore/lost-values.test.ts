@@ -37,8 +37,9 @@ test.each<[string, (a: Cents, b: Cents) => unknown]>([
     (a, b) => `month;usd\nnov;${dollars(a)}\ndec;${dollars(b)}\ntotal;${dollars((a ?? 0) + (b ?? 0))}`,
   ],
   ['a text of JSON', (a, b) => JSON.stringify({ a: a ?? 0, b: b ?? 0 })],
+  ['an empty CSV', a => (a === undefined ? '' : `month;usd\nnov;${dollars(a)}`)],
   ['a negative difference', (a, b) => ({ growth: (b ?? 0) - (a ?? 0) })],
-])('%s with 0 in place of a number is a loss', { tags: 'slow' }, async (_, join) => {
+])('%s with 0 or nothing in place of a number is a loss', { tags: 'slow' }, async (_, join) => {
   const { invariants } = await findingsOf(async context => join(...(await readMonths(context))), inDefault)
   expect(invariants).toEqual(['noSilentLoss'])
 })

@@ -177,7 +177,7 @@ class LossSearch {
     const { tells } = this.#observation
     const isSaid = tells ?? (tellers.length > 0 || this.#isPrinted || this.#isDated(place, cause))
     // A text of another form has no such number. It is another sentence, or says that something is missing.
-    if (isFigure && !isSaid && this.#valueAt(place) === undefined) return undefined
+    if (isFigure && !isSaid && instead === 'nothing' && this.#comparison.read.result !== '') return undefined
     const isUnclear = tells === undefined && (perhaps.length > 0 || (isChange && !isSettled) || this.#isNull)
     const verdict = isSaid ? 'said' : isUnclear ? 'unclear' : 'unsaid'
     return { place, usual: leaf.value, instead, cause, verdict, tellers: isSaid ? tellers : perhaps }
