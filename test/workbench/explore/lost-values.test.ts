@@ -314,7 +314,7 @@ test('the answer of another model does not make up for a number that is lost', {
   expect(await broken(0)).toContain('noSilentLoss@createCompletion/ok')
 })
 
-test('an answer beside the label of another question is a loss, and rows in another order are none', {
+test('an answer beside the label of another question is a loss, and a row in another place is not', {
   tags: 'slow',
 }, async () => {
   const PROMPTS = ['tide', 'quay', 'lamp']

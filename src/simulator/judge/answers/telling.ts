@@ -28,7 +28,7 @@ const EFFORT =
 
 const SHARE = /coverage|ratio|share|percent|progress|complete|quota|rate|fraction|confidence/i
 
-/** Words of a failure. `problem` alone can be the label of a text, and `no problem` is none. */
+/** Words of a failure. `problem` alone can be the label of a text, and `no problem` is not a failure. */
 const FAILURE =
   /\b(?:errors?|fail(?:ed|ure|s|ing)?|missing|cut|lost|incomplete|truncated|partial(?:ly)?|unknown|unanswered|skipped|expired|cancel(?:led|ed)|stopped|aborted|refused|interrupted|timed out|timeout|gave up|broken?|invalid|no (?:answer|reply|response|result|text|data|connection|value)|not (?:\w+able|answered|confirmed|done|finished|found|received|complete|known|read|reached|saved|sent|stored)|un(?:available|readable|reachable|usable|read|finished)|(?:could|can|did|was|were) ?not|couldn't|can't|cannot|didn't|n\/a|nothing came|came back empty|not all|HTTP[ /:]?[45]\d\d|(?<!\b(?:no|any|without) )(?:problems?|trouble)(?=[^\w-]+\w|(?<=\w \w+)\W*$)|unable|(?:something|goes|going|gone|went) wrong|unexpected(?:ly)?|unsuccessful(?:ly)?|without success|rejected|dropped|undone|outage|corrupt(?:ed)?|garbled|malformed|bad (?:answer|reply|response|result|status|gateway))\b/i
 

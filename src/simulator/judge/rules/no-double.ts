@@ -52,7 +52,9 @@ function toViolation(observation: Observation, group: readonly CreatedThing[]): 
   const isAtOnce =
     last.request.index === first.request.index + 1 &&
     last.request.sentAt === (first.request.endedAt ?? first.request.sentAt)
-  const below = isAtOnce ? ' It came at the same instant: a loop, or a transport below, may repeat a POST.' : ''
+  const below = isAtOnce
+    ? ' It came at the same instant: a loop of the client or a transport below it may repeat a POST.'
+    : ''
   const extra = others.reduce((sum, { microcents }) => sum + microcents, 0)
   const words =
     `Equal creates took effect ${group.length} times: ${group.map(({ id }) => id).join(' and ')}. ` +
