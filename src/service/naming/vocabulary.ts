@@ -15,8 +15,7 @@ export function vocabularyOf(operations: Operations): Vocabulary {
       for (const place of places.map(one => fullPlace(one, operation))) {
         const words = wordsByPlace.get(place) ?? new Set()
         wordsByPlace.set(place, words)
-        for (const word of allowedWords) words.add(word)
-        for (const word of items?.allowedWords ?? []) words.add(word)
+        for (const word of [...allowedWords, ...(items?.allowedWords ?? [])]) words.add(word)
       }
     }
   }

@@ -90,9 +90,7 @@ export class InferenceInvariants extends WorldInvariants {
 }
 
 function addTo(sets: Map<number, Set<number>>, key: number, value: number): void {
-  const set = sets.get(key) ?? new Set()
-  set.add(value)
-  sets.set(key, set)
+  sets.set(key, (sets.get(key) ?? new Set<number>()).add(value))
 }
 
 function removeFrom(sets: Map<number, Set<number>>, key: number, value: number): void {

@@ -1,5 +1,6 @@
 /** Trials of simpler plans: each is run at most once, and the simplest plan with the violation is kept. */
 
+import { groupBy } from '../../../lib/lists.ts'
 import type { ObservedRequest } from '../../../simulator/judge/observation.ts'
 import type { WorldChange } from '../flow-world.ts'
 import type { InputValues } from '../input.ts'
@@ -41,12 +42,8 @@ function findIds(from: readonly ObservedRequest[], to: readonly ObservedRequest[
 
 /** Returns the paths of each operation, in the order of their first requests. */
 function pathsByOperation(requests: readonly ObservedRequest[]): ReadonlyMap<string, ReadonlySet<string>> {
-  const paths = new Map<string, Set<string>>()
-  for (const { operation, path } of requests) {
-    const known = paths.get(operation) ?? new Set()
-    paths.set(operation, known.add(withoutQuery(path)))
-  }
-  return paths
+  const byOperation = groupBy(requests, ({ operation }) => operation)
+  return new Map(Array.from(byOperation, ([name, all]) => [name, new Set(all.map(({ path }) => withoutQuery(path)))]))
 }
 
 function translate(value: unknown, ids: ReadonlyMap<string, string>): unknown {
