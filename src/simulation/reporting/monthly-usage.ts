@@ -132,9 +132,9 @@ function requestItems(world: World, from: Micros, to: Micros, tokenId: string | 
   }
   // A window excludes its end, unless it is open: then its end is now, and no month begins now.
   const isOpen = to === world.clock.now && (from === to || to !== startOfMonth(world, monthOf(world, to)))
-  for (const row of world.ledger.entries()) {
+  for (const row of world.ledger.entries(from, to)) {
     const { kind, time, subject, microcents, tokens = 0, units = tokens, pricing_type, token_id } = row
-    if ((kind !== 'tokens' && kind !== 'units') || time < from || (isOpen ? time > to : time >= to)) continue
+    if ((kind !== 'tokens' && kind !== 'units') || (time === to && !isOpen)) continue
     if (tokenId !== undefined && token_id !== tokenId) continue
     add(world.batches.modelOf(subject) ?? subject, pricing_type ?? 'tokens', units, -microcents)
   }
